@@ -234,7 +234,7 @@ impl Compiler {
         &self.passes
     }
 
-    /// The target of this name: one that was added, `flat`, or a slice such as `v5e:4x4`.
+    /// The target of this name: one that was added, `flat`, `cpu`, or a slice such as `v5e:4x4`.
     ///
     /// # Errors
     /// If there is no such target; the error lists those there are.

@@ -102,8 +102,8 @@ fn read(text: &str) -> Result<(String, Target), Fault> {
     })?;
     let name = file.name.get_ref();
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
-    if name.is_empty() || name.len() > 40 || !name.chars().all(plain) || name == "flat" {
-        let note = "letters, digits, '-', '_' and '.', at most 40; flat is a target already";
+    if name.is_empty() || name.len() > 40 || !name.chars().all(plain) || ["flat", "cpu"].contains(&name.as_str()) {
+        let note = "letters, digits, '-', '_' and '.', at most 40; flat and cpu are targets already";
         return Err(fault(&file.name, "this can't be the name of a target", note));
     }
     let target = match &file.flat {

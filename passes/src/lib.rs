@@ -73,7 +73,7 @@ pub static PIPELINES: &[Pipeline] = &[
     Pipeline {
         name: "compile-manual",
         doc: "The same under the global signature, in words that JAX's parser knows.",
-        passes: "compile{several-operands=false},manual",
+        passes: "compile{several-operands=false pack=false},manual",
     },
     Pipeline {
         name: "sdy-import-pipeline",

@@ -258,7 +258,18 @@ class Behavior(unittest.TestCase):
             jax.vmap(f)(self.x)
             jax.grad(f)(self.x)
             shardc.jit(lambda x: x.sum(), memory=1 << 20)(self.x)
-        self.assertEqual(set(seen), {("v5e:4x4", 2 << 30, "greedy", None), (None, 1 << 20, "full", None)})
+        self.assertEqual(set(seen), {("v5e:4x4", 2 << 30, "greedy", None), ("cpu", 1 << 20, "full", None)})
+
+    def test_reports_are_about_what_is_compiled(self):
+        f = lambda x: x.sum()
+        target = lambda jitted, **given: shardc.cost(jitted.lower(self.x), **given).json["target"]
+        self.assertEqual(target(jax.jit(f)), "flat")
+        self.assertEqual(target(shardc.jit(f)), "cpu")
+        self.assertEqual(target(shardc.jit(f), target="flat"), "flat")
+        self.assertEqual(target(shardc.jit(f, target="v5e:4x2")), "v5e:4x2")
+        self.assertEqual(target(shardc.jit(f, target="v5e:4x2"), target="v4:2x2x2", plan="greedy"), "v4:2x2x2")
+        with self.assertWarnsRegex(shardc.ShardcWarning, "more than the 1 it may"):
+            shardc.partition(shardc.jit(f, memory=1).lower(self.x))
 
     def test_of_nested_options_the_outer_ones_count(self):
         seen = []

@@ -15,7 +15,8 @@ pub(crate) struct Knobs {
     #[arg(long, value_enum, value_name = "HOW", default_value = "full")]
     plan: Plan,
     /// The slice of TPUs or island of GPUs to plan for, like v5e:4x4 or h100:8, several with a network between them, like
-    /// 2xv5e:16x16, or a file that describes a machine, like acme.toml; a flat model without it
+    /// 2xv5e:16x16, cpu for devices that share a processor, or a file that describes a machine, like acme.toml; a flat model
+    /// without it
     #[arg(long, value_name = "SLICE|FILE.toml")]
     target: Option<String>,
     /// At most this much memory on each device, like 8GiB

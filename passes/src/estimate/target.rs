@@ -1,4 +1,4 @@
-//! What a program is priced for: the `flat` model, a named slice of a TPU pod such as `v5e:4x2` or `v5p:4x4x4`, an island
+//! What a program is priced for: the `flat` model, the `cpu` of a host, a named slice of a TPU pod such as `v5e:4x2` or `v5p:4x4x4`, an island
 //! of GPUs such as `h100:8`, or several of them that a network joins, such as `2xv5e:16x16` or `4xh100:8`.
 //!
 //! `flat` is the default. It knows no topology: a ring for every collective, a fixed start-up, no overlap; its
@@ -40,6 +40,14 @@ pub struct Flat {
     pub memory_bytes: u64,
 }
 
+impl Flat {
+    /// Devices that share the cores of one processor, as JAX makes several of a host: collectives wait for threads to be woken and
+    /// copy within one memory. Of the size that was measured with XLA on a few cores; of what plans depend on, how dear a
+    /// collective is beside arithmetic, it says more than any accelerator's figures would.
+    pub const CPU: Flat =
+        Flat { latency: 1e-4, bandwidth: 1e9, flops: 2e10, memory_bandwidth: 1e10, memory_bytes: 16 << 30 };
+}
+
 impl Default for Flat {
     fn default() -> Flat {
         Flat { latency: 1e-6, bandwidth: 90e9, flops: 2e14, memory_bandwidth: 1e12, memory_bytes: 16 << 30 }
@@ -78,7 +86,7 @@ impl fmt::Display for TargetError {
 impl std::error::Error for TargetError {}
 
 impl Target {
-    /// Reads `flat` or `CHIP:AxB` / `CHIP:AxBxC` of the built-in chips, `N` of them as `NxCHIP:AxB`; [`Targets`] knows an
+    /// Reads `flat`, `cpu` or `CHIP:AxB` / `CHIP:AxBxC` of the built-in chips, `N` of them as `NxCHIP:AxB`; [`Targets`] knows an
     /// embedder's too.
     ///
     /// # Errors
@@ -97,6 +105,7 @@ impl Default for Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Target::Flat(flat) if *flat == Flat::CPU => f.write_str("cpu"),
             Target::Flat(_) => f.write_str("flat"),
             Target::Slice(slice) => slice.fmt(f),
             Target::Custom(model) => f.write_str(model.0.name()),
@@ -270,7 +279,7 @@ mod tests {
         check("v5p", "target `v5p` names a chip but no slice (write its shape, as in `v5p:4x4x4`)");
         check(
             "v9:4x4",
-            "unknown target `v9:4x4` (`flat`, or a chip and its slice as in `v5e:4x4` or `h100:8`, several as in `2xv5e:16x16`; \
+            "unknown target `v9:4x4` (`flat`, `cpu`, or a chip and its slice as in `v5e:4x4` or `h100:8`, several as in `2xv5e:16x16`; \
              chips: v2, v3, v4p, v5p, v5e, v6e, v7x, h100, b200, gb200)",
         );
         assert!(Target::parse("v5p:4294967296x4294967296x4294967296").is_err());

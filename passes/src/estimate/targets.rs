@@ -4,7 +4,7 @@ use super::chip::{CHIPS, Chip};
 use super::gpus::GPUS;
 use super::target::{Flat, Slice, Target, TargetError};
 
-/// Targets and chips by name. A name added by an embedder takes precedence over `flat` and slices of chips.
+/// Targets and chips by name. A name added by an embedder takes precedence over `flat`, `cpu` and slices of chips.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Targets {
     chips: Vec<&'static Chip>,
@@ -12,7 +12,7 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// `flat`, and slices of every chip in [`CHIPS`] and [`GPUS`].
+    /// `flat`, `cpu`, and slices of every chip in [`CHIPS`] and [`GPUS`].
     pub fn standard() -> Targets {
         Targets { chips: CHIPS.iter().chain(&GPUS).collect(), named: Vec::new() }
     }
@@ -41,7 +41,7 @@ impl Targets {
         self.named.iter().map(|t| t.0.as_str())
     }
 
-    /// Reads an added target's name, `flat`, or `CHIP:AxB` / `CHIP:AxBxC`, several of them as `NxCHIP:AxB`.
+    /// Reads an added target's name, `flat`, `cpu`, or `CHIP:AxB` / `CHIP:AxBxC`, several of them as `NxCHIP:AxB`.
     ///
     /// # Errors
     /// An unknown name, a missing or malformed slice, a wrong number of dimensions, or more chips than a pod has.
@@ -49,8 +49,10 @@ impl Targets {
         if let Some((_, target)) = self.named.iter().find(|t| t.0 == text) {
             return Ok(*target);
         }
-        if text == "flat" {
-            return Ok(Target::Flat(Flat::default()));
+        match text {
+            "flat" => return Ok(Target::Flat(Flat::default())),
+            "cpu" => return Ok(Target::Flat(Flat::CPU)),
+            _ => {}
         }
         let (name, shape) = match text.split_once(':') {
             Some((name, shape)) => (name, Some(shape)),
@@ -84,7 +86,7 @@ impl Targets {
         let own: String = self.names().map(|name| format!("`{name}`, ")).collect();
         let chips: Vec<&str> = self.chips.iter().map(|chip| chip.name).collect();
         let slices = "or a chip and its slice as in `v5e:4x4` or `h100:8`, several as in `2xv5e:16x16`";
-        format!("{own}`flat`, {slices}; chips: {}", chips.join(", "))
+        format!("{own}`flat`, `cpu`, {slices}; chips: {}", chips.join(", "))
     }
 }
 
@@ -122,13 +124,14 @@ mod tests {
         let targets = Targets::standard().with_chips(&[&CHIP]).with_target("fast", fast);
         assert_eq!(targets.parse("fast"), Ok(fast));
         assert_eq!(targets.parse("flat"), Ok(Target::default()));
+        assert_eq!(targets.parse("cpu").map(|t| t.to_string()), Ok("cpu".to_owned()));
         assert_eq!(targets.parse("acme:4x2").map(|t| t.to_string()), Ok("acme1:4x2".to_owned()));
         assert_eq!(targets.parse("v5e:4x2"), Target::parse("v5e:4x2"));
         let fault = targets.parse("acme:16x16").unwrap_err().to_string();
         assert!(fault.ends_with("as in `acme1:4x4`; at most 8x8; several slices are `2xacme1:4x4`)"), "{fault}");
         let fault = targets.parse("slow").unwrap_err().to_string();
         assert!(
-            fault.starts_with("unknown target `slow` (`fast`, `flat`, or") && fault.ends_with(", acme1)"),
+            fault.starts_with("unknown target `slow` (`fast`, `flat`, `cpu`, or") && fault.ends_with(", acme1)"),
             "{fault}"
         );
         let slower = targets.with_target("fast", Target::default());

@@ -10,6 +10,7 @@ use dialect::op::{Collective, CollectiveKind as Kind};
 use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
 
+use super::Forms;
 use super::order::Dependences;
 use super::pack::{pack, unpack};
 use crate::estimate::{Machine, bytes_of};
@@ -19,12 +20,12 @@ const SCATTERED: &str = "scatter_dimension";
 /// Combining two must save at least this share of the shorter one's time.
 const WORTH: f64 = 1e-3;
 
-/// Combines collectives where it pays, in every block; returns whether any were. Without `several_operands` only kinds
-/// that are packed.
-pub(super) fn combine(program: &mut Program, worth: &Worth<'_>, several_operands: bool) -> bool {
+/// Combines collectives where it pays, in every block, into those of allowed `forms`; returns whether any were.
+/// Reduce_scatters are packed, all others get several operands.
+pub(super) fn combine(program: &mut Program, worth: &Worth<'_>, forms: Forms) -> bool {
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
     for block in program.blocks_under(program.body()) {
-        combine_block(program, worth, several_operands, block, &mut renamed);
+        combine_block(program, worth, forms, block, &mut renamed);
     }
     program.rename(&renamed);
     !renamed.is_empty()
@@ -54,11 +55,14 @@ struct Group {
 fn combine_block(
     program: &mut Program,
     worth: &Worth<'_>,
-    several_operands: bool,
+    forms: Forms,
     block: Block,
     renamed: &mut FxHashMap<Value, Value>,
 ) {
-    let allowed = |group: &Group| several_operands || group.collective.kind == Kind::ReduceScatter;
+    let allowed = |group: &Group| match group.collective.kind {
+        Kind::ReduceScatter => forms.packed,
+        _ => forms.several_operands,
+    };
     let candidates: Vec<Option<Group>> =
         program.block_ops(block).iter().map(|&op| candidate(program, worth.machine, op).filter(allowed)).collect();
     if candidates.iter().flatten().count() < 2 {

@@ -40,6 +40,12 @@ pub static PASS: Pass = Pass {
             default: "true",
             doc: "Let a collective have several operands; XLA takes none of those inside a manual computation, and joins them itself.",
         },
+        OptionDef {
+            name: "pack",
+            ty: OptionType::Bool,
+            default: "true",
+            doc: "Pack the operands of reduce_scatters, which have one each, into one tensor and cut it up again. Each cut is a kernel of its own to compile, and XLA joins them without.",
+        },
     ],
     run: |program, options, diagnostics| {
         if program.attr(program.module, dialect::ops::mpmd::ORDERED).is_some() {
@@ -47,20 +53,29 @@ pub static PASS: Pass = Pass {
             return;
         }
         if let Some((machine, _)) = options.machine(program, diagnostics) {
-            schedule(program, &machine, options.flag("several-operands"), options.bytes("memory"));
+            let forms = Forms { several_operands: options.flag("several-operands"), packed: options.flag("pack") };
+            schedule(program, &machine, forms, options.bytes("memory"));
         }
     },
 };
+
+/// What a combined collective may look like.
+#[derive(Clone, Copy)]
+struct Forms {
+    /// One with several operands.
+    several_operands: bool,
+    /// One with an operand that others are packed into.
+    packed: bool,
+}
 
 /// A combined collective has at most this many bytes of operands and results: all of it is alive at once. The smaller ones
 /// are tried where a device would hold more than it may.
 const LARGEST: [u64; 4] = [64 << 20, 8 << 20, 1 << 20, 1 << 17];
 
-/// Schedules `program` for `machine`; `several_operands` says whether a collective may have more than one operand, and
-/// `memory` what a device may hold.
-fn schedule(program: &mut Program, machine: &Machine, several_operands: bool, memory: Option<u64>) {
+/// Schedules `program` for `machine`, of which a device may hold `memory` bytes.
+fn schedule(program: &mut Program, machine: &Machine, forms: Forms, memory: Option<u64>) {
     let combine = |program: &mut Program, largest: u64| {
-        let any = combine::combine(program, &Worth { machine, largest }, several_operands);
+        let any = combine::combine(program, &Worth { machine, largest }, forms);
         permutes::join(program, machine) || any
     };
     if memory.is_none() && !machine.overlaps_communication() {

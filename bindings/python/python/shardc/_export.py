@@ -26,8 +26,8 @@ def compile(
 
     Args:
       exported: what `jax.export.export(jax.jit(f))(...)` returned, for as many devices as it is to run on.
-      target: the machine to plan for: a slice of TPUs like `"v5e:4x4"`, or a TOML file with one of your own; without it a
-        flat model of a network.
+      target: the machine to plan for: a slice of TPUs like `"v5e:4x4"`, or a TOML file with one of your own; without it
+        `"cpu"` for a program that is exported for CPUs alone, and a flat model of a network otherwise.
       memory: a limit on the bytes used on each device: a number, or a text like `"8GiB"`.
       plan: `"full"` looks for the cheapest communication of the whole program, `"greedy"` takes each op's own cheapest.
 
@@ -44,6 +44,8 @@ def compile(
     import dataclasses
 
     options = Options.of(target, memory, plan)
+    if set(exported.platforms) == {"cpu"}:
+        options = options.on("cpu")
     if exported.nr_devices == 1:
         return exported
     text, name = text_and_name(exported)

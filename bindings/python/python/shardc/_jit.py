@@ -13,13 +13,12 @@ from __future__ import annotations
 import functools
 import inspect
 import io
-import re
 import threading
 import types
 from typing import TYPE_CHECKING, Any, Callable, overload
 
 from shardc._errors import ShardcError
-from shardc._options import Memory, Options, Plan, Target
+from shardc._options import Memory, Options, Plan, Target, _known, asked
 from shardc._program import attempt, compiled
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 TESTED = ((0, 7, 2), (0, 10, 2))
 """The oldest and the newest JAX that the tests ran with."""
 
-_known: dict[str, Options] = {}
 _lock = threading.Lock()
 _installed = False
 
@@ -65,8 +63,8 @@ def jit(
 
     Args:
       fun: the function to compile. Without it, a decorator is returned: `@shardc.jit(target="v5e:4x4")`.
-      target: the machine to plan for: a slice of TPUs like `"v5e:4x4"`, or a TOML file with one of your own; without it a
-        flat model of a network.
+      target: the machine to plan for: a slice of TPUs like `"v5e:4x4"`, or a TOML file with one of your own; without it
+        `"cpu"` on JAX's CPU devices, which share a processor, and a flat model of a network elsewhere.
       memory: a limit on the bytes used on each device: a number, or a text like `"8GiB"`.
       plan: `"full"` looks for the cheapest communication of the whole program, `"greedy"` takes each op's own cheapest.
       **jit_kwargs: what `jax.jit` takes: `in_shardings`, `out_shardings`, `static_argnums`, `donate_argnums`, ...
@@ -143,16 +141,18 @@ def _install() -> None:
         from jax.extend import source_info_util
 
         original = getattr(compiler, "compile_or_get_cached", None)
-        if original is None or "computation" not in inspect.signature(original).parameters:
+        if original is None or not {"backend", "computation"} <= inspect.signature(original).parameters.keys():
             raise _unknown()
         at = list(inspect.signature(original).parameters).index("computation")
+        of = list(inspect.signature(original).parameters).index("backend")
 
         @functools.wraps(original)
         def compile_or_get_cached(*args: Any, **kwargs: Any) -> Any:
+            platform = getattr(kwargs["backend"] if "backend" in kwargs else args[of], "platform", "")
             if "computation" in kwargs:
-                kwargs["computation"] = _replaced(kwargs["computation"])
+                kwargs["computation"] = _replaced(kwargs["computation"], platform)
             else:
-                args = (*args[:at], _replaced(args[at]), *args[at + 1 :])
+                args = (*args[:at], _replaced(args[at], platform), *args[at + 1 :])
             return original(*args, **kwargs)
 
         compiler.compile_or_get_cached = compile_or_get_cached
@@ -177,10 +177,10 @@ def _prove() -> None:
     """Makes sure that an unknown JAX does ask us: else programs would silently go to XLA as they are."""
     import jax
 
-    asked = []
+    heard = []
 
     def seen(module: Any, name: str, options: Options) -> Any:
-        asked.append(name)
+        heard.append(name)
         raise _Asked
 
     tag = "shardc_probe"
@@ -196,7 +196,7 @@ def _prove() -> None:
     finally:
         _plan = before
         del _known[tag]
-    if not asked:
+    if not heard:
         raise _unknown()
 
 
@@ -204,13 +204,11 @@ class _Asked(Exception):
     """Ends a compilation that was only a question."""
 
 
-def _replaced(module: Any) -> Any:
-    """The module that XLA is to compile: the same, unless its name asks for ours."""
+def _replaced(module: Any, platform: str) -> Any:
+    """The module that XLA is to compile for devices of this platform: the same, unless its name asks for ours."""
     name = str(module.operation.attributes["sym_name"]).strip('"')
-    asked = re.search(r"\.(shardc\w*)", name)
-    # What derives programs may add to their names: `vmap(f.shardc)` becomes `vmap_f.shardc_`.
-    options = asked and _known.get(asked.group(1).rstrip("_"))
-    return _plan(module, name, options) if options else module
+    options = asked(name)
+    return _plan(module, name, options.on(platform)) if options else module
 
 
 def _plan(module: Any, name: str, options: Options) -> Any:

@@ -18,8 +18,8 @@ Memory = Union[int, str, None]
 
 
 Target = Union[str, "os.PathLike[str]", None]
-"""The machine to plan for: a slice of TPUs like "v5e:4x4", or a TOML file that describes one of your own, like "torus.toml"; None
-for a flat model of a network."""
+"""The machine to plan for: a slice of TPUs like "v5e:4x4", "cpu", or a TOML file that describes one of your own, like "torus.toml".
+None is "cpu" for `shardc.jit` on JAX's CPU devices, and a flat model of a network elsewhere."""
 
 
 class Options(NamedTuple):
@@ -32,9 +32,10 @@ class Options(NamedTuple):
     """What the file `target` says, as it was when it was read: programs that are compiled later are for the same machine."""
 
     @classmethod
-    def of(cls, target: Target, memory: Memory, plan: str) -> Options:
+    def of(cls, target: Target, memory: Memory, plan: str | None) -> Options:
         """The options, or a ValueError that says what is wrong with them."""
         described = None
+        plan = "full" if plan is None else plan
         if target is not None:
             is_path = not isinstance(target, str)
             target = os.fspath(target)
@@ -55,6 +56,10 @@ class Options(NamedTuple):
             raise ValueError(f"memory: a positive number of bytes was expected, not {memory!r}")
         return cls(target, memory, plan, described)
 
+    def on(self, platform: str) -> Options:
+        """The same on devices of this platform, for which there is a model where nobody named a machine."""
+        return self._replace(target="cpu") if self.target is None and platform == "cpu" else self
+
     def flags(self) -> list[str]:
         """The same as flags of the command line."""
         flags = ["--plan", self.plan]
@@ -73,3 +78,14 @@ class Options(NamedTuple):
         # Different options may look alike once other characters are gone.
         digest = hashlib.sha256(repr(tuple(self)).encode()).hexdigest()[:8]
         return re.sub(r"\W", "_", f"shardc_{'_'.join(words)}_{digest}")
+
+
+_known: dict[str, Options] = {}
+"""The options of every function of `shardc.jit`, by their tag."""
+
+
+def asked(name: str) -> Options | None:
+    """The options of `shardc.jit` that a function or module of this name was made with; None if it wasn't."""
+    found = re.search(r"\.(shardc\w*)", name)
+    # What derives programs may add to their names: `vmap(f.shardc)` becomes `vmap_f.shardc_`.
+    return _known.get(found.group(1).rstrip("_")) if found else None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, AnyStr, Literal, Union
 
 from shardc import _native
 from shardc._errors import ShardcError, settle
-from shardc._options import Memory, Options, Plan, Target
+from shardc._options import Memory, Options, Plan, Target, asked
 
 if TYPE_CHECKING:
     import jax.export
@@ -36,6 +37,23 @@ def text_and_name(program: Program) -> tuple[str, str]:
         return given.as_text(debug_info=True), "<lowered>"
     kinds = "StableHLO as text or bytecode, jax.jit(f).lower(...) or jax.export.export(...)(...)"
     raise TypeError(f"a program was expected ({kinds}), not {type(program).__name__}")
+
+
+def settings(program: Program, text: str, target: Target, memory: Memory, plan: str | None) -> Options:
+    """What a program is planned with: what is given, else what `shardc.jit` was given where it is a program of that, so that
+    reports are about what it compiles."""
+    given = Options.of(target, memory, plan)
+    # A module of JAX has the name of its function.
+    name = re.search(r"^module @(\S+)", text, re.MULTILINE)
+    own = asked(name.group(1)) if name and not isinstance(program, (str, bytes, bytearray, memoryview)) else None
+    if own is None:
+        return given
+    import jax
+
+    own = own.on(jax.default_backend())
+    if target is None:
+        given = given._replace(target=own.target, described=own.described)
+    return given._replace(memory=own.memory if memory is None else given.memory, plan=own.plan if plan is None else given.plan)
 
 
 def _text(program: bytes, name: str) -> tuple[str, str]:
@@ -83,7 +101,7 @@ def partition(
     emit: Literal["stablehlo", "sdy", "manual"] = "stablehlo",
     target: Target = None,
     memory: Memory = None,
-    plan: Plan = "full",
+    plan: Plan | None = None,
     locations: bool = False,
     causes: bool = False,
 ) -> str:
@@ -95,10 +113,8 @@ def partition(
       emit: `"stablehlo"` is what each device runs, over local shapes; `"sdy"` the global program with Shardy's
         collectives; `"manual"` the former in one `sdy.manual_computation` under the global signature, which JAX and XLA
         run.
-      target: the machine to plan for: a slice of TPUs like `"v5e:4x4"`, or a TOML file with one of your own; without it a
-        flat model of a network.
-      memory: a limit on the bytes used on each device: a number, or a text like `"8GiB"`.
-      plan: `"full"` looks for the cheapest communication of the whole program, `"greedy"` takes each op's own cheapest.
+      target, memory, plan: as of `shardc.jit`; what isn't given is as it was given there, if the program is one of
+        `shardc.jit`.
       locations: print the lines of Python that ops came from.
       causes: print why each collective is there.
 
@@ -119,4 +135,5 @@ def partition(
     if emit not in PIPELINES:
         raise ValueError(f"emit: one of {', '.join(map(repr, PIPELINES))} was expected, not {emit!r}")
     text, name = text_and_name(program)
-    return compiled(text, name, emit, Options.of(target, memory, plan), locations=locations, causes=causes)
+    options = settings(program, text, target, memory, plan)
+    return compiled(text, name, emit, options, locations=locations, causes=causes)

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from shardc import _native
 from shardc._errors import ShardcError, settle
-from shardc._options import Memory, Options, Plan, Target
-from shardc._program import Program, text_and_name
+from shardc._options import Memory, Plan, Target
+from shardc._program import Program, settings, text_and_name
 
 
 class Report:
@@ -44,7 +44,7 @@ def explain(
     *,
     target: Target = None,
     memory: Memory = None,
-    plan: Plan = "full",
+    plan: Plan | None = None,
     value: str | None = None,
     tries: int | None = None,
 ) -> Report:
@@ -52,7 +52,8 @@ def explain(
 
     Args:
       program: StableHLO as text, `jax.jit(f).lower(...)`, `jax.jit(f).trace(...)`, or a `jax.export.Exported`.
-      target, memory, plan: as of `shardc.jit`.
+      target, memory, plan: as of `shardc.jit`; what isn't given is as it was given there, if the program is one of
+        `shardc.jit`.
       value: a value of the program's text, like `"%12"`: says instead how it lies, and which annotations brought it there.
       tries: how many changed annotations are tried at most.
 
@@ -78,15 +79,16 @@ def explain(
     """
     more = [] if value is None else ["--value", value]
     more += [] if tries is None else ["--tries", str(tries)]
-    return _report("explain", program, [*Options.of(target, memory, plan).flags(), *more])
+    return _report("explain", program, target, memory, plan, more)
 
 
-def cost(program: Program, *, target: Target = None, memory: Memory = None, plan: Plan = "full") -> Report:
+def cost(program: Program, *, target: Target = None, memory: Memory = None, plan: Plan | None = None) -> Report:
     """The modelled seconds, traffic and memory of one step of the planned program on each device.
 
     Args:
       program: StableHLO as text, `jax.jit(f).lower(...)`, `jax.jit(f).trace(...)`, or a `jax.export.Exported`.
-      target, memory, plan: as of `shardc.jit`.
+      target, memory, plan: as of `shardc.jit`; what isn't given is as it was given there, if the program is one of
+        `shardc.jit`.
 
     Returns:
       A report whose `json` has `step_s`, `compute_s`, `communication_s` and `exposed_s` in seconds, `flops` and
@@ -102,7 +104,7 @@ def cost(program: Program, *, target: Target = None, memory: Memory = None, plan
       >>> report.json["flops"], report.json["peak_bytes"]    # 4x8 by 8x4 on each device: 2 * 4 * 8 * 4
       (256.0, 384)
     """
-    return _report("cost", program, Options.of(target, memory, plan).flags())
+    return _report("cost", program, target, memory, plan, [])
 
 
 def check(
@@ -110,7 +112,7 @@ def check(
     *,
     target: Target = None,
     memory: Memory = None,
-    plan: Plan = "full",
+    plan: Plan | None = None,
     seed: int = 0,
     edge_cases: bool = False,
     rtol: float | None = None,
@@ -123,7 +125,8 @@ def check(
 
     Args:
       program: StableHLO as text, `jax.jit(f).lower(...)`, `jax.jit(f).trace(...)`, or a `jax.export.Exported`.
-      target, memory, plan: as of `shardc.jit`.
+      target, memory, plan: as of `shardc.jit`; what isn't given is as it was given there, if the program is one of
+        `shardc.jit`.
       seed: what the inputs are made up from.
       edge_cases: NaN, infinities, ties and indices out of range are among the inputs.
       rtol, atol: how far floats may be apart.
@@ -139,7 +142,7 @@ def check(
     flags = ["--seed", str(seed), *(["--edge-cases"] if edge_cases else [])]
     for flag, bound in (("--rtol", rtol), ("--atol", atol)):
         flags += [] if bound is None else [flag, repr(float(bound))]
-    return _report("check", program, [*Options.of(target, memory, plan).flags(), *flags])
+    return _report("check", program, target, memory, plan, flags)
 
 
 def show(
@@ -187,9 +190,9 @@ def show(
     return report
 
 
-def _report(command: str, program: Program, flags: list[str]) -> Report:
+def _report(command: str, program: Program, target: Target, memory: Memory, plan: str | None, more: list[str]) -> Report:
     text, name = text_and_name(program)
-    return _run(command, text, name, flags)
+    return _run(command, text, name, [*settings(program, text, target, memory, plan).flags(), *more])
 
 
 def _run(command: str, text: str, name: str, flags: list[str]) -> Report:
