@@ -69,6 +69,10 @@ impl<'s> Parser<'s> {
                     if self.at("<") {
                         self.skip_balanced()?;
                     }
+                    // Elements have a type.
+                    if text == "sparse" && self.eat(":") {
+                        self.ty()?;
+                    }
                     AttrData::Opaque(self.text_from(start))
                 }
                 _ => AttrData::Type(self.ty()?),

@@ -192,7 +192,15 @@ fn write_rules(program: &mut Program, keep: bool) {
     for op in program.ops_under(program.body()) {
         let view = program.view(op);
         match view.attr(sdy::SHARDING_RULE) {
-            Some(AttrData::ShardingRule(rule)) if !keep && !rule.custom => program.remove_attr(op, sdy::SHARDING_RULE),
+            Some(AttrData::ShardingRule(rule)) if !keep && !rule.custom => {
+                let said = program.attr(op, sdy::SHARDING_RULE);
+                program.remove_attr(op, sdy::SHARDING_RULE);
+                // An op that only its author knows has no other rule.
+                let other = program.op(op).def.propagation_rule(program.view(op));
+                if let Some(said) = said.filter(|_| other.is_none()) {
+                    program.set_attr(op, sdy::SHARDING_RULE, said);
+                }
+            }
             None if keep && func::callee(view).is_none() => {
                 if let Some(rule) = program.op(op).def.propagation_rule(view) {
                     let attr = program.intern_attr(AttrData::ShardingRule(Box::new(rule)));

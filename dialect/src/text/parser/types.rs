@@ -286,6 +286,8 @@ impl<'s> Parser<'s> {
                     .note("close the bracket");
                     return self.error(d);
                 }
+                // `>=` and `<=` compare, as in a set's constraints.
+                (Tok::Punct, "<" | ">") if self.lexer.text[self.tok.end..].starts_with('=') => {}
                 (Tok::Punct, "<" | "(" | "[" | "{") => stack.push(text.as_bytes()[0]),
                 (Tok::Punct, ">" | ")" | "]" | "}") => {
                     let open = match text {
