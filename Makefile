@@ -130,6 +130,7 @@ python: oracles $(PYTHON)/ready
 
 # Without LLVM, in release: what users get.
 CAPI := $(TARGET)/capi
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 
 capi:
 	$(BINDINGS)
@@ -138,8 +139,8 @@ capi:
 	@strip --strip-debug $(TARGET)/release/libshardc_capi.a -o $(CAPI)/lib/libshardc.a
 	@strip $(TARGET)/release/libshardc_capi.so -o $(CAPI)/lib/libshardc.so
 	cp bindings/c/ShardcConfig.cmake $(CAPI)/lib/cmake/Shardc
-	sed 's|@PREFIX@|$(abspath $(CAPI))|; s|@VERSION@|$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)|' \
-		bindings/c/shardc.pc.in > $(CAPI)/lib/pkgconfig/shardc.pc
+	sed 's|@VERSION@|$(VERSION)|' bindings/c/ShardcConfigVersion.cmake.in > $(CAPI)/lib/cmake/Shardc/ShardcConfigVersion.cmake
+	sed 's|@PREFIX@|$(abspath $(CAPI))|; s|@VERSION@|$(VERSION)|' bindings/c/shardc.pc.in > $(CAPI)/lib/pkgconfig/shardc.pc
 
 LLVM := /usr/lib/llvm-22
 
