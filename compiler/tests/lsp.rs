@@ -280,6 +280,26 @@ fn requests_can_be_cancelled_and_nonsense_is_refused() {
     editor.end();
 }
 
+#[test]
+fn a_length_that_no_message_has_is_no_reason_to_fail_for_memory() {
+    for header in
+        ["Content-Length: 99999999999999\r\n\r\n{}", "Content-Length: -1\r\n\r\n", "nonsense\r\n\r\n", "Content-Le"]
+    {
+        let mut server = Command::new(env!("CARGO_BIN_EXE_shardc"))
+            .arg("lsp")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        server.stdin.take().expect("it is piped").write_all(header.as_bytes()).expect("the server reads");
+        let ended = server.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert!(matches!(ended.status.code(), Some(1)), "{header:?}: {said}");
+        assert!(said.starts_with("shardc: ") && said.lines().count() == 1, "{header:?}: {said}");
+    }
+}
+
 /// So many layers over a mesh of two axes, with the weights of each sharded in another way. No two layers have the same
 /// widths: layers that are equal are planned as one, which is soon done.
 fn layers(count: usize) -> String {

@@ -149,6 +149,9 @@ pub fn run_with<A: Into<OsString>>(compiler: &Compiler, args: impl IntoIterator<
         command::opt::double_dashes(&mut args[2..]);
     }
     let flags = Cli::command().mut_subcommand("opt", |c| command::opt::add(c, compiler));
+    if is_opt {
+        command::opt::without_truth(&mut args, &flags);
+    }
     let read = flags.try_get_matches_from(args).and_then(|m| Ok((Cli::from_arg_matches(&m)?, m)));
     let outcome = match read {
         Ok((mut cli, matches)) => {

@@ -85,11 +85,38 @@ fn read_all(input: &mut (dyn Read + Send), events: &Sender<Event>) {
 
 /// The next message; what is no message is skipped.
 fn read(input: &mut impl BufRead) -> Result<Option<Message>> {
-    loop {
-        match Message::read(input) {
+    while let Some(frame) = frame(input)? {
+        match Message::read(&mut frame.as_slice()) {
             Err(e) if e.kind() == ErrorKind::InvalidData => {}
             read => return read,
         }
+    }
+    Ok(None)
+}
+
+/// The next message as it was sent, with its header; of a header that can't be read, what there is up to the fault. Memory is
+/// taken for what comes, not for what the header says will come.
+fn frame(input: &mut impl BufRead) -> Result<Option<Vec<u8>>> {
+    let (mut frame, mut length) = (Vec::new(), 0);
+    loop {
+        let start = frame.len();
+        if input.read_until(b'\n', &mut frame)? == 0 {
+            return Ok(None);
+        }
+        let line = String::from_utf8_lossy(&frame[start..]);
+        if line == "\r\n" {
+            break;
+        }
+        let Some((name, value)) = line.strip_suffix("\r\n").and_then(|line| line.split_once(": ")) else {
+            return Ok(Some(frame));
+        };
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.parse().unwrap_or(0);
+        }
+    }
+    match input.take(length).read_to_end(&mut frame)? as u64 {
+        read if read < length => Err(ErrorKind::UnexpectedEof.into()),
+        _ => Ok(Some(frame)),
     }
 }
 

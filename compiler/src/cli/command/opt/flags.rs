@@ -29,6 +29,12 @@ const REFUSED: &[(&str, &str)] = &[
     ("load-dialect-plugin", "ops are added in Rust, with Compiler::with_ops and shardc::run_with"),
     ("irdl-file", "ops are added in Rust, with Compiler::with_ops and shardc::run_with"),
     ("list-passes", "shardc opt --help lists them"),
+    ("version", "'shardc --version' says it"),
+    ("help-hidden", "--help shows all flags"),
+    ("help-list", "--help shows all flags"),
+    ("color", "diagnostics are colored on terminals"),
+    ("view-op-graph", "'shardc report' draws a program for a browser"),
+    ("mlir-print-assume-verified", "programs are verified before they are printed"),
     ("show-dialects", "stablehlo, chlo, sdy and func are known; ops of others are read in generic form"),
     ("no-implicit-module", "ops without a module get one; write 'module { … }' around them"),
     ("run-reproducer", "give the passes that the file names with --pass-pipeline"),
@@ -53,7 +59,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("mlir-print-unique-ssa-ids", "names are unique within a function"),
     ("mlir-print-skip-regions", "regions are always printed"),
     ("mlir-use-nameloc-as-prefix", "values are numbered"),
-    ("mlir-very-unsafe-disable-verifier-on-parsing", "programs are always verified"),
     ("verify-roundtrip", "run shardc opt on its own output and compare"),
     ("mlir-debug-counter", "there are no debug counters"),
     ("log-actions-to", "there is no log of actions; --mlir-print-ir-after-all shows what passes do"),
@@ -65,6 +70,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("sdy-aggressive-propagate", "use --propagate; it also closes shardings"),
     ("sdy-op-priority-propagate", "use --propagate; it also closes shardings"),
     ("sdy-user-priority-propagate", "use --propagate; it also closes shardings"),
+    ("sdy-close-shardings", "--propagate closes them at its end"),
     ("sdy-populate-op-sharding-rules", "use --propagate=keep-sharding-rules=true"),
     ("sdy-insert-explicit-reshards", "use --plan, which writes collectives at once"),
     ("sdy-reshard-to-collectives", "use --plan, which writes collectives at once"),
@@ -91,12 +97,39 @@ pub(crate) fn add(command: Command, compiler: &Compiler) -> Command {
 
 /// The long names of a command's flags.
 fn longs(command: &Command) -> Vec<String> {
-    let names = |arg: &Arg| {
-        let mut names: Vec<String> = arg.get_long().into_iter().map(str::to_owned).collect();
-        names.extend(arg.get_all_aliases().unwrap_or_default().into_iter().map(str::to_owned));
-        names
-    };
     command.get_arguments().flat_map(names).collect()
+}
+
+/// The long names of a flag.
+fn names(arg: &Arg) -> Vec<String> {
+    let mut names: Vec<String> = arg.get_long().into_iter().map(str::to_owned).collect();
+    names.extend(arg.get_all_aliases().unwrap_or_default().into_iter().map(str::to_owned));
+    names
+}
+
+/// LLVM's tools take `--flag=true` and `--flag=0` where we have flags without a value: `true` is the flag, `false` is none.
+pub(crate) fn without_truth(args: &mut Vec<OsString>, command: &Command) {
+    let opt = command.find_subcommand("opt");
+    let plain =
+        opt.iter().flat_map(|opt| opt.get_arguments()).filter(|arg| matches!(arg.get_action(), ArgAction::SetTrue));
+    let plain: Vec<String> = plain.flat_map(names).collect();
+    let end = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
+    let rest = args.split_off(end);
+    args.retain_mut(|arg| {
+        let Some((name, value)) = arg.to_str().and_then(|text| text.strip_prefix("--")?.split_once('=')) else {
+            return true;
+        };
+        if !plain.iter().any(|flag| flag == name) {
+            return true;
+        }
+        match value {
+            "true" | "TRUE" | "True" | "1" => *arg = format!("--{name}").into(),
+            "false" | "FALSE" | "False" | "0" => return false,
+            _ => {}
+        }
+        true
+    });
+    args.extend(rest);
 }
 
 /// LLVM's tools take `-flag` for `--flag`.

@@ -15,7 +15,7 @@ use crate::cli::knobs::GroupForm;
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::{Diagnostics, Source, Watch};
 
-pub(crate) use flags::{add, double_dashes, listed};
+pub(crate) use flags::{add, double_dashes, listed, without_truth};
 
 /// Run passes over a program and print it
 #[derive(clap::Args)]
@@ -63,6 +63,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
           value_parser = clap::builder::BoolishValueParser::new())]
     verify_each: Option<bool>,
+    /// Print the program as it was read, without checking it; passes take none that wasn't checked
+    #[arg(long = "mlir-very-unsafe-disable-verifier-on-parsing")]
+    unverified: bool,
     /// Report the seconds each pass takes, on the error stream
     #[arg(long, visible_alias = "mlir-timing")]
     timing: bool,
@@ -142,6 +145,10 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         session.check_binary(output, args.json)?;
     }
     let mut steps = steps(session, &args.listed)?;
+    if args.unverified && !steps.is_empty() {
+        let message = "--mlir-very-unsafe-disable-verifier-on-parsing: passes take no program that wasn't checked";
+        return Err(Failure::Usage(message.to_owned()));
+    }
     let source = session.read(&args.input)?;
     if args.show_origins {
         for step in steps.iter_mut().filter(|s| s.pass.options.iter().any(|o| o.name == "origins")) {
@@ -190,7 +197,10 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
             }
         };
         watch.after = Some(&mut after);
-        let gave = parsed.and_then(|module| compiler.run_steps(module, &steps, &mut watch));
+        let gave = match args.unverified {
+            true => parsed,
+            false => parsed.and_then(|module| compiler.run_steps(module, &steps, &mut watch)),
+        };
         let times = watch.times;
         session.say(&shown)?;
         if args.timing {
