@@ -174,7 +174,9 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     if args.verify_diagnostics.is_some() {
         session.say_lines();
     }
-    let parts = args.split_input_file.as_ref().map_or_else(|| vec![source.clone()], |marker| source.split_at(marker));
+    // An empty marker is none, as in LLVM.
+    let marker = args.split_input_file.as_ref().filter(|marker| !marker.is_empty());
+    let parts = marker.map_or_else(|| vec![source.clone()], |marker| source.split_at(marker));
     if args.emit_bytecode && parts.len() > 1 {
         let message = format!("--emit-bytecode writes one program, the input has {}", parts.len());
         return Err(Failure::Usage(message));
