@@ -62,16 +62,13 @@ impl<'s> Parser<'s> {
                     self.location()?;
                     AttrData::Opaque(self.text_from(start))
                 }
-                "affine_map" | "affine_set" | "sparse" | "strided" | "distinct" => {
+                "sparse" => return self.sparse().map(Ok),
+                "affine_map" | "affine_set" | "strided" | "distinct" => {
                     let start = self.tok.start;
                     self.advance();
                     self.skip_balanced()?;
                     if self.at("<") {
                         self.skip_balanced()?;
-                    }
-                    // Elements have a type.
-                    if text == "sparse" && self.eat(":") {
-                        self.ty()?;
                     }
                     AttrData::Opaque(self.text_from(start))
                 }

@@ -12,7 +12,7 @@ use crate::scalar::Scalar;
 
 /// An element before its type is known.
 #[derive(Clone, Copy)]
-struct Element {
+pub(super) struct Element {
     kind: Tok,
     negative: bool,
     // Half the size of usize: there may be millions.
@@ -94,7 +94,7 @@ impl Parser<'_> {
         Ok(self.program.intern_attr(AttrData::Dense(ty, literal)))
     }
 
-    fn dense_list(&mut self, elements: &mut Vec<Element>, shape: &mut Shape, depth: usize) -> Parse<()> {
+    pub(super) fn dense_list(&mut self, elements: &mut Vec<Element>, shape: &mut Shape, depth: usize) -> Parse<()> {
         let start = self.tok.span();
         self.expect("[")?;
         if shape.len() <= depth {
@@ -122,7 +122,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn dense_element(&mut self, elements: &mut Vec<Element>) -> Parse<()> {
+    pub(super) fn dense_element(&mut self, elements: &mut Vec<Element>) -> Parse<()> {
         if self.eat("(") {
             self.dense_element(elements)?;
             self.expect(",")?;
@@ -140,7 +140,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn element_value(&self, e: &[Element], element: ElementType) -> Option<Scalar> {
+    pub(super) fn element_value(&self, e: &[Element], element: ElementType) -> Option<Scalar> {
         let text =
             |e: &Element| self.lexer.text[e.start as usize..e.end as usize].trim_start_matches(['-', ' ', '\n', '\t']);
         let first = e.first()?;

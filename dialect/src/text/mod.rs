@@ -12,6 +12,7 @@ mod printer;
 mod resource;
 mod rule;
 mod sharding;
+mod sparse;
 mod syntax;
 pub(crate) mod words;
 

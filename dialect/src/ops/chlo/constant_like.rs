@@ -41,6 +41,7 @@ fn parse(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
         AttrData::Dense(ty, _) => ty,
         AttrData::Int(_, ty) | AttrData::Float(_, ty) if scalars => ty,
         AttrData::Bool(_) if scalars => p.program.intern_type(TypeData::Scalar(ElementType::I1)),
+        AttrData::Opaque(ref text) if scalars && let Some(ty) = kept_type(text) => p.program.intern_type(ty),
         _ => return p.fail(span, "expected dense<…> with its type"),
     };
     op.results.push(ty);
@@ -60,14 +61,21 @@ fn print(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     true
 }
 
+/// The type of elements that are kept as text, such as those of a vector.
+fn kept_type(text: &str) -> Option<TypeData> {
+    let (_, ty) = text.rsplit_once(':')?;
+    Some(TypeData::Opaque(ty.trim().into()))
+}
+
 impl OtherConstant {
-    /// The type of the value; `arith` has scalars too, which nothing here computes with.
+    /// The type of the value; `arith` has scalars and vectors too, which nothing here computes with.
     fn value_type(op: OpRef<'_>) -> Option<TypeData> {
         let scalar = |ty: &Ty| Some(op.program.type_data(*ty).clone()).filter(|ty| matches!(ty, TypeData::Scalar(_)));
         match op.attr("value")? {
             AttrData::Dense(ty, _) => Some(op.program.type_data(*ty).clone()),
             AttrData::Int(_, ty) | AttrData::Float(_, ty) if op.name() == ARITH_CONSTANT.name => scalar(ty),
             AttrData::Bool(_) if op.name() == ARITH_CONSTANT.name => Some(TypeData::Scalar(ElementType::I1)),
+            AttrData::Opaque(text) if op.name() == ARITH_CONSTANT.name => kept_type(text),
             _ => None,
         }
     }

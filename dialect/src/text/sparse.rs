@@ -1,0 +1,94 @@
+//! `sparse<places, values>`: elements at places and zeros elsewhere, read as the dense elements that it means.
+
+use super::dense::Element;
+use super::lexer::Tok;
+use super::parser::{Parse, Parser};
+use crate::ir::{Attr, AttrData, ElementType, Shape, TypeData};
+use crate::literal::Literal;
+
+/// Tensors with more elements aren't spelled out: they stay text.
+const MOST_ELEMENTS: usize = 1 << 16;
+
+impl Parser<'_> {
+    /// Parses `sparse<…> : type`. What isn't a tensor of known size and elements stays text, and so does what is written in hex.
+    pub(super) fn sparse(&mut self) -> Parse<Attr> {
+        let start = self.tok.span();
+        self.expect("sparse")?;
+        self.expect("<")?;
+        let (mut places, mut values, mut hex) = (Vec::new(), Vec::new(), false);
+        if !self.at(">") {
+            hex |= self.sparse_part(&mut places)?;
+            self.expect(",")?;
+            hex |= self.sparse_part(&mut values)?;
+        }
+        self.expect(">")?;
+        self.expect(":")?;
+        let whole = start.to(self.tok.span());
+        let ty = self.ty()?;
+        let tensor = match self.program.type_data(ty) {
+            TypeData::Tensor(t) if !hex && !matches!(t.element, ElementType::Other(_)) => Some(t.clone()),
+            _ => None,
+        };
+        let count = tensor.as_ref().and_then(|t| t.elements()).filter(|&count| count <= MOST_ELEMENTS);
+        let (Some(tensor), Some(count)) = (tensor, count) else {
+            let text = self.text_from(start.start as usize);
+            return Ok(self.program.intern_attr(AttrData::Opaque(text)));
+        };
+        let (element, rank) = (tensor.element, tensor.shape.len());
+        let per = if element.is_complex() { 2 } else { 1 };
+        let Some(places) = self.places(&places, &tensor.shape) else {
+            return self.fail(whole, format!("places are {rank} numbers each, inside {}", self.program.type_text(ty)));
+        };
+        let splat = values.len() == per;
+        if values.len() != places.len() * per && !splat {
+            let message = format!("{} values for {} places", values.len() / per, places.len());
+            return self.fail(whole, message);
+        }
+        let width = element.bytes();
+        let mut bytes = vec![0; count * width];
+        for (i, &place) in places.iter().enumerate() {
+            let from = if splat { 0 } else { i * per };
+            let Some(value) = self.element_value(&values[from..from + per], element) else {
+                return self.fail(whole, format!("not a value of {}", self.program.element_text(element)));
+            };
+            let mut encoded = Vec::with_capacity(width);
+            value.encode(element, &mut encoded);
+            bytes[place * width..][..width].copy_from_slice(&encoded);
+        }
+        let literal = Literal::from_bytes(element, &tensor.shape, bytes);
+        Ok(self.program.intern_attr(AttrData::Dense(ty, literal)))
+    }
+
+    /// A list of elements or one of them; whether it is written in hex instead.
+    fn sparse_part(&mut self, elements: &mut Vec<Element>) -> Parse<bool> {
+        let hex = self.tok.kind == Tok::Str;
+        if self.at("[") {
+            self.dense_list(elements, &mut Shape::new(), 0)?;
+        } else {
+            self.dense_element(elements)?;
+        }
+        Ok(hex)
+    }
+
+    /// The positions of elements in row-major order; `None` if one is none of the tensor's. One number stands for all of a place.
+    fn places(&self, given: &[Element], shape: &[i64]) -> Option<Vec<usize>> {
+        let number = |e: &Element| match self.element_value(&[*e], ElementType::I64)? {
+            crate::scalar::Scalar::Int(n) => i64::try_from(n).ok(),
+            _ => None,
+        };
+        let mut numbers = given.iter().map(number).collect::<Option<Vec<i64>>>()?;
+        if numbers.len() == 1 {
+            numbers = vec![numbers[0]; shape.len()];
+        }
+        if shape.is_empty() || numbers.len() % shape.len() != 0 {
+            return numbers.is_empty().then(Vec::new);
+        }
+        let place = |numbers: &[i64]| {
+            numbers
+                .iter()
+                .zip(shape)
+                .try_fold(0, |at: usize, (&n, &size)| (0..size).contains(&n).then(|| at * size as usize + n as usize))
+        };
+        numbers.chunks(shape.len()).map(place).collect()
+    }
+}
