@@ -1,5 +1,5 @@
-//! What a program is priced for: the `flat` model, the `cpu` of a host, a named slice of a TPU pod such as `v5e:4x2` or `v5p:4x4x4`, an island
-//! of GPUs such as `h100:8`, or several of them that a network joins, such as `2xv5e:16x16` or `4xh100:8`.
+//! What a program is priced for: the `flat` model, the `cpu` of a host, a named slice of a TPU pod such as `v5e:4x2` or
+//! `v5p:4x4x4`, an island of GPUs such as `h100:8`, or several of them that a network joins, such as `2xv5e:16x16` or `4xh100:8`.
 //!
 //! `flat` is the default. It knows no topology: a ring for every collective, a fixed start-up, no overlap; its
 //! communication and FLOP costs can be checked by hand. A slice is a box of chips with lines or rings of links along

@@ -44,7 +44,7 @@ pub static PASS: Pass = Pass {
             name: "pack",
             ty: OptionType::Bool,
             default: "true",
-            doc: "Pack the operands of reduce_scatters, which have one each, into one tensor and cut it up again. Each cut is a kernel of its own to compile, and XLA joins them without.",
+            doc: "Pack reduce_scatters into one, which copies; XLA joins them without, and has fewer kernels to compile.",
         },
     ],
     run: |program, options, diagnostics| {
