@@ -532,7 +532,8 @@ fn iree_compiles_programs_and_gives_the_evaluators_values() {
         assert!(run.status.success(), "{name}: {}", said(&run).chars().take(2000).collect::<String>());
         made
     };
-    for (name, text) in ONE_DEVICE.iter().filter(|program| !["types", "structured"].contains(&program.0)) {
+    // IREE reads StableHLO beside its own version of linalg, and doesn't know all types.
+    for (name, text) in ONE_DEVICE.iter().filter(|(name, text)| *name != "types" && !text.contains("linalg.")) {
         let module = done(compiler.parse(Source::new(*name, *text))).unwrap_or_else(|fault| panic!("{name}: {fault}"));
         let device = done(compiler.run_passes(module.clone(), "compile")).unwrap_or_else(|f| panic!("{name}: {f}"));
         let made = compile(name, compiler.print(&device, PrintOptions::default()));
