@@ -90,7 +90,12 @@ impl<'t> Queue<'t> {
         let most = if self.lock().waiting.iter().any(calls) { waiting + 1 } else { waiting };
         let threads = thread::available_parallelism().map_or(1, usize::from).min(most);
         if waiting > 0 {
-            let worker = || workbench::with(self.processor, |workbench| Ok(self.work(workbench)));
+            let worker = || {
+                workbench::with(self.processor, |workbench| {
+                    self.work(workbench);
+                    Ok(())
+                })
+            };
             thread::scope(|scope| {
                 let others: Vec<_> = (1..threads).map(|_| scope.spawn(worker)).collect();
                 let mine = worker();
