@@ -5,6 +5,7 @@
 //! since manual axes must be whole.
 
 mod barriers;
+mod transposes;
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
@@ -17,6 +18,7 @@ use dialect::sharding::{AxisRef, Layout, Mesh, MeshRef, TensorSharding};
 use dialect::signature::{self, Side, Signature};
 
 use barriers::between_windows;
+use transposes::before_scatters;
 
 /// Wraps the partitioned `@main`.
 pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
@@ -27,6 +29,7 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     };
     if let Some(block) = func::block(program, main) {
         between_windows(program, block);
+        before_scatters(program, block);
     }
     let Some((mesh_name, mesh)) = signature.mesh else {
         // Without a mesh the per-device program is the global one.
