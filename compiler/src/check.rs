@@ -4,7 +4,7 @@
 use dialect::ir::{AttrData, Program};
 use dialect::kernel::{External, Kernel};
 use dialect::literal::Literal;
-use dialect::ops::sdy;
+use dialect::ops::{mhlo, sdy};
 use dialect::sharding::Mesh;
 use passes::estimate::{Flat, Machine, estimate};
 use serde::Serialize;
@@ -136,7 +136,7 @@ impl Compiler {
         let (mut old, mut numbers, mut alone) = (false, false, false);
         program.walk(program.body(), &mut |op| {
             let view = program.view(op);
-            old |= view.attr("call_target_name").and_then(AttrData::as_str) == Some("SPMDFullToShardShape");
+            old |= view.attr("call_target_name").and_then(AttrData::as_str) == Some(mhlo::ENTER_MANUAL);
             numbers |= matches!(view.def().kernel(view), Kernel::External(External::PartitionId));
             let shardings = sdy::result_shardings(view).unwrap_or_default();
             alone |= shardings.iter().any(|s| sdy::resolve(program, &s.mesh).is_some_and(Mesh::is_maximal));

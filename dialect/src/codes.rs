@@ -173,6 +173,7 @@ codes! {
     UNREDUCED_RESULT = "unreduced-result", "An unreduced result can't leave the per-device program in this form.";
     MANUAL_REPLICAS = "manual-replicas", "A program with replicas has no form under its global signature.";
     MANUAL_TOPOLOGY = "manual-topology", "A program over several meshes has no form under its global signature.";
+    NO_GSPMD_FORM = "no-gspmd-form", "A sharding or an op of Shardy has no form from before Shardy.";
     UNKNOWN_PASS = "unknown-pass", "No pass or pipeline has this name.";
     PASS_LIST = "pass-list", "A list of passes is not written as it should be.";
     PASS_OPTION = "pass-option", "A pass has no such option, or the option no such value.";

@@ -44,6 +44,7 @@ passes! {
     pub mod schedule: PASS;
     pub mod spmd: PASS;
     pub mod manual: PASS;
+    mod gspmd: PASS;
     mod cse: PASS;
     mod symbol_dce: PASS;
 }
@@ -74,6 +75,11 @@ pub static PIPELINES: &[Pipeline] = &[
         name: "compile-manual",
         doc: "The same under the global signature, in words that JAX's parser knows.",
         passes: "compile{several-operands=false pack=false},manual",
+    },
+    Pipeline {
+        name: "compile-gspmd",
+        doc: "The same without a word of Shardy, for XLA that is told to skip it.",
+        passes: "compile-manual,gspmd",
     },
     Pipeline {
         name: "sdy-import-pipeline",

@@ -62,7 +62,8 @@ def compile(text, partitions):
     options.num_replicas, options.num_partitions = 1, partitions
     build = options.executable_build_options
     build.num_replicas, build.num_partitions = 1, partitions
-    build.use_spmd_partitioning = build.use_shardy_partitioner = True
+    build.use_spmd_partitioning = True
+    build.use_shardy_partitioner = "mhlo.sharding" not in text
     order = np.arange(partitions, dtype=np.int32).reshape(1, partitions)
     build.device_assignment = xla_client.DeviceAssignment.create(order)
     devices = jax.devices()[:partitions]

@@ -4,6 +4,8 @@ import devices  # noqa: F401, I001: before JAX
 
 import inspect
 import pathlib
+import subprocess
+import sys
 import tempfile
 import unittest
 import warnings
@@ -144,7 +146,7 @@ class Behavior(unittest.TestCase):
     def test_a_machine_of_ones_own(self):
         seen = []
         described = (pathlib.Path(__file__).parents[3] / "compiler/examples/switch.toml").read_text()
-        plan = lambda module, name, options: seen.append(options) or PLAN(module, name, options)
+        plan = lambda module, name, options, build: seen.append(options) or PLAN(module, name, options, build)
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(shardc._jit, "_plan", plan):
             file = pathlib.Path(folder) / "switch.toml"
             file.write_text(described)
@@ -171,15 +173,31 @@ class Behavior(unittest.TestCase):
             shardc.cost(lowered, target=pathlib.Path("v5e:4x2"))
 
     def test_xla_gets_a_manual_program_with_the_users_lines(self):
-        compiled = []
-        with mock.patch.object(shardc._jit, "_plan", lambda *a: compiled.append(PLAN(*a)) or compiled[-1]):
-            shardc.jit(lambda x, w: jnp.tanh(x @ w).sum(0))(self.x, self.w)
-        (module,) = compiled
-        text = module.operation.get_asm(enable_debug_info=True)
-        self.assertIn("sdy.manual_computation", text)
-        self.assertIn("tensor<4x8xf32>", text)
-        self.assertIn("test_jit.py", text)
-        self.assertNotIn("shardc/_jit.py", text)
+        f = lambda x, w: jnp.tanh(x @ w).sum(0)
+        # Without Shardy where that is known to work, else with it.
+        for newest, border in ((jax.__version_info__, "@SPMDFullToShardShape"), ((0, 0, 1), "sdy.manual_computation")):
+            compiled = []
+            with (
+                mock.patch.object(shardc._jit, "_plan", lambda *a: compiled.append(PLAN(*a)) or compiled[-1]),
+                mock.patch.object(shardc._jit, "TESTED", (shardc._jit.TESTED[0], newest)),
+            ):
+                got = shardc.jit(lambda x, w: f(x, w))(self.x, self.w)
+            self.assertIsNone(difference(got, jax.jit(f)(self.x, self.w)))
+            (module,) = compiled
+            text = module.operation.get_asm(enable_debug_info=True)
+            self.assertIn(border, text)
+            self.assertIn("tensor<4x8xf32>", text)
+            self.assertIn("test_jit.py", text)
+            self.assertNotIn("shardc/_jit.py", text)
+
+    def test_a_compilation_is_silent(self):
+        program = (
+            "import devices, jax, shardc; from test_jit import *;"
+            " f = lambda x: jnp.tanh(x).sum(0);"
+            " print(shardc.jit(f)(put(np.ones((16, 8), np.float32), 'data')))"
+        )
+        ran = subprocess.run([sys.executable, "-c", program], cwd=pathlib.Path(__file__).parent, capture_output=True, text=True)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""), ran.stdout)
 
     def test_inside_a_plain_jit_the_outer_program_is_xlas(self):
         inner = shardc.jit(lambda x, w: x @ w)
@@ -249,9 +267,9 @@ class Behavior(unittest.TestCase):
     def test_options_reach_the_compiler(self):
         seen = []
 
-        def note(module, name, options):
+        def note(module, name, options, build):
             seen.append(options)
-            return PLAN(module, name, options)
+            return PLAN(module, name, options, build)
 
         with mock.patch.object(shardc._jit, "_plan", note):
             f = shardc.jit(lambda x: x.sum(), target="v5e:4x4", memory="2GiB", plan="greedy")
@@ -274,7 +292,7 @@ class Behavior(unittest.TestCase):
     def test_of_nested_options_the_outer_ones_count(self):
         seen = []
         inner = shardc.jit(lambda x: jnp.tanh(x).sum(), plan="greedy")
-        with mock.patch.object(shardc._jit, "_plan", lambda module, name, options: seen.append(options) or module):
+        with mock.patch.object(shardc._jit, "_plan", lambda module, name, options, build: seen.append(options) or module):
             shardc.jit(inner)(self.x)
             shardc.jit(lambda x: inner(x) + 1, memory=1 << 30)(self.x)
             jax.jit(inner)(self.x)

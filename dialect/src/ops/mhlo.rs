@@ -8,3 +8,9 @@ pub const NUM_PARTITIONS: &str = "mhlo.num_partitions";
 pub const SHARDING: &str = "mhlo.sharding";
 /// On modules, arguments, results and ops: text that a frontend left for other tools.
 pub const FRONTEND_ATTRIBUTES: &str = "mhlo.frontend_attributes";
+/// The custom call that holds a sharding of its operand, from before Shardy.
+pub const SHARDING_CALL: &str = "Sharding";
+/// The custom call from a global value to a device's shard, into a manual region from before Shardy.
+pub const ENTER_MANUAL: &str = "SPMDFullToShardShape";
+/// The custom call from a device's shard to the global value, out of a manual region from before Shardy.
+pub const LEAVE_MANUAL: &str = "SPMDShardToFullShape";

@@ -9,7 +9,7 @@
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::{AttrData, Op, Program};
-use dialect::ops::mhlo::SHARDING as ANNOTATION;
+use dialect::ops::mhlo::{ENTER_MANUAL, LEAVE_MANUAL, SHARDING as ANNOTATION};
 use dialect::ops::{build, func, sdy};
 use dialect::sharding::{AxisRef, DimSharding, Mesh, MeshRef, ReductionKind, TensorSharding};
 
@@ -279,7 +279,7 @@ fn only(annotation: &Annotation) -> Result<&HloSharding, String> {
 fn apply_to_op(program: &mut Program, grid: &Grid, annotation: &Annotation, op: Op) -> Result<(), String> {
     program.remove_attr(op, ANNOTATION);
     let target = target(program, op).map(str::to_owned);
-    if matches!(target.as_deref(), Some(super::shard_map::ENTER | super::shard_map::LEAVE)) {
+    if matches!(target.as_deref(), Some(ENTER_MANUAL | LEAVE_MANUAL)) {
         return Err(format!("@{} outside of the pattern that makes a manual computation", target.unwrap_or_default()));
     }
     let mut ranks: Vec<usize> = program.results(op).map(|v| program.tensor_type(v).map_or(0, |t| t.rank())).collect();

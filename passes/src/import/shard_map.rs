@@ -5,18 +5,13 @@ use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{AttrData, Block, Op, Program, Renaming, Ty, Value, ValueSource};
 use dialect::op::{Control, OpDef};
-use dialect::ops::mhlo::SHARDING as ANNOTATION;
+use dialect::ops::mhlo::{ENTER_MANUAL, LEAVE_MANUAL, SHARDING as ANNOTATION, SHARDING_CALL};
 use dialect::ops::{func, sdy};
 use dialect::sharding::{AxisRef, TensorSharding};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::annotations::{Grid, target};
 use super::hlo_sharding::{self, HloSharding};
-
-/// From global tensors to shards.
-pub(super) const ENTER: &str = "SPMDFullToShardShape";
-/// From shards to global tensors.
-pub(super) const LEAVE: &str = "SPMDShardToFullShape";
 
 /// Turns all such calls into manual computations.
 pub(super) fn read(program: &mut Program, grid: &Grid, diagnostics: &mut Diagnostics) {
@@ -58,7 +53,7 @@ impl Borders {
             ValueSource::Arg(..) => None,
         };
         let enter: Option<Vec<Op>> = program.op(call).operands.iter().map(|&v| def(v)).collect();
-        let enter = enter.filter(|ops| ops.iter().all(|&op| target(program, op) == Some(ENTER)))?;
+        let enter = enter.filter(|ops| ops.iter().all(|&op| target(program, op) == Some(ENTER_MANUAL)))?;
         let (mut leave, mut between) = (Vec::new(), Vec::new());
         for result in program.results(call) {
             let only_user = |value: Value| match users.get(&value)?[..] {
@@ -66,11 +61,11 @@ impl Borders {
                 _ => None,
             };
             let mut user = only_user(result)?;
-            if target(program, user) == Some("Sharding") {
+            if target(program, user) == Some(SHARDING_CALL) {
                 between.push(user);
                 user = only_user(program.result(user, 0))?;
             }
-            leave.push(Some(user).filter(|&op| target(program, op) == Some(LEAVE))?);
+            leave.push(Some(user).filter(|&op| target(program, op) == Some(LEAVE_MANUAL))?);
         }
         Some(Self { enter, leave, between })
     }
@@ -95,8 +90,10 @@ fn replace(program: &mut Program, grid: &Grid, block: Block, call: Op, borders: 
         }
         let whole = program.op(op).operands.first().copied().ok_or("a border without operand")?;
         let given = match program.value_source(whole) {
-            ValueSource::Result(outer, _) if target(program, outer) == Some("Sharding") => annotation(program, outer)?,
-            _ => return Err(format!("the operand of @{ENTER} has no @Sharding before it")),
+            ValueSource::Result(outer, _) if target(program, outer) == Some(SHARDING_CALL) => {
+                annotation(program, outer)?
+            }
+            _ => return Err(format!("the operand of @{ENTER_MANUAL} has no @Sharding before it")),
         };
         ins.push((given, whole));
         operands.push(whole);

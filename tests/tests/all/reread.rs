@@ -61,7 +61,11 @@ fn mlir_reads_what_we_compile_with_its_locations() {
                 "prints": {"short": print(false), "bytecode with locations": bytecode},
             })
         };
-        if name == "forms" { vec![] } else { ["sharded", "compile", "compile-manual"].map(compile).to_vec() }
+        if name == "forms" {
+            vec![]
+        } else {
+            ["sharded", "compile", "compile-manual", "compile-gspmd"].map(compile).to_vec()
+        }
     });
 }
 

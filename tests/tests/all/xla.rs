@@ -1,5 +1,5 @@
-//! XLA runs the output of `compile --emit manual` for every program of the corpus, and must get the results that JAX got
-//! from the original program; and for every lit-test that asks `check`, where the reference evaluator says what is right
+//! XLA runs the output of `compile --emit manual` for every program of the corpus, and of the same for XLA without Shardy, and
+//! must get the results that JAX got from the original program; and for every lit-test that asks `check`, where the reference evaluator says what is right
 //! (the lit-test shows that the program in shards means the same as the plain one).
 //!
 //! `make test` creates the Python environment under `target/`; without it, and without `SHARDC_ORACLES=1`, the tests
@@ -41,8 +41,13 @@ fn judge(python: &Path, cases: Vec<Value>, mut failures: Vec<String>) {
 
 /// The output of `compile --emit manual` for one program.
 fn manual(compiler: &Compiler, source: Source) -> Result<String, Diagnostics> {
+    through(compiler, "compile-manual", source)
+}
+
+/// The output of a pipeline for one program.
+fn through(compiler: &Compiler, pipeline: &str, source: Source) -> Result<String, Diagnostics> {
     let module = compiler.parse(source);
-    let done = module.and_then(|m| compiler.compile(m, "compile-manual", &CompileOptions::default())).into_result()?;
+    let done = module.and_then(|m| compiler.compile(m, pipeline, &CompileOptions::default())).into_result()?;
     Ok(compiler.print(&done, PrintOptions::default()))
 }
 
@@ -67,14 +72,17 @@ fn xla_runs_our_programs_with_the_same_results() {
     for folder in &folders {
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
         let text = fs::read_to_string(folder.join("program.mlir")).unwrap();
-        match manual(&compiler, Source::new(&name, text)) {
-            Ok(text) => {
-                let program = out.join(format!("{name}.mlir"));
-                fs::write(&program, text).unwrap();
-                let (inputs, expected) = (folder.join("inputs.npz"), folder.join("expected.npz"));
-                cases.push(json!({ "name": name, "program": program, "inputs": inputs, "expected": expected }));
+        for pipeline in ["compile-manual", "compile-gspmd"] {
+            let name = format!("{name} through {pipeline}");
+            match through(&compiler, pipeline, Source::new(&name, text.clone())) {
+                Ok(text) => {
+                    let program = out.join(format!("{name}.mlir"));
+                    fs::write(&program, text).unwrap();
+                    let (inputs, expected) = (folder.join("inputs.npz"), folder.join("expected.npz"));
+                    cases.push(json!({ "name": name, "program": program, "inputs": inputs, "expected": expected }));
+                }
+                Err(why) => failures.push(format!("{name}: not compiled: {:?}", why.list)),
             }
-            Err(why) => failures.push(format!("{name}: not compiled: {:?}", why.list)),
         }
     }
     judge(&python, cases, failures);

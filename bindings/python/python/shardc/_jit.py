@@ -10,16 +10,18 @@ All that is used of JAX's insides is `compile_or_get_cached`, through which ever
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import io
+import os
 import threading
 import types
 from typing import TYPE_CHECKING, Any, Callable, overload
 
 from shardc._errors import ShardcError
 from shardc._options import Memory, Options, Plan, Target, _known, asked
-from shardc._program import attempt, compiled
+from shardc._program import GSPMD, attempt, compiled
 
 if TYPE_CHECKING:
     import jax.stages
@@ -143,17 +145,19 @@ def _install() -> None:
         original = getattr(compiler, "compile_or_get_cached", None)
         if original is None or not {"backend", "computation"} <= inspect.signature(original).parameters.keys():
             raise _unknown()
-        at = list(inspect.signature(original).parameters).index("computation")
-        of = list(inspect.signature(original).parameters).index("backend")
+        signature = inspect.signature(original)
 
         @functools.wraps(original)
         def compile_or_get_cached(*args: Any, **kwargs: Any) -> Any:
-            platform = getattr(kwargs["backend"] if "backend" in kwargs else args[of], "platform", "")
-            if "computation" in kwargs:
-                kwargs["computation"] = _replaced(kwargs["computation"], platform)
-            else:
-                args = (*args[:at], _replaced(args[at], platform), *args[at + 1 :])
-            return original(*args, **kwargs)
+            given = signature.bind(*args, **kwargs)
+            arguments = given.arguments
+            platform = getattr(arguments["backend"], "platform", "")
+            build: Any = getattr(arguments.get("compile_options"), "executable_build_options", None)
+            with_shardy = getattr(build, "use_shardy_partitioner", False)
+            arguments["computation"] = _replaced(arguments["computation"], platform, build)
+            skips = with_shardy and not build.use_shardy_partitioner
+            with _quiet if skips else contextlib.nullcontext():
+                return original(*given.args, **given.kwargs)
 
         compiler.compile_or_get_cached = compile_or_get_cached
         # Lines of this file aren't where a user's ops come from.
@@ -179,7 +183,7 @@ def _prove() -> None:
 
     heard = []
 
-    def seen(module: Any, name: str, options: Options) -> Any:
+    def seen(module: Any, name: str, options: Options, build: Any) -> Any:
         heard.append(name)
         raise _Asked
 
@@ -204,26 +208,67 @@ class _Asked(Exception):
     """Ends a compilation that was only a question."""
 
 
-def _replaced(module: Any, platform: str) -> Any:
-    """The module that XLA is to compile for devices of this platform: the same, unless its name asks for ours."""
+def _replaced(module: Any, platform: str, build: Any) -> Any:
+    """The module that XLA is to compile for devices of this platform: the same, unless its name asks for ours. `build` are
+    the options of that compilation."""
     name = str(module.operation.attributes["sym_name"]).strip('"')
     options = asked(name)
-    return _plan(module, name, options.on(platform)) if options else module
+    return _plan(module, name, options.on(platform), build if platform == "cpu" else None) if options else module
 
 
-def _plan(module: Any, name: str, options: Options) -> Any:
-    """The module after planning and partitioning, for the same arguments and results."""
+def _plan(module: Any, name: str, options: Options, build: Any) -> Any:
+    """The module after planning and partitioning, for the same arguments and results; `build` are XLA's options where it can
+    do without Shardy, which they then say."""
+    import jax
+
     attributes = module.operation.attributes
     devices = str(attributes["mhlo.num_partitions"]).split(":")[0] if "mhlo.num_partitions" in attributes else "1"
     if int(devices) == 1:
         return module
     what = f"<{name.split('.shardc')[0]}>"
+    # What we hand over has nothing left to propagate, but Shardy's passes take time that grows with the square of the number
+    # of arguments: up to a third of a compilation. XLA's way without them is deprecated, so only versions are asked for it
+    # that are known to have it.
+    skips = getattr(build, "use_shardy_partitioner", False) and jax.__version_info__ <= TESTED[1]
+    form = GSPMD if skips else "manual"
     # As bytecode, which MLIR writes and reads in a fraction of the time that text takes.
     written = io.BytesIO()
     module.operation.write_bytecode(written)
-    planned, said = attempt(written.getvalue(), what, "manual", options, locations=True)
-    if planned is not None and not said:
-        return type(module).parse(planned, context=module.context)
-    # What is said shows lines of the program: as text they are the ones that users know.
-    text = module.operation.get_asm(enable_debug_info=True)
-    return type(module).parse(compiled(text, what, "manual", options, locations=True), context=module.context)
+    planned: bytes | str | None
+    planned, said = attempt(written.getvalue(), what, form, options, locations=True)
+    if planned is None or said:
+        # What is said shows lines of the program: as text they are the ones that users know.
+        text = module.operation.get_asm(enable_debug_info=True)
+        planned = compiled(text, what, form, options, locations=True)
+    if skips:
+        build.use_shardy_partitioner = False
+    return type(module).parse(planned, context=module.context)
+
+
+class _Quiet:
+    """Keeps XLA's warnings off the terminal while it compiles without Shardy: it warns of that each time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+
+    def __enter__(self) -> None:
+        self._change(1)
+
+    def __exit__(self, *_: object) -> None:
+        self._change(-1)
+
+    def _change(self, by: int) -> None:
+        import jax
+        from jax._src import logging_config
+        from jaxlib import utils
+
+        with self._lock:
+            self._inside += by
+            stated = getattr(jax.config, "jax_logging_level", None)
+            # JAX's own setting, else the variable, which JAX sets where its user doesn't; 2 are errors.
+            level = logging_config._tf_cpp_map.get(stated or "", int(os.environ.get("TF_CPP_MIN_LOG_LEVEL", "1")))
+            utils.absl_set_min_log_level(max(level, 2) if self._inside else level)
+
+
+_quiet = _Quiet()

@@ -20,6 +20,9 @@ As bytes: MLIR bytecode, StableHLO's portable artifacts among it, and what `Expo
 
 PIPELINES = {"sdy": "planned", "stablehlo": "compile", "manual": "compile-manual"}
 
+GSPMD = "compile-gspmd"
+"""The pipeline to what XLA compiles without Shardy: of the user's forms it is "manual" in other words."""
+
 
 def text_and_name(program: Program) -> tuple[str, str]:
     """The StableHLO text of a program, with the lines of Python its ops came from, and a name for messages."""
@@ -85,7 +88,7 @@ def attempt(
     return _native.compile(
         program,
         name=name,
-        pipeline=PIPELINES[emit],
+        pipeline=PIPELINES.get(emit, emit),
         target=target,
         described=described,
         memory=memory,

@@ -1,0 +1,93 @@
+//! Shardings as `mhlo.sharding` writes them. Source: XLA, `HloSharding::ToString`.
+
+use dialect::sharding::{Mesh, TensorSharding, axes_size};
+
+/// A run of devices along an axis: `size` of them, the first coordinate being `pre` parts from the axis' start.
+struct Part {
+    /// The axis' place in the mesh, and the product of the sizes before this part in it.
+    at: (usize, i64),
+    size: i64,
+}
+
+/// The text of a sharding; `None` where it isn't one of whole tiles: axes that overlap or don't divide, unreduced ones.
+pub(super) fn of(sharding: &TensorSharding, mesh: &Mesh) -> Option<String> {
+    if mesh.is_maximal() {
+        return Some(format!("{{maximal device={}}}", mesh.device_at(0)));
+    }
+    if !sharding.unreduced.is_empty() {
+        return None;
+    }
+    let tiles: Vec<i64> = sharding.dims.iter().map(|d| axes_size(&d.axes, mesh)).collect();
+    if tiles.iter().all(|&n| n == 1) {
+        return Some("{replicated}".to_owned());
+    }
+    // The device order has a dimension per part of an axis, mesh-major; tiles take theirs first, copies the rest.
+    let mut taken: Vec<Part> = Vec::new();
+    for axis in sharding.dims.iter().flat_map(|d| &d.axes) {
+        let (pre, size) = axis.range(mesh);
+        taken.push(Part { at: (mesh.axis_index(axis.name)?, pre), size });
+    }
+    let parts = all_parts(&taken, mesh)?;
+    let place = |part: &Part| parts.iter().position(|p| p.at == part.at);
+    let mut order: Vec<usize> = taken.iter().map(place).collect::<Option<_>>()?;
+    let rest: Vec<usize> = (0..parts.len()).filter(|i| !order.contains(i)).collect();
+    let copies: i64 = rest.iter().map(|&i| parts[i].size).product();
+    order.extend(rest);
+    let mut dims: Vec<String> = tiles.iter().map(i64::to_string).collect();
+    if copies > 1 {
+        dims.push(copies.to_string());
+    }
+    let sizes: Vec<i64> = parts.iter().map(|p| p.size).collect();
+    let devices = if mesh.device_ids.is_some() { listed(mesh, &sizes, &order) } else { iota(&sizes, &order) };
+    let kind = if copies > 1 { " last_tile_dim_replicate" } else { "" };
+    Some(format!("{{devices=[{}]{devices}{kind}}}", dims.join(",")))
+}
+
+/// The axes of the mesh cut where the taken parts begin and end.
+fn all_parts(taken: &[Part], mesh: &Mesh) -> Option<Vec<Part>> {
+    let mut parts = Vec::new();
+    for (i, &(_, size)) in mesh.axes.iter().enumerate() {
+        let mut own: Vec<(i64, i64)> = taken.iter().filter(|p| p.at.0 == i).map(|p| (p.at.1, p.size)).collect();
+        own.sort_unstable();
+        let mut done = 1;
+        for (pre, width) in own {
+            if pre < done || pre % done != 0 {
+                return None;
+            }
+            if pre > done {
+                parts.push(Part { at: (i, done), size: pre / done });
+            }
+            parts.push(Part { at: (i, pre), size: width });
+            done = pre * width;
+        }
+        if size % done != 0 {
+            return None;
+        }
+        if size > done {
+            parts.push(Part { at: (i, done), size: size / done });
+        }
+    }
+    Some(parts)
+}
+
+fn joined(numbers: impl Iterator<Item = i64>) -> String {
+    numbers.map(|n| n.to_string()).collect::<Vec<_>>().join(",")
+}
+
+/// Devices in the order of their numbers, as an array of `sizes` whose dimensions are put in `order`.
+fn iota(sizes: &[i64], order: &[usize]) -> String {
+    if order.is_sorted() {
+        return format!("<=[{}]", sizes.iter().product::<i64>());
+    }
+    format!("<=[{}]T({})", joined(sizes.iter().copied()), joined(order.iter().map(|&d| d as i64)))
+}
+
+/// Every device by its number.
+fn listed(mesh: &Mesh, sizes: &[i64], order: &[usize]) -> String {
+    let stride = |d: usize| sizes[d + 1..].iter().product::<i64>();
+    let mut positions = vec![0i64];
+    for &d in order {
+        positions = positions.iter().flat_map(|&p| (0..sizes[d]).map(move |i| p + i * stride(d))).collect();
+    }
+    joined(positions.iter().map(|&p| mesh.device_at(p as usize)))
+}
