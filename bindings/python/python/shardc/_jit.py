@@ -17,7 +17,7 @@ import io
 import os
 import threading
 import types
-from typing import TYPE_CHECKING, Any, Callable, overload
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, overload
 
 from shardc._errors import ShardcError
 from shardc._options import Memory, Options, Plan, Target, _known, asked
@@ -248,6 +248,8 @@ def _plan(module: Any, name: str, options: Options, build: Any) -> Any:
 class _Quiet:
     """Keeps XLA's warnings off the terminal while it compiles without Shardy: it warns of that each time."""
 
+    LEVELS: ClassVar = {"DEBUG": 0, "INFO": 0, "WARN": 1, "WARNING": 1, "ERROR": 2, "FATAL": 3, "CRITICAL": 3}
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._inside = 0
@@ -260,15 +262,15 @@ class _Quiet:
 
     def _change(self, by: int) -> None:
         import jax
-        from jax._src import logging_config
         from jaxlib import utils
 
         with self._lock:
             self._inside += by
-            stated = getattr(jax.config, "jax_logging_level", None)
-            # JAX's own setting, else the variable, which JAX sets where its user doesn't; 2 are errors.
-            level = logging_config._tf_cpp_map.get(stated or "", int(os.environ.get("TF_CPP_MIN_LOG_LEVEL", "1")))
-            utils.absl_set_min_log_level(max(level, 2) if self._inside else level)
+            # JAX's own setting, else the variable, which JAX sets where its user doesn't.
+            variable = os.environ.get("TF_CPP_MIN_LOG_LEVEL", "")
+            given = int(variable) if variable.isdigit() else self.LEVELS["WARNING"]
+            level = self.LEVELS.get(getattr(jax.config, "jax_logging_level", None) or "", given)
+            utils.absl_set_min_log_level(max(level, self.LEVELS["ERROR"]) if self._inside else level)
 
 
 _quiet = _Quiet()
