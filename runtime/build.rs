@@ -5,9 +5,14 @@
 //! those libraries by the run path set in `.cargo/config.toml`; where the variable RUSTFLAGS hides that, `cargo run`
 //! and `cargo test` find them through links beside the script, because cargo puts such folders on the loader's path.
 //! Nothing happens without the feature `jit`, or where a real `libMLIR-C.so` exists.
+//!
+//! In the release profile such scripts also stand in for the shared libraries, and name all archives instead: the loader takes
+//! 20 ms for the symbols of the shared ones whenever a program starts. Other profiles have tests, and with them dozens of
+//! binaries that would be 150 MB each.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{env, fs};
 
 fn main() {
@@ -23,22 +28,27 @@ fn main() {
     if library_folder.join("libMLIR-C.so").exists() {
         return;
     }
-    let archives = c_api_archives(&library_folder);
+    let archives = archives(&library_folder, "libMLIRCAPI");
     assert!(
         !archives.is_empty(),
         "no libMLIRCAPI*.a in {}: run `make setup`, or build with --no-default-features to go without the JIT",
         library_folder.display()
     );
-    let mut script = String::from("GROUP(\n");
-    for file in &archives {
-        script.push_str(&format!("  {}\n", file.display()));
-    }
-    for shared in ["libMLIR.so", "libLLVM.so"] {
-        script.push_str(&format!("  {}\n", library_folder.join(shared).display()));
-    }
-    script.push_str(")\n");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR for build scripts"));
-    fs::write(out.join("libMLIR-C.so"), script).expect("OUT_DIR is writable");
+    let script = |name: &str, files: &[String]| {
+        let text = format!("GROUP(\n  {}\n)\n", files.join("\n  "));
+        fs::write(out.join(name), text).expect("OUT_DIR is writable");
+    };
+    let shared: Vec<String> = ["libMLIR.so", "libLLVM.so"].map(|name| path(&library_folder.join(name))).to_vec();
+    let whole = (env::var("PROFILE").as_deref() == Ok("release")).then(|| whole_archives(Path::new(&prefix))).flatten();
+    match whole {
+        Some(whole) => {
+            for name in ["libMLIR-C.so", "libMLIR.so", "libLLVM-22.so"] {
+                script(name, &whole);
+            }
+        }
+        None => script("libMLIR-C.so", &[archives, shared].concat()),
+    }
     link_shared_libraries(&library_folder, &out);
     println!("cargo:rustc-link-search=native={}", out.display());
 }
@@ -71,19 +81,33 @@ fn link_shared_libraries(folder: &Path, out: &Path) {
     }
 }
 
-/// The archives of MLIR's C API, in a fixed order.
-fn c_api_archives(folder: &Path) -> Vec<PathBuf> {
+/// All of MLIR and LLVM as archives, and what they need of the system; `None` where they aren't installed.
+fn whole_archives(prefix: &Path) -> Option<Vec<String>> {
+    let asked = |what: &str| {
+        let done = Command::new(prefix.join("bin/llvm-config")).args([what, "--link-static"]).output().ok()?;
+        let text = String::from_utf8(done.stdout).ok().filter(|_| done.status.success())?;
+        Some(text.split_whitespace().map(str::to_owned).collect::<Vec<String>>())
+    };
+    let mlir = archives(&prefix.join("lib"), "libMLIR");
+    let llvm = asked("--libfiles")?;
+    let missing = llvm.is_empty() || mlir.len() < 100 || !llvm.iter().all(|file| Path::new(file).exists());
+    Some([mlir, llvm, asked("--system-libs")?].concat()).filter(|_| !missing)
+}
+
+fn path(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// The archives whose names begin so, in a fixed order.
+fn archives(folder: &Path, prefix: &str) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
     };
-    let mut archives: Vec<PathBuf> = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| {
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
-            name.starts_with("libMLIRCAPI") && name.ends_with(".a")
-        })
-        .collect();
+    let named = |file: &PathBuf| {
+        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or("");
+        name.starts_with(prefix) && name.ends_with(".a")
+    };
+    let mut archives: Vec<String> = entries.flatten().map(|e| e.path()).filter(named).map(|file| path(&file)).collect();
     archives.sort();
     archives
 }
