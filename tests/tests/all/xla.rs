@@ -39,10 +39,8 @@ fn judge(python: &Path, cases: Vec<Value>, mut failures: Vec<String>) {
     assert!(failures.is_empty(), "{} of {count} programs fail:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// The output of `compile --emit manual` for one program.
-fn manual(compiler: &Compiler, source: Source) -> Result<String, Diagnostics> {
-    through(compiler, "compile-manual", source)
-}
+/// The pipelines whose output XLA takes: what `compile --emit manual` prints, and the same for XLA without Shardy.
+const FORMS: [&str; 2] = ["compile-manual", "compile-gspmd"];
 
 /// The output of a pipeline for one program.
 fn through(compiler: &Compiler, pipeline: &str, source: Source) -> Result<String, Diagnostics> {
@@ -72,7 +70,7 @@ fn xla_runs_our_programs_with_the_same_results() {
     for folder in &folders {
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
         let text = fs::read_to_string(folder.join("program.mlir")).unwrap();
-        for pipeline in ["compile-manual", "compile-gspmd"] {
+        for pipeline in FORMS {
             let name = format!("{name} through {pipeline}");
             match through(&compiler, pipeline, Source::new(&name, text.clone())) {
                 Ok(text) => {
@@ -141,8 +139,10 @@ fn xla_agrees_on_what_is_checked() {
             continue;
         }
         let source = Source::new(&name, fs::read_to_string(&file).unwrap());
-        let text = match manual(&compiler, source.clone()) {
-            Ok(text) => text,
+        let texts: Result<Vec<String>, Diagnostics> =
+            FORMS.into_iter().map(|form| through(&compiler, form, source.clone())).collect();
+        let texts = match texts {
+            Ok(texts) => texts,
             Err(why) => {
                 if !only_refused(&why) {
                     failures.push(format!("{name}: not compiled: {:?}", why.list));
@@ -164,14 +164,17 @@ fn xla_agrees_on_what_is_checked() {
             let named: Vec<_> = values.iter().enumerate().map(|(i, v)| (format!("{prefix}{i}"), v.clone())).collect();
             runtime::npz::write_file(&path(kind), &named).unwrap();
         }
-        fs::write(path("mlir"), text).unwrap();
-        let mut case =
-            json!({ "name": name, "program": path("mlir"), "inputs": path("in.npz"), "expected": path("out.npz") });
-        if AS_ON_ONE_DEVICE.contains(&&*name) {
-            case["plain"] = json!(file);
+        for (form, text) in FORMS.iter().zip(texts) {
+            let (program, named) = (path(&format!("{form}.mlir")), format!("{name} through {form}"));
+            fs::write(&program, text).unwrap();
+            let mut case =
+                json!({ "name": named, "program": program, "inputs": path("in.npz"), "expected": path("out.npz") });
+            if AS_ON_ONE_DEVICE.contains(&&*name) {
+                case["plain"] = json!(file);
+            }
+            cases.push(case);
         }
-        cases.push(case);
     }
-    assert!(cases.len() >= 40, "found only {} programs", cases.len());
+    assert!(cases.len() >= 80, "found only {} programs", cases.len());
     judge(&python, cases, failures);
 }
