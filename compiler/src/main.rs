@@ -2,10 +2,6 @@
 
 use std::process::ExitCode;
 
-/// Passes make and drop many small lists: the system's allocator takes a sixth of their time.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     shardc::main()
 }
