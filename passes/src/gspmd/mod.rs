@@ -35,7 +35,7 @@ fn gspmd(program: &mut Program, diagnostics: &mut Diagnostics) {
             let name = program.op_name(op);
             if name == sdy::MANUAL_COMPUTATION.name() {
                 outline(program, block, op, &mut names).unwrap_or_else(|message| failed(program, op, message));
-            } else if name.starts_with("sdy.") {
+            } else if sdy::is_op(program.view(op)) {
                 failed(program, op, format!("{name} has no form from before Shardy"));
             }
         }

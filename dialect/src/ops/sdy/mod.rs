@@ -72,6 +72,11 @@ pub const ORIGINS: &str = "sdy.sharding_origins";
 /// The attribute of a function that keeps the name it had before it was copied.
 pub const ORIGINAL_NAME: &str = "sdy.original_func_name";
 
+/// Whether an op is one of this dialect, known or not.
+pub fn is_op(op: OpRef<'_>) -> bool {
+    op.name().starts_with("sdy.")
+}
+
 /// Whether an op attribute belongs to this dialect: it concerns shardings, not what the op computes.
 pub fn is_attribute(name: &str) -> bool {
     name.starts_with("sdy.") || name == REDUCTION
