@@ -2,9 +2,9 @@
 
 use dialect::sharding::{Mesh, TensorSharding, axes_size};
 
-/// A run of devices along an axis: `size` of them, the first coordinate being `pre` parts from the axis' start.
+/// A part of an axis.
 struct Part {
-    /// The axis' place in the mesh, and the product of the sizes before this part in it.
+    /// The axis's place in the mesh, and the product of the sizes before this part in the axis.
     at: (usize, i64),
     size: i64,
 }

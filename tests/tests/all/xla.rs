@@ -1,6 +1,6 @@
-//! XLA runs the output of `compile --emit manual` for every program of the corpus, and of the same for XLA without Shardy, and
-//! must get the results that JAX got from the original program; and for every lit-test that asks `check`, where the reference evaluator says what is right
-//! (the lit-test shows that the program in shards means the same as the plain one).
+//! XLA runs the output of `compile --emit manual`, and the same for XLA without Shardy: for every program of the corpus, and
+//! must get the results that JAX got from the original program; and for every lit-test that asks `check`, where the reference
+//! evaluator says what is right (the lit-test shows that the program in shards means the same as the plain one).
 //!
 //! `make test` creates the Python environment under `target/`; without it, and without `SHARDC_ORACLES=1`, the tests
 //! print that they are skipped.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from shardc._errors import ShardcError
 from shardc._options import Memory, Options, Plan, Target
-from shardc._program import compiled, text_and_name
+from shardc._program import PIPELINES, compiled, text_and_name
 
 if TYPE_CHECKING:
     import jax.export
@@ -49,7 +49,7 @@ def compile(
     if exported.nr_devices == 1:
         return exported
     text, name = text_and_name(exported)
-    planned = compiled(text, name, "manual", options, locations=True)
+    planned = compiled(text, name, PIPELINES["manual"], options, locations=True)
     backward = exported._get_vjp  # noqa: SLF001: a field of the dataclass, documented as the others are
     planned_backward = backward and (lambda _: compile(backward(exported), target=target, memory=memory, plan=plan))
     artifact = _serialized(planned, like=exported)

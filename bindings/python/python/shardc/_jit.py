@@ -5,7 +5,8 @@ A function that is to be planned has that in its name (`train_step.shardc`), whi
 There the module is replaced by its partitioned form, and XLA is left with one device's program. Everything else
 is JAX's own: dispatch, donation, static arguments, caches. So a call costs what one of `jax.jit` costs.
 
-All that is used of JAX's insides is `compile_or_get_cached`, through which everything goes that JAX compiles.
+All that is used of JAX's insides is `compile_or_get_cached`, through which everything goes that JAX compiles, with XLA's
+options; and of jaxlib what sets the level of XLA's messages.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Callable, ClassVar, overload
 
 from shardc._errors import ShardcError
 from shardc._options import Memory, Options, Plan, Target, _known, asked
-from shardc._program import GSPMD, attempt, compiled
+from shardc._program import GSPMD, PIPELINES, attempt, compiled
 
 if TYPE_CHECKING:
     import jax.stages
@@ -230,16 +231,16 @@ def _plan(module: Any, name: str, options: Options, build: Any) -> Any:
     # of arguments: up to a third of a compilation. XLA's way without them is deprecated, so only versions are asked for it
     # that are known to have it.
     skips = getattr(build, "use_shardy_partitioner", False) and jax.__version_info__ <= TESTED[1]
-    form = GSPMD if skips else "manual"
+    pipeline = GSPMD if skips else PIPELINES["manual"]
     # As bytecode, which MLIR writes and reads in a fraction of the time that text takes.
     written = io.BytesIO()
     module.operation.write_bytecode(written)
     planned: bytes | str | None
-    planned, said = attempt(written.getvalue(), what, form, options, locations=True)
+    planned, said = attempt(written.getvalue(), what, pipeline, options, locations=True)
     if planned is None or said:
         # What is said shows lines of the program: as text they are the ones that users know.
         text = module.operation.get_asm(enable_debug_info=True)
-        planned = compiled(text, what, form, options, locations=True)
+        planned = compiled(text, what, pipeline, options, locations=True)
     if skips:
         build.use_shardy_partitioner = False
     return type(module).parse(planned, context=module.context)

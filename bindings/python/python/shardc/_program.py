@@ -21,7 +21,7 @@ As bytes: MLIR bytecode, StableHLO's portable artifacts among it, and what `Expo
 PIPELINES = {"sdy": "planned", "stablehlo": "compile", "manual": "compile-manual"}
 
 GSPMD = "compile-gspmd"
-"""The pipeline to what XLA compiles without Shardy: of the user's forms it is "manual" in other words."""
+"""The pipeline to what XLA compiles without Shardy: of the forms that users ask for it is "manual" in other words."""
 
 
 def text_and_name(program: Program) -> tuple[str, str]:
@@ -72,23 +72,23 @@ def _text(program: bytes, name: str) -> tuple[str, str]:
     return text, name
 
 
-def compiled(text: str, name: str, emit: str, options: Options, *, locations: bool = False, causes: bool = False) -> str:
+def compiled(text: str, name: str, pipeline: str, options: Options, *, locations: bool = False, causes: bool = False) -> str:
     """The text of a program after planning and partitioning."""
-    result, diagnostics = attempt(text, name, emit, options, locations=locations, causes=causes)
+    result, diagnostics = attempt(text, name, pipeline, options, locations=locations, causes=causes)
     settle(diagnostics, name)
     assert result is not None, "a program without errors has a result"
     return result
 
 
 def attempt(
-    program: AnyStr, name: str, emit: str, options: Options, *, locations: bool = False, causes: bool = False
+    program: AnyStr, name: str, pipeline: str, options: Options, *, locations: bool = False, causes: bool = False
 ) -> tuple[AnyStr | None, list[_native.Diagnostic]]:
     """A program as text or bytecode after planning and partitioning, in the same form; and what is to be said of it."""
     target, memory, plan, described = options
     return _native.compile(
         program,
         name=name,
-        pipeline=PIPELINES.get(emit, emit),
+        pipeline=pipeline,
         target=target,
         described=described,
         memory=memory,
@@ -139,4 +139,4 @@ def partition(
         raise ValueError(f"emit: one of {', '.join(map(repr, PIPELINES))} was expected, not {emit!r}")
     text, name = text_and_name(program)
     options = settings(program, text, target, memory, plan)
-    return compiled(text, name, emit, options, locations=locations, causes=causes)
+    return compiled(text, name, PIPELINES[emit], options, locations=locations, causes=causes)
