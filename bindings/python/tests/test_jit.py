@@ -2,6 +2,7 @@
 
 import devices  # noqa: F401, I001: before JAX
 
+import contextlib
 import inspect
 import pathlib
 import subprocess
@@ -146,7 +147,7 @@ class Behavior(unittest.TestCase):
     def test_a_machine_of_ones_own(self):
         seen = []
         described = (pathlib.Path(__file__).parents[3] / "compiler/examples/switch.toml").read_text()
-        plan = lambda module, name, options, build: seen.append(options) or PLAN(module, name, options, build)
+        plan = lambda module, name, options, *xla: seen.append(options) or PLAN(module, name, options, *xla)
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(shardc._jit, "_plan", plan):
             file = pathlib.Path(folder) / "switch.toml"
             file.write_text(described)
@@ -175,9 +176,11 @@ class Behavior(unittest.TestCase):
     def test_xla_gets_a_manual_program_with_the_users_lines(self):
         f = lambda x, w: jnp.tanh(x @ w).sum(0)
         # Without Shardy where that is known to work, else with it.
-        for newest, border in ((jax.__version_info__, "@SPMDFullToShardShape"), ((0, 0, 1), "sdy.manual_computation")):
+        newest, older, gspmd, sdy = jax.__version_info__, (0, 0, 1), "@SPMDFullToShardShape", "sdy.manual_computation"
+        for newest, shardy, border in ((newest, True, gspmd), (older, True, sdy), (older, False, gspmd)):
             compiled = []
             with (
+                shardy_partitioner(shardy),
                 mock.patch.object(shardc._jit, "_plan", lambda *a: compiled.append(PLAN(*a)) or compiled[-1]),
                 mock.patch.object(shardc._jit, "TESTED", (shardc._jit.TESTED[0], newest)),
             ):
@@ -267,9 +270,9 @@ class Behavior(unittest.TestCase):
     def test_options_reach_the_compiler(self):
         seen = []
 
-        def note(module, name, options, build):
+        def note(module, name, options, *xla):
             seen.append(options)
-            return PLAN(module, name, options, build)
+            return PLAN(module, name, options, *xla)
 
         with mock.patch.object(shardc._jit, "_plan", note):
             f = shardc.jit(lambda x: x.sum(), target="v5e:4x4", memory="2GiB", plan="greedy")
@@ -292,7 +295,7 @@ class Behavior(unittest.TestCase):
     def test_of_nested_options_the_outer_ones_count(self):
         seen = []
         inner = shardc.jit(lambda x: jnp.tanh(x).sum(), plan="greedy")
-        with mock.patch.object(shardc._jit, "_plan", lambda module, name, options, build: seen.append(options) or module):
+        with mock.patch.object(shardc._jit, "_plan", lambda module, name, options, *_: seen.append(options) or module):
             shardc.jit(inner)(self.x)
             shardc.jit(lambda x: inner(x) + 1, memory=1 << 30)(self.x)
             jax.jit(inner)(self.x)
@@ -339,6 +342,17 @@ class Behavior(unittest.TestCase):
         with mock.patch.object(compiler, "compile_or_get_cached", hooked.__wrapped__):
             with self.assertRaisesRegex(shardc.ShardcError, "tested with"):
                 shardc._jit._prove()
+
+
+@contextlib.contextmanager
+def shardy_partitioner(used):
+    """Whether XLA is to partition by Shardy, as far as JAX is asked."""
+    before = jax.config.jax_use_shardy_partitioner
+    jax.config.update("jax_use_shardy_partitioner", used)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_use_shardy_partitioner", before)
 
 
 PLAN = shardc._jit._plan

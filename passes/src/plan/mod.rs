@@ -232,6 +232,7 @@ impl Planner<'_> {
         wanted: &[Distribution],
     ) {
         self.propagated.set_even(false);
+        self.propagated.carry([]);
         cache.send_parts(false);
         let mut learned = Learned::default();
         let io = (args, wanted);
@@ -246,13 +247,20 @@ impl Planner<'_> {
             }
         }
         if self.options.search == Search::Full {
-            let (graph, places, models) = (&found.graph, &found.choice.places, &self.models);
-            let sums = Planned { program, graph, places, models, cache }.partial_sums();
-            if !sums.is_empty() {
-                self.propagated.carry(sums);
-                let partial = self.search(program, cache, block, io, &mut learned, Some(&found));
-                found = partial.filter(|p| p.is_better(&found, self.options.memory)).unwrap_or(found);
-                self.propagated.carry([]);
+            for stacks in [true, false] {
+                let (graph, places, models) = (&found.graph, &found.choice.places, &self.models);
+                let planned = Planned { program, graph, places, models, cache };
+                let moved = if stacks { planned.as_made() } else { planned.partial_sums() };
+                if moved.is_empty() {
+                    continue;
+                }
+                let known = self.propagated.carried();
+                self.propagated.carry(known.clone().into_iter().chain(moved));
+                let next = self.search(program, cache, block, io, &mut learned, Some(&found));
+                match next.filter(|next| next.is_better(&found, self.options.memory)) {
+                    Some(next) => found = next,
+                    None => self.propagated.carry(known),
+                }
             }
         }
         let Found { graph, mut choice, greedy, greedy_peak, mut cost, mut peak, effort } = found;
@@ -303,41 +311,22 @@ impl Planner<'_> {
         learned: &mut Learned,
         before: Option<&Found>,
     ) -> Option<Found> {
-        let graph = {
-            let (propagated, models, diagnostics) = (self.propagated, &mut self.models, &mut *self.diagnostics);
-            let mut reader = Reader {
-                program,
-                propagated,
-                models,
-                cache,
-                diagnostics,
-                machine: self.machine,
-                donated: &self.donated,
-                graph: Graph::default(),
-                moments: Vec::new(),
-                weight: 1.0,
-            };
-            reader.block(block, args, wanted);
-            reader.finish()
-        };
-        if self.diagnostics.has_errors() {
-            return None;
-        }
+        let graph = self.graph(program, cache, block, (args, wanted))?;
         let rates = self.rates();
         let start = Instant::now();
         let mut choice = greedy::greedy(&graph, cache, &self.models, &mut learned.placer, rates);
-        let greedy = graph.cost(cache, rates, &choice);
-        let greedy_peak = graph.peak(cache, &choice);
+        let (mut cost, mut peak) = (graph.cost(cache, rates, &choice), graph.peak(cache, &choice));
         if let Some(before) = before {
             let known = before.on(&graph, &choice);
-            if graph.cost(cache, rates, &known).total() <= greedy.total() {
-                choice = known;
+            let known_cost = graph.cost(cache, rates, &known);
+            if known_cost.total() <= cost.total() {
+                (peak, cost, choice) = (graph.peak(cache, &known), known_cost, known);
             }
         }
-        let (mut cost, mut peak) = (greedy, greedy_peak);
-        let seconds = greedy.total();
+        let (greedy, greedy_peak) = before.map_or((cost, peak), |before| (before.greedy, before.greedy_peak));
+        let begun = cost.total();
         let ops = graph.ops.len();
-        let mut effort = Effort { ops, roles: ops, expanded: seconds, rewritten: seconds, ..Effort::default() };
+        let mut effort = Effort { ops, roles: ops, expanded: begun, rewritten: begun, ..Effort::default() };
         effort.greedy_time = start.elapsed();
         if self.options.search == Search::Full {
             let limit = self.limit(greedy_peak);
@@ -347,10 +336,36 @@ impl Planner<'_> {
             (choice, effort) = (draft.choice, draft.effort);
             cost = graph.cost(cache, rates, &choice);
             peak = graph.peak(cache, &choice);
-            debug_assert!(cost.total() <= greedy.total() * (1.0 + 1e-6), "a plan dearer than the one it began with");
+            debug_assert!(cost.total() <= begun * (1.0 + 1e-6), "a plan dearer than the one it began with");
         }
         self.report.effort.add(&effort);
         Some(Found { graph, choice, greedy, greedy_peak, cost, peak, effort })
+    }
+
+    /// The graph of one block; `None` where the program is in error.
+    fn graph(
+        &mut self,
+        program: &Program,
+        cache: &mut ReshardCache<'_>,
+        block: Block,
+        (args, wanted): (&[Distribution], &[Distribution]),
+    ) -> Option<Graph> {
+        let (propagated, models, diagnostics) = (self.propagated, &mut self.models, &mut *self.diagnostics);
+        let mut reader = Reader {
+            program,
+            propagated,
+            models,
+            cache,
+            diagnostics,
+            machine: self.machine,
+            donated: &self.donated,
+            graph: Graph::default(),
+            moments: Vec::new(),
+            weight: 1.0,
+        };
+        reader.block(block, args, wanted);
+        let graph = reader.finish();
+        (!self.diagnostics.has_errors()).then_some(graph)
     }
 
     /// Plans the body of a partly manual region over the axes that are not manual.

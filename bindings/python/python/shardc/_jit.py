@@ -154,9 +154,9 @@ def _install() -> None:
             arguments = given.arguments
             platform = getattr(arguments["backend"], "platform", "")
             build: Any = getattr(arguments.get("compile_options"), "executable_build_options", None)
-            with_shardy = getattr(build, "use_shardy_partitioner", False)
+            with_shardy = getattr(build, "use_shardy_partitioner", True)
             arguments["computation"] = _replaced(arguments["computation"], platform, build)
-            skips = with_shardy and not build.use_shardy_partitioner
+            skips = with_shardy and not getattr(build, "use_shardy_partitioner", True)
             with _quiet if skips else contextlib.nullcontext():
                 return original(*given.args, **given.kwargs)
 
@@ -184,7 +184,7 @@ def _prove() -> None:
 
     heard = []
 
-    def seen(module: Any, name: str, options: Options, build: Any) -> Any:
+    def seen(module: Any, name: str, *_: Any) -> Any:
         heard.append(name)
         raise _Asked
 
@@ -214,12 +214,12 @@ def _replaced(module: Any, platform: str, build: Any) -> Any:
     the options of that compilation."""
     name = str(module.operation.attributes["sym_name"]).strip('"')
     options = asked(name)
-    return _plan(module, name, options.on(platform), build if platform == "cpu" else None) if options else module
+    return _plan(module, name, options.on(platform), platform, build) if options else module
 
 
-def _plan(module: Any, name: str, options: Options, build: Any) -> Any:
-    """The module after planning and partitioning, for the same arguments and results; `build` are XLA's options where it can
-    do without Shardy, which they then say."""
+def _plan(module: Any, name: str, options: Options, platform: str, build: Any) -> Any:
+    """The module after planning and partitioning, for the same arguments and results; `build` are XLA's options, which say
+    after it whether XLA is to do without Shardy."""
     import jax
 
     attributes = module.operation.attributes
@@ -230,8 +230,9 @@ def _plan(module: Any, name: str, options: Options, build: Any) -> Any:
     # What we hand over has nothing left to propagate, but Shardy's passes take time that grows with the square of the number
     # of arguments: up to a third of a compilation. XLA's way without them is deprecated, so only versions are asked for it
     # that are known to have it.
-    skips = getattr(build, "use_shardy_partitioner", False) and jax.__version_info__ <= TESTED[1]
-    pipeline = GSPMD if skips else PIPELINES["manual"]
+    with_shardy = getattr(build, "use_shardy_partitioner", True)
+    skips = with_shardy and build is not None and platform == "cpu" and jax.__version_info__ <= TESTED[1]
+    pipeline = PIPELINES["manual"] if with_shardy and not skips else GSPMD
     # As bytecode, which MLIR writes and reads in a fraction of the time that text takes.
     written = io.BytesIO()
     module.operation.write_bytecode(written)

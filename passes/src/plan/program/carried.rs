@@ -1,15 +1,21 @@
-//! Sums that a loop adds to in every iteration, such as the gradients of microbatches. Where what is added is a partial
-//! sum, the loop may carry partial sums: they are then combined once after it instead of in every iteration.
+//! What loops carry may lie elsewhere than propagation put it, since nobody outside asks for it there.
+//!
+//! Sums that a loop adds to in every iteration, such as the gradients of microbatches: where what is added is a partial
+//! sum, the loop may carry partial sums, which are then combined once after it instead of in every iteration.
+//! Values that a loop stacks, such as those that the loop of a backward pass reads: where they are made in another
+//! distribution, both loops may carry the stack in that one.
 
 use dialect::id::TiSlice;
 use dialect::ir::{Op, Program, Value};
 use dialect::op::Control;
 use dialect::sharding::{Axes, AxisPart, Distribution, ReductionKind};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::rc::Rc;
 
 use super::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::model::meaning::Models;
-use crate::plan::reshard::cache::ReshardCache;
+use crate::plan::reshard::cache::{Dist, ReshardCache};
 
 /// At most this many ops are followed from what a loop carries to what it passes on.
 const MAX_OPS: usize = 64;
@@ -26,13 +32,80 @@ pub(crate) struct Planned<'a, 's> {
 impl Planned<'_, '_> {
     /// The results of loops that could be carried as partial sums, and how they then lie.
     pub(crate) fn partial_sums(&self) -> Vec<(Value, Distribution)> {
+        self.loops().into_iter().flat_map(|(at, op)| self.of_loop(at, op)).collect()
+    }
+
+    /// The stacks among the results of loops that lie elsewhere than what is put into them is made, and how they would lie as
+    /// it is made; with those of later loops that pass the same values through.
+    pub(crate) fn as_made(&self) -> Vec<(Value, Distribution)> {
+        let mut found: Vec<(Value, Distribution)> = Vec::new();
+        let mut at_result: FxHashMap<Value, usize> = FxHashMap::default();
+        for (at, op) in self.loops() {
+            let view = self.program.view(op);
+            let Some(body) = view.block(1) else { continue };
+            let next = self.program.terminator(body).map_or(&[][..], |op| &self.program.op(op).operands);
+            let args = self.program.block_args(body).iter().zip(next);
+            for (i, ((arg, next), initial)) in args.zip(view.operands()).enumerate() {
+                let moved = if arg == next {
+                    at_result.get(initial).map(|&earlier| found[earlier].1.clone())
+                } else {
+                    let place = self.places[at].results.get(i);
+                    self.ids([*arg, *next]).zip(place).and_then(|([arg, next], &at)| self.origin(arg, next, at))
+                };
+                if let Some(moved) = moved {
+                    let result = self.program.result(op, i);
+                    at_result.insert(result, found.len());
+                    found.push((result, moved));
+                }
+            }
+        }
+        found
+    }
+
+    /// All loops, in program order.
+    fn loops(&self) -> Vec<(OpId, Op)> {
         let mut loops: Vec<(OpId, Op)> = self.graph.op_at.iter().map(|(&op, &at)| (at, op)).collect();
         loops.retain(|&(_, op)| {
             let view = self.program.view(op);
             view.def().control(view) == Some(Control::While)
         });
         loops.sort_unstable_by_key(|l| l.0);
-        loops.into_iter().flat_map(|(at, op)| self.of_loop(at, op)).collect()
+        loops
+    }
+
+    /// How `value`, a stack that a loop carries at `at` and got as `arg`, would lie if what is put into it stayed where it is
+    /// made; `None` if that is at `at`, or if it is no stack.
+    fn origin(&self, arg: ValueId, value: ValueId, at: Dist) -> Option<Distribution> {
+        let (mut value, mut path) = (value, Vec::new());
+        let mut made = loop {
+            let (op, _) = self.graph.values[value].maker.filter(|_| path.len() < MAX_OPS)?;
+            let node = &self.graph.ops[op];
+            node.model?;
+            let others = node.operands.iter().enumerate().filter_map(|(i, v)| Some((i, v.filter(|&v| v != arg)?)));
+            let bytes = |v: ValueId| self.cache.tensor_type(self.graph.values[v].ty).bytes().unwrap_or(0);
+            // Into the stack goes the largest of the other operands: next to it are positions. Before that, one operand counts.
+            let others: SmallVec<[(usize, ValueId); 2]> = others.collect();
+            let &(operand, from) = others.iter().max_by_key(|o| bytes(o.1))?;
+            let is_put = others.len() < node.operands.len();
+            if is_put != path.is_empty() || !is_put && others.len() > 1 {
+                return None;
+            }
+            path.push((op, operand));
+            let made = self.graph.made(self.places, from);
+            if made != self.places[op].operands[operand] {
+                break self.cache.distribution(made).clone();
+            }
+            value = from;
+        };
+        if !made.unreduced.is_empty() {
+            return None;
+        }
+        for &(op, operand) in path.iter().rev() {
+            let model = self.models.get(self.graph.ops[op].model?);
+            let strategy = model.keeping([(operand, &made)]);
+            made = model.assignment(&strategy).results.first()?.clone();
+        }
+        (&made != self.cache.distribution(at)).then_some(made)
     }
 
     fn of_loop(&self, at: OpId, op: Op) -> Vec<(Value, Distribution)> {

@@ -36,7 +36,7 @@ impl Propagated {
     pub(crate) fn get(&self, program: &Program, value: Value) -> Distribution {
         let Some(ty) = program.tensor_type(value) else { return Distribution::replicated(0) };
         if let Some(carried) = self.carried.borrow().get(&value) {
-            return carried.clone();
+            return self.between(carried, ty);
         }
         if let Some(propagated) = self.moved.get(&value) {
             return self.between(propagated, ty);
@@ -70,6 +70,11 @@ impl Propagated {
     /// Has loops carry these results in these distributions from now on; no others in any but their own.
     pub(crate) fn carry(&self, results: impl IntoIterator<Item = (Value, Distribution)>) {
         *self.carried.borrow_mut() = results.into_iter().collect();
+    }
+
+    /// What [`Self::carry`] was last given.
+    pub(crate) fn carried(&self) -> FxHashMap<Value, Distribution> {
+        self.carried.borrow().clone()
     }
 
     /// Sets a value's propagated distribution.
