@@ -20,8 +20,9 @@ import sys  # noqa: E402
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
+from jax import lax  # noqa: E402
 
-from programs import LINE, PROGRAMS, adam, fsdp, put, transformer_loss, transformer_params  # noqa: E402
+from programs import LINE, PROGRAMS, adam, block, block_params, fsdp, put, rand, sgd, transformer_loss, transformer_params  # noqa: E402
 
 JITS = {"jax": jax.jit, "shardc": shardc.jit}
 
@@ -40,28 +41,38 @@ def seconds(work):
     return time.perf_counter() - start
 
 
-def first_calls(depth, width, length, batch, rounds):
+def scanned(depth, width, length, batch):
+    """A training step of layers in a scan over shards of the batch, whose weights are sharded by features, and its arguments."""
+    stacked = jax.tree.map(lambda *p: np.stack(p), *[block_params(width, seed) for seed in range(depth)])
+    params = jax.tree.map(lambda p: put(p, None, "data", mesh=LINE), stacked)
+
+    def loss(params, x):
+        return jnp.mean(lax.scan(lambda x, p: (block(p, x), None), x, params)[0] ** 2)
+
+    return sgd(loss), (params, put(rand(batch, length, width), "data", mesh=LINE))
+
+
+def first_calls(step, args, rounds):
     """Seconds of compiling what was lowered, and seconds of all processors in it, which other work on the machine disturbs less."""
-    state, tokens = transformer(depth, width, length, batch)
     times, busy = {name: [] for name in JITS}, {name: [] for name in JITS}
     for _ in range(rounds):
         for name, jit in JITS.items():
             jax.clear_caches()
-            lowered = jit(adam(transformer_loss)).lower(state, tokens)
+            lowered = jit(step).lower(*args)
             before = time.process_time()
             times[name].append(seconds(lambda: lowered.compile() and 0))
             busy[name].append(time.process_time() - before)
     return [{name: min(t) for name, t in figures.items()} for figures in (times, busy)]
 
 
-def steps(depth, width, length, batch, rounds, calls):
-    state, tokens = transformer(depth, width, length, batch)
-    jitted = {name: jit(adam(transformer_loss)) for name, jit in JITS.items()}
-    losses = {name: float(f(state, tokens)[1]) for name, f in jitted.items()}
+def steps(step, args, rounds, calls):
+    """Seconds of a call of the step, and its second result."""
+    jitted = {name: jit(step) for name, jit in JITS.items()}
+    losses = {name: float(f(*args)[1]) for name, f in jitted.items()}
     times = {name: [] for name in JITS}
     for _ in range(rounds):
         for name, f in jitted.items():
-            times[name].append(min(seconds(lambda: f(state, tokens)) for _ in range(calls)))
+            times[name].append(min(seconds(lambda: f(*args)) for _ in range(calls)))
     return {name: statistics.median(t) for name, t in times.items()}, losses
 
 
@@ -103,11 +114,20 @@ if __name__ == "__main__":
     print(f"Python {sys.version.split()[0]}, JAX {jax.__version__}, shardc {shardc.__version__}; import of shardc {imported * 1e3:.1f} ms")
     row("a call of the identity", dispatch(), 1e6, "us")
     for depth, width in ((2, 64), (8, 64), (24, 64), (2, 256)):
-        times, busy = first_calls(depth, width, 32, 16, 5)
+        times, busy = first_calls(adam(transformer_loss), transformer(depth, width, 32, 16), 5)
         row(f"compile, {depth} layers of width {width}, FSDP", times)
         row("  of all processors", busy)
-    times, losses = steps(4, 256, 128, 16, 5, 3)
-    row("a step, FSDP transformer of 4 layers", times)
-    print(f"losses: {losses}")
+    for width, length in ((64, 32), (256, 64)):
+        times, busy = first_calls(*scanned(8, width, length, 16), 5)
+        row(f"compile, 8 scanned layers of width {width}, FSDP", times)
+        row("  of all processors", busy)
+    for what, step, args in (
+        ("FSDP transformer of 4 layers", adam(transformer_loss), transformer(4, 256, 128, 16)),
+        ("8 scanned layers of width 64, FSDP", *scanned(8, 64, 32, 16)),
+        ("8 scanned layers of width 256, FSDP", *scanned(8, 256, 64, 16)),
+    ):
+        times, losses = steps(step, args, 5, 3)
+        row(f"a step, {what}", times)
+        print(f"losses: {losses}")
     if "--all" in sys.argv:
         all_programs()
