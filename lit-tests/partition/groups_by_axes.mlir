@@ -1,6 +1,6 @@
 // RUN: shardc opt --passes plan,partition --groups axes %s
-// Groups along axes of the mesh, and along a part of one, stay as small as they are on any number of devices; the pairs of a permute, for
-// which the specification has no such words, are listed.
+// Groups along axes of the mesh, and along a part of one, stay as small as they are on any number of devices, and so do the pairs of a
+// permute, for which the specification has no such words.
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 
 func.func @main(%a: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, %b: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>})

@@ -61,7 +61,7 @@ pub(crate) enum GroupForm {
     /// Lists of devices, as JAX writes them
     #[default]
     Lists,
-    /// Axes of the mesh, as large on any number of devices
+    /// Axes of the mesh, as large on any number of devices; those of permutes in words that only shardc reads
     Axes,
 }
 

@@ -41,10 +41,16 @@ pub fn rows(program: &Program, attr: Attr) -> Option<Rows> {
             let mesh = mesh(program, field(program, attr, "mesh")?)?;
             let from = axes(program, field(program, attr, "from")?, &mesh)?;
             let to = axes(program, field(program, attr, "to")?, &mesh)?;
-            let by = field(program, attr, "shift").and_then(AttrData::as_int);
-            let along = field(program, attr, "along").and_then(|along| axes(program, along, &mesh));
+            let shift = match (field(program, attr, "along"), field(program, attr, "shift")) {
+                (Some(along), Some(by)) => Some((axes(program, along, &mesh)?, by.as_int()?)),
+                (None, None) => None,
+                _ => return None,
+            };
             let moves = AxisPermutation::new(mesh, &from, &to)?;
-            let moves = if let (Some(along), Some(by)) = (along, by) { moves.shifted(&along, by) } else { moves };
+            let moves = match shift {
+                Some((along, by)) => moves.shifted(&along, by)?,
+                None => moves,
+            };
             Some(Rows::Permutation(Arc::new(moves)))
         }
         AttrData::Struct(kind, _) if &**kind == PAIRS => {
@@ -89,10 +95,11 @@ pub fn as_lists(program: &Program, attr: Attr) -> Option<Literal> {
     })
 }
 
-/// Whether the specification can express the groups of an attribute that gives them by axes: it can't for replicas of a
-/// mesh, for permutations and for pairs.
-pub fn is_specified(program: &Program, attr: Attr) -> bool {
-    is_along_axes(program, attr) && field(program, attr, "replicas").is_none()
+/// Whether an attribute gives groups or pairs by axes, in words that can be read again: there are none for replicas of a
+/// mesh. Those for pairs of a permute are our own, since the specification has none.
+pub fn is_compact(program: &Program, attr: Attr) -> bool {
+    let AttrData::Struct(kind, _) = program.attr_data(attr) else { return false };
+    [ALONG, PERMUTATION, PAIRS].contains(&&**kind) && field(program, attr, "replicas").is_none()
 }
 
 /// `[[0, 1], [2, 3]]`; rows shorter than the longest are padded with -1.

@@ -196,10 +196,13 @@ impl AxisPermutation {
         (size(&from[0]) == size(&to[0])).then_some(Self { mesh, from, to, shift: (Vec::new(), 0) })
     }
 
-    /// The same with each target's place along `axes`, all of them after the move, `by` further on, cyclically.
-    pub fn shifted(self, axes: &[AxisPart], by: i64) -> Self {
+    /// The same with each target's place along `axes`, all of them after the move, `by` further on, cyclically; `None` where
+    /// axes overlap.
+    pub fn shifted(self, axes: &[AxisPart], by: i64) -> Option<Self> {
         let digits = digits(&self.mesh.mesh, axes);
-        Self { shift: (digits, by), ..self }
+        unused(&self.mesh.mesh, &digits)?;
+        let by = by.rem_euclid(size(&digits));
+        Some(Self { shift: (digits, by), ..self })
     }
 
     /// `at` moved along the axes that are shifted.

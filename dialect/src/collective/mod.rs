@@ -8,7 +8,7 @@ mod rule;
 #[cfg(test)]
 mod tests;
 
-pub use attribute::{MeshAttr, as_lists, is_along_axes, is_specified, literal_of, rows, with_its_mesh};
+pub use attribute::{MeshAttr, as_lists, is_along_axes, is_compact, literal_of, rows, with_its_mesh};
 pub use axes::{AxisGroups, AxisPairs, AxisPermutation, GroupMesh};
 pub use groups::{Groups, IdMode, Lists, Rows};
 pub use ragged::Ragged;

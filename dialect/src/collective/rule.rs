@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::attribute::{is_along_axes, rows};
+use super::attribute::{is_along_axes, is_compact, rows};
 use super::groups::{Groups, IdMode, Rows};
 use crate::ir::{AttrData, Op, OpRef};
 use crate::op::Problem;
@@ -69,6 +69,13 @@ impl GroupsRule {
     /// Why the groups can't be read.
     fn unreadable(&self, op: OpRef<'_>) -> Option<Problem> {
         if self.pairs {
+            if op.attr_id(self.attribute).is_some_and(|a| is_compact(op.program, a)) {
+                let problem =
+                    Problem::new("source_target_pairs names a mesh, axes or places that don't exist, or overlap");
+                return Some(problem.note(
+                    "name axes of the mesh, none twice, as many devices from as to, and places within the axes",
+                ));
+            }
             let problem = Problem::new("source_target_pairs must be a tensor of integers of rank 2 (C1)");
             return Some(problem.note("write source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>"));
         }

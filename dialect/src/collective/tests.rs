@@ -88,7 +88,7 @@ fn groups_by_axes_are_those_of_coordinates() {
         let explicit = Groups::of_lists(&expected);
         assert_eq!(explicit.lists(), expected);
         assert!((0..replicas * mesh.devices()).all(|d| explicit.place(d) == groups.place(d)));
-        assert_eq!(is_specified(&program, attr), replicas == 1);
+        assert_eq!(is_compact(&program, attr), replicas == 1);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{CAUSE, Printer};
-use crate::collective::{as_lists, is_specified};
+use crate::collective::{as_lists, is_compact};
 use crate::ir::{Attr, AttrData, ElementType, Name, OpRef, TypeData};
 
 impl Printer<'_> {
@@ -125,8 +125,7 @@ impl Printer<'_> {
     /// printed.
     fn groups(&mut self, attr: Attr) -> bool {
         let program = self.program;
-        let specified = self.options.group_axes && is_specified(program, attr);
-        if specified && crate::ops::func::num_replicas(program) == 1 {
+        if self.options.group_axes && is_compact(program, attr) && crate::ops::func::num_replicas(program) == 1 {
             return false;
         }
         if let Some(written) = self.lists.get(&attr) {

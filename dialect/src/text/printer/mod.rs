@@ -22,7 +22,8 @@ pub struct PrintOptions {
     /// `shardc.cause` attributes too: why a collective was inserted.
     pub causes: bool,
     /// Print collectives' groups along axes of a mesh as `#stablehlo.replica_group_mesh_axes`, whose size doesn't
-    /// depend on the number of devices, instead of the lists of devices that JAX writes.
+    /// depend on the number of devices, instead of the lists of devices that JAX writes; and the pairs of permutes, for which
+    /// the specification has no such words, as `#shardc.permutation` and `#shardc.pairs`, which only we read.
     pub group_axes: bool,
 }
 
