@@ -78,7 +78,9 @@ pub use inputs::{edge_inputs, random_inputs};
 pub use memory::{HeldBuffer, MemoryUse};
 pub use module::Module;
 pub use place::written_name;
-pub use propose::{Alternative, Proposal, ProposedAxis, ProposedSharding, SearchOptions, SearchProgress};
+pub use propose::{
+    Alternative, Proposal, ProposedAxis, ProposedConstraint, ProposedSharding, SearchOptions, SearchProgress,
+};
 pub use source::Source;
 pub use spmd::SpmdCheck;
 pub use stack::{STACK_BYTES, guarded, on_deep_stack};

@@ -11,27 +11,27 @@ use passes::partition::neighbor_reads;
 use passes::propagate::{Origin, OriginTable, Start, written_origin};
 
 /// One reshard of the planned program.
-pub(super) struct Cause {
+pub(crate) struct Cause {
     /// The collective.
-    pub(super) op: Op,
+    pub(crate) op: Op,
     /// `all_gather`, …
-    pub(super) kind: String,
+    pub(crate) kind: String,
     /// The value of the user's program that is resharded.
-    pub(super) value: Value,
+    pub(crate) value: Value,
     /// The op of the user's program that reads it, and as which operand; `None` if nothing reads it.
-    pub(super) user: Option<(Op, usize)>,
+    pub(crate) user: Option<(Op, usize)>,
     /// How the value is sharded.
-    pub(super) from: Option<TensorSharding>,
+    pub(crate) from: Option<TensorSharding>,
     /// The sharding that is needed.
-    pub(super) to: Option<TensorSharding>,
+    pub(crate) to: Option<TensorSharding>,
     /// The sharding before and after this collective where it is one of several on the way.
-    pub(super) step: Option<(TensorSharding, TensorSharding)>,
+    pub(crate) step: Option<(TensorSharding, TensorSharding)>,
     /// The axes that change place.
-    pub(super) axes: Vec<AxisRef>,
+    pub(crate) axes: Vec<AxisRef>,
     /// Whether the user wrote the collective, in a manual computation or between replicas.
-    pub(super) manual: bool,
+    pub(crate) manual: bool,
     /// Whether `op` is no collective, but reads rows of its neighbors' shards.
-    pub(super) neighbors: bool,
+    pub(crate) neighbors: bool,
 }
 
 /// Identifies a collective across two versions of one program.
@@ -56,7 +56,7 @@ fn made(program: &Program, op: Op) -> bool {
 }
 
 /// All collectives of a planned program that exchange data, in order.
-pub(super) fn causes(planned: &Program) -> Vec<Cause> {
+pub(crate) fn causes(planned: &Program) -> Vec<Cause> {
     let Some(main) = func::function(planned, "main") else { return Vec::new() };
     let Some(block) = func::block(planned, main) else { return Vec::new() };
     let all = planned.ops_under(block);

@@ -117,13 +117,21 @@ impl Change {
 }
 
 /// A sharding as JAX writes it, `P('data', None)`; `None` where it can't be written so.
-pub(crate) fn partition_spec(program: &Program, sharding: &TensorSharding) -> Option<String> {
+fn partition_spec(program: &Program, sharding: &TensorSharding) -> Option<String> {
+    partition_spec_with(sharding, &|axis| axis.sub.is_none().then(|| vec![program.name_text(axis.name).to_owned()]))
+}
+
+/// The same over a mesh with other axes: `names` says which of them are an axis, major first.
+pub(crate) fn partition_spec_with(
+    sharding: &TensorSharding,
+    names: &dyn Fn(AxisRef) -> Option<Vec<String>>,
+) -> Option<String> {
     if !sharding.replicated.is_empty() || !sharding.unreduced.is_empty() {
         return None;
     }
-    let axis = |a: &AxisRef| a.sub.is_none().then(|| format!("'{}'", program.name_text(a.name)));
     let dim = |d: &DimSharding| -> Option<String> {
-        let axes = d.axes.iter().map(axis).collect::<Option<Vec<String>>>()?;
+        let axes = d.axes.iter().map(|&axis| names(axis)).collect::<Option<Vec<_>>>()?;
+        let axes: Vec<String> = axes.into_iter().flatten().map(|name| format!("'{name}'")).collect();
         Some(match &axes[..] {
             [] if d.open => "P.UNCONSTRAINED".to_owned(),
             [] => "None".to_owned(),

@@ -19,10 +19,12 @@ use crate::compiler::{CompileOptions, Compiler, Watch};
 use crate::diagnostic::{Diagnostic, Diagnostics, Outcome};
 use crate::module::Module;
 
-pub(crate) use changes::partition_spec;
+pub(crate) use causes::{Cause, causes};
+pub(crate) use changes::partition_spec_with;
+pub(crate) use prices::{mark, shares};
 pub use value::{AxisOrigin, OpPlace, ValueExplanation};
 
-use causes::{Cause, Origins};
+use causes::Origins;
 use changes::{Change, Trial};
 use prices::Price;
 use report::Report;
@@ -184,7 +186,7 @@ impl Compiler {
         options: &ExplainOptions,
     ) -> Outcome<Explanation> {
         let target = options.compile.target_name();
-        let found = causes::causes(planned.program());
+        let found = causes(planned.program());
         self.price_plan(planned, &found, &steps.partition, target).map(|(prices, machine, (step, peak))| {
             let mut explained: Vec<Explained> = found
                 .into_iter()

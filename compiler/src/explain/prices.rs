@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic as Plain, Span};
-use dialect::ir::{Loc, LocData, Program, TensorType, ValueSource};
+use dialect::ir::{Loc, LocData, Op, Program, TensorType, ValueSource};
 use passes::Step;
 use passes::estimate::{Communication, Machine};
 
@@ -42,15 +42,7 @@ impl Compiler {
         target: &str,
     ) -> Outcome<(Vec<Price>, Machine, (f64, f64))> {
         let mut device = planned.program().clone();
-        // The partitioner gives all ops it makes from an op that op's location: a unique location identifies the cause.
-        let mut marks = HashMap::new();
-        for (i, cause) in found.iter().enumerate() {
-            let name = device.name(&format!("collective {i}"));
-            let inner = device.op(cause.op).loc;
-            let loc = device.intern_loc(LocData::Name(name, inner));
-            device.op_mut(cause.op).loc = loc;
-            marks.insert(loc, i);
-        }
+        let marks = mark(&mut device, found.iter().map(|cause| cause.op));
         self.run_steps(planned.with_program(device), partition, &mut Watch::default()).and_then(|device| {
             let source = planned.source();
             let target = self.target(target).map_err(|e| e.to_string());
@@ -72,9 +64,22 @@ impl Compiler {
     }
 }
 
+/// Gives each op a location of its own, which leads to its place among `ops`: the partitioner gives all ops it makes from
+/// an op that op's location.
+pub(crate) fn mark(program: &mut Program, ops: impl Iterator<Item = Op>) -> HashMap<Loc, usize> {
+    let mark = |(i, op): (usize, Op)| {
+        let name = program.name(&format!("op {i}"));
+        let inner = program.op(op).loc;
+        let loc = program.intern_loc(LocData::Name(name, inner));
+        program.op_mut(op).loc = loc;
+        (loc, i)
+    };
+    ops.enumerate().map(mark).collect()
+}
+
 /// The causes of a per-device collective with each one's fraction of its bytes: the scheduler combines small
 /// collectives, and lists their locations in the order of their operands.
-fn shares(device: &Program, c: &Communication, marks: &HashMap<Loc, usize>) -> Vec<(usize, f64)> {
+pub(crate) fn shares(device: &Program, c: &Communication, marks: &HashMap<Loc, usize>) -> Vec<(usize, f64)> {
     let loc = device.op(c.op).loc;
     let data = device.loc_data(loc);
     let LocData::Fused(None, parts) = &*data else {

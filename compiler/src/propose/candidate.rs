@@ -1,22 +1,13 @@
 //! One proposal: the axes of a mesh, what each does, and the shardings that follow.
 
-use dialect::ir::{AttrData, Name, Program};
+use dialect::ir::{AttrData, Program, Value};
 use dialect::ops::{build, func};
-use dialect::sharding::{AxisRef, DimSharding, Mesh, MeshRef, TensorSharding};
+use dialect::sharding::{DimSharding, Mesh, MeshRef, TensorSharding};
 use passes::dimension_classes::ClassId;
 
+use super::axis::{Axis, references, whole_axes};
+use super::constrain::constrain;
 use super::survey::{Survey, Tensor};
-
-/// What an axis of the mesh does.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Axis {
-    pub(super) name: String,
-    pub(super) size: i64,
-    /// Which of the survey's roles it has; `None` if it shards nothing, or what the user says.
-    pub(super) role: Option<usize>,
-    /// Whether parameters that it would leave replicated are stored in shards along it.
-    pub(super) stores: bool,
-}
 
 /// A mesh, what its axes do, and where an argument is an exception.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -24,6 +15,24 @@ pub(super) struct Candidate {
     pub(super) axes: Vec<Axis>,
     /// Arguments that don't have an axis which they would have: (argument, axis).
     pub(super) without: Vec<(usize, usize)>,
+    /// What is placed although no axis's role says so.
+    pub(super) pins: Vec<Pin>,
+}
+
+/// Something that a candidate places by itself.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Pin {
+    pub(super) at: Pinned,
+    pub(super) placed: Placed,
+}
+
+/// What can be placed by itself.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Pinned {
+    /// A result of `@main`.
+    Result(usize),
+    /// Values inside of it, such as one of each of several equal layers.
+    Values(Vec<Value>),
 }
 
 /// For each dimension of a tensor, the axes that shard it, major first.
@@ -56,6 +65,12 @@ impl Candidate {
         if !others.is_empty() {
             text.push_str(&format!(" but {}", others.len()));
         }
+        let inside = self.pins.iter().filter(|pin| matches!(pin.at, Pinned::Values(_))).count();
+        for (count, what) in [(self.pins.len() - inside, "result"), (inside, "constraint")] {
+            if count > 0 {
+                text.push_str(&format!(" with {count} {what}{}", if count == 1 { "" } else { "s" }));
+            }
+        }
         text
     }
 
@@ -73,8 +88,11 @@ impl Candidate {
         placed
     }
 
-    /// Where a result is placed: like the argument that it replaces; otherwise it is left to the compiler.
+    /// Where a result is placed: by itself, or like the argument that it replaces; otherwise it is left to the compiler.
     pub(super) fn result(&self, survey: &Survey, i: usize) -> Option<Placed> {
+        if let Some(pin) = self.pins.iter().find(|pin| pin.at == Pinned::Result(i)) {
+            return Some(pin.placed.clone());
+        }
         survey.results[i].like.map(|argument| self.argument(survey, argument))
     }
 
@@ -106,12 +124,18 @@ impl Candidate {
         size > 0 && size % (shards * self.axes[a].size) == 0
     }
 
+    /// A tensor that is placed so, in words of the mesh.
+    pub(super) fn sharding(&self, program: &mut Program, mesh: &MeshName, placed: &Placed) -> TensorSharding {
+        let symbol = MeshRef::Symbol(program.name(&mesh.name));
+        let dim = |axes: &Vec<usize>| DimSharding::closed(&references(program, &self.axes, axes));
+        TensorSharding::with_dims(symbol, placed.iter().map(dim).collect())
+    }
+
     /// Writes mesh and shardings into a program; with `inside`, values with dimensions of data are sharded by their
     /// classes too, as an answer of propagation that a plan begins with.
     pub(super) fn annotate(&self, survey: &Survey, program: &mut Program, mesh: &MeshName, inside: bool) {
-        let names: Vec<Name> = self.axes.iter().map(|axis| program.name(&axis.name)).collect();
         if !mesh.exists {
-            let axes = names.iter().zip(&self.axes).map(|(&name, axis)| (name, axis.size)).collect();
+            let axes = whole_axes(&self.axes).into_iter().map(|(name, size)| (program.name(&name), size)).collect();
             let op = build::sdy::mesh(program, &mesh.name, Mesh { axes, device_ids: None });
             program.prepend(vec![op]);
             if func::declared_devices(program).is_some() {
@@ -119,27 +143,31 @@ impl Candidate {
             }
         }
         let Some(main) = func::function(program, "main") else { return };
-        let symbol = MeshRef::Symbol(program.name(&mesh.name));
-        let sharding = |placed: &Placed| {
-            let dim = |axes: &Vec<usize>| {
-                DimSharding::closed(&axes.iter().map(|&a| AxisRef::full(names[a])).collect::<Vec<_>>())
-            };
-            TensorSharding::with_dims(symbol.clone(), placed.iter().map(dim).collect())
-        };
+        let sharding = |program: &mut Program, placed: &Placed| self.sharding(program, mesh, placed);
         let mut set = Vec::new();
         for i in (0..survey.arguments.len()).filter(|&i| !survey.arguments[i].fixed) {
-            let attr = program.intern_attr(AttrData::Sharding(sharding(&self.argument(survey, i))));
+            let sharding = sharding(program, &self.argument(survey, i));
+            let attr = program.intern_attr(AttrData::Sharding(sharding));
             set.push((i, Some(attr)));
         }
         func::set_arg_attrs(program, main, func::SHARDING, &set);
         set.clear();
         for i in (0..survey.results.len()).filter(|&i| !survey.results[i].fixed) {
             if let Some(placed) = self.result(survey, i) {
-                let attr = program.intern_attr(AttrData::Sharding(sharding(&placed)));
+                let sharding = sharding(program, &placed);
+                let attr = program.intern_attr(AttrData::Sharding(sharding));
                 set.push((i, Some(attr)));
             }
         }
         func::set_result_attrs(program, main, func::SHARDING, &set);
+        let mut constraints = Vec::new();
+        for pin in &self.pins {
+            if let Pinned::Values(values) = &pin.at {
+                let sharding = sharding(program, &pin.placed);
+                constraints.extend(values.iter().map(|&value| (value, sharding.clone())));
+            }
+        }
+        constrain(program, constraints);
         if inside {
             for (op, results) in &survey.activations {
                 if program.attr(*op, func::SHARDING).is_some() || program.attr(*op, "sharding").is_some() {
@@ -149,8 +177,8 @@ impl Candidate {
                 let list = values.iter().zip(results).map(|(&value, classes)| {
                     let shape = program.tensor_type(value).map_or_else(Vec::new, |ty| ty.shape.to_vec());
                     match survey.is_of_data(classes) {
-                        true => sharding(&self.by_class(survey, classes, &shape)),
-                        false => TensorSharding::open(symbol.clone(), classes.len()),
+                        true => sharding(program, &self.by_class(survey, classes, &shape)),
+                        false => TensorSharding::open(MeshRef::Symbol(program.name(&mesh.name)), classes.len()),
                     }
                 });
                 let list = AttrData::ShardingPerValue(list.collect());

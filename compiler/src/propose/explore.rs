@@ -1,14 +1,18 @@
 //! Which candidates are looked at.
 //!
 //! Beginning with one axis, whose roles are tried one by one, the best candidates get one axis more, up to three; sizes of
-//! axes are tried for the best alone. All that is priced with greedy plans. The best of these, and the recipes that
+//! axes are tried for the best alone. Where the mesh is given, its axes get roles one after the other, and those of the best
+//! are divided into parts with two roles. All that is priced with greedy plans. The best of these, and the recipes that
 //! everybody knows, are then planned in full, and single changes improve them until none does: another size or role of an
-//! axis, or arguments that are stored otherwise. The order is fixed and ties go to the first, so that the answer
-//! depends on nothing but the program, unless time runs out.
+//! axis, or arguments that are stored otherwise. In the end shardings of results and of values inside are stated beside the
+//! best, as long as each saves enough. The order is fixed and ties go to the first, so that the answer depends on nothing
+//! but the program, unless time runs out.
 
 use std::collections::HashSet;
 
-use super::candidate::{Axis, Candidate};
+use super::axis::{self, Axis};
+use super::candidate::{Candidate, Pin};
+use super::sites::{self, WORTHWHILE};
 use super::survey::{Kind, Role, Survey};
 use super::trial::{Effort, Measure, Trial};
 
@@ -20,6 +24,13 @@ const BEAM: usize = 4;
 const FINALISTS: usize = 6;
 /// How often the best one is improved by single changes.
 const ROUNDS: usize = 6;
+/// The most shardings that are stated beside those of arguments.
+const PINS: usize = 4;
+/// Beside how many candidates other than the best one.
+const OTHERS: usize = 2;
+/// How many of those are planned in full, or a part of all that was: one of so many.
+const TRIES: usize = 8;
+const TRIES_SHARE: usize = 8;
 
 /// A recipe that everybody knows.
 #[derive(Clone, PartialEq, Debug)]
@@ -149,8 +160,14 @@ impl Explorer<'_, '_> {
 
     /// One mesh: an axis gets its role after the other; the best candidates go on.
     fn given(&mut self, axes: &[(String, i64)]) -> Vec<Recipe> {
-        let idle = |(name, size): &(String, i64)| Axis { name: name.clone(), size: *size, role: None, stores: false };
-        let start = Candidate { axes: axes.iter().map(idle).collect(), without: Vec::new() };
+        let idle = |(name, size): &(String, i64)| Axis {
+            name: name.clone(),
+            size: *size,
+            role: None,
+            stores: false,
+            part: None,
+        };
+        let start = Candidate { axes: axes.iter().map(idle).collect(), ..Candidate::default() };
         let mut beam = vec![start.clone()];
         beam.extend(self.look(vec![start]).into_iter().map(|c| c.0));
         let all: Vec<(Option<usize>, bool)> = (0..self.survey.roles.len()).flat_map(|role| self.uses(role)).collect();
@@ -158,8 +175,7 @@ impl Explorer<'_, '_> {
             let mut next = Vec::new();
             for candidate in &beam {
                 for a in (0..axes.len()).filter(|&a| candidate.axes[a].role.is_none() && axes[a].1 > 1) {
-                    let unused = all.iter().filter(|u| !candidate.axes.iter().any(|x| (x.role, x.stores) == **u));
-                    for &(role, stores) in unused {
+                    for &(role, stores) in &all {
                         let mut changed = candidate.clone();
                         (changed.axes[a].role, changed.axes[a].stores) = (role, stores);
                         next.push(changed);
@@ -168,7 +184,37 @@ impl Explorer<'_, '_> {
             }
             beam = self.look(next).into_iter().map(|c| c.0).take(BEAM).collect();
         }
+        self.parts(&all);
         self.recipes()
+    }
+
+    /// The best of what was seen with an axis divided into parts that do different things.
+    fn parts(&mut self, all: &[(Option<usize>, bool)]) {
+        loop {
+            let mut best = self.seen.clone();
+            self.sort(&mut best);
+            best.truncate(BEAM);
+            let mut next = Vec::new();
+            for candidate in best.iter().map(|c| &c.0).filter(|c| c.axes.len() < AXES) {
+                // An axis may be too large for what it shards; more than one part need not idle.
+                let idle = (None, false);
+                let idles = !candidate.axes.iter().any(|axis| axis.part.is_some() || axis.does() == idle);
+                for (a, axis) in candidate.axes.iter().enumerate() {
+                    let own = axis.does();
+                    for major in divisors(axis.size).filter(|&d| d > 1 && d < axis.size) {
+                        for &other in all.iter().chain(idles.then_some(&idle)).filter(|&&other| other != own) {
+                            for uses in [[own, other], [other, own]] {
+                                let axes = axis::divided(&candidate.axes, a, major, uses);
+                                next.push(Candidate { axes, ..candidate.clone() });
+                            }
+                        }
+                    }
+                }
+            }
+            if self.look(next).is_empty() {
+                break;
+            }
+        }
     }
 
     /// A candidate with these uses and sizes; axes are named after what they do, and those of data come first.
@@ -181,9 +227,9 @@ impl Explorer<'_, '_> {
             let same = |name: &String| named.iter().any(|axis| axis.name == *name);
             let numbered = (2..).map(|n| format!("{kind}{n}"));
             let name = std::iter::once(kind.to_owned()).chain(numbered).find(|name| !same(name)).unwrap_or_default();
-            named.push(Axis { name, size, role, stores });
+            named.push(Axis { name, size, role, stores, part: None });
         }
-        Candidate { axes: named, without: Vec::new() }
+        Candidate { axes: named, ..Candidate::default() }
     }
 
     /// The same with a factor of at most `most` moved from one axis to another.
@@ -214,7 +260,10 @@ impl Explorer<'_, '_> {
                 let role = &self.survey.roles[axis.role?];
                 (role.kind != Kind::Model || inside(role)).then_some((role.kind, axis.stores))
             };
-            let used: Vec<_> = candidate.axes.iter().filter(|axis| axis.size > 1).map(of).collect();
+            let mut axes: Vec<&Axis> = candidate.axes.iter().filter(|axis| axis.size > 1).collect();
+            axes.sort_by_key(|axis| axis.does());
+            axes.dedup_by_key(|axis| axis.does());
+            let used: Vec<_> = axes.into_iter().map(of).collect();
             used.len() == wanted.len() && wanted.iter().all(|w| used.contains(&Some(*w)))
         };
         let named: [(&str, &[(Kind, bool)]); 6] = [
@@ -237,7 +286,10 @@ impl Explorer<'_, '_> {
         let mut seen = std::mem::take(&mut self.seen);
         self.sort(&mut seen);
         let mut finalists: Vec<Candidate> = recipes.iter().map(|recipe| recipe.candidate.clone()).collect();
-        for (candidate, _) in seen.into_iter().take(FINALISTS) {
+        // Parts of axes don't crowd out the axes themselves.
+        let (parts, whole): (Vec<_>, Vec<_>) =
+            seen.into_iter().partition(|(c, _)| c.axes.iter().any(|axis| axis.part.is_some()));
+        for (candidate, _) in whole.into_iter().take(FINALISTS).chain(parts.into_iter().take(FINALISTS / 2)) {
             if !finalists.contains(&candidate) {
                 finalists.push(candidate);
             }
@@ -257,8 +309,54 @@ impl Explorer<'_, '_> {
                 break;
             }
         }
+        self.pin(&mut ranked);
         let recipes = recipes.into_iter().filter(|recipe| ranked.iter().any(|(c, _)| *c == recipe.candidate)).collect();
         Explored { ranked, recipes }
+    }
+
+    /// States shardings of results and of values inside beside the best one, and beside those that might be better: their
+    /// greedy plans, which begin with values inside placed by their classes, are faster.
+    fn pin(&mut self, ranked: &mut Vec<(Candidate, Measure)>) {
+        let Some((_, best)) = ranked.first().cloned() else { return };
+        let promises = |c: &(Candidate, Measure)| {
+            let greedy = self.trial.known.get(&(c.0.clone(), Effort::Greedy)).cloned().flatten()?;
+            greedy.saves(&best, self.memory, WORTHWHILE).then(|| (c.0.clone(), greedy))
+        };
+        let mut others: Vec<_> = ranked.iter().skip(1).filter_map(promises).collect();
+        self.sort(&mut others);
+        let others = others.into_iter().take(OTHERS).filter_map(|(c, _)| ranked.iter().find(|r| r.0 == c).cloned());
+        let starts: Vec<_> = ranked.first().cloned().into_iter().chain(others).collect();
+        for start in starts {
+            let found = self.pinned(start);
+            ranked.extend(found);
+        }
+        self.sort(ranked);
+    }
+
+    /// What gets better step by step as shardings are stated, each of which saves enough.
+    fn pinned(&mut self, start: (Candidate, Measure)) -> Vec<(Candidate, Measure)> {
+        let mut left = (self.trial.planned() / TRIES_SHARE).max(TRIES);
+        let mut better = Vec::new();
+        let (mut best, mut measure) = start;
+        for _ in 0..PINS {
+            if self.trial.is_over(Effort::Full) {
+                self.trial.cut = true;
+                break;
+            }
+            let mut pins = sites::pins(self.trial, &best, &measure);
+            pins.truncate(left);
+            left -= pins.len();
+            let with = |pin: Pin| {
+                let mut changed = best.clone();
+                changed.pins.push(pin);
+                changed
+            };
+            let found = self.plan(pins.into_iter().map(with).collect()).into_iter().next();
+            let Some(found) = found.filter(|c| c.1.saves(&measure, self.memory, WORTHWHILE)) else { break };
+            (best, measure) = found.clone();
+            better.push(found);
+        }
+        better
     }
 
     fn plan(&mut self, candidates: Vec<Candidate>) -> Vec<(Candidate, Measure)> {
@@ -286,6 +384,15 @@ impl Explorer<'_, '_> {
                 let mut changed = candidate.clone();
                 (changed.axes[a].role, changed.axes[a].stores) = (other, stores);
                 list.push(changed);
+            }
+        }
+        for (a, from_minor) in (0..candidate.axes.len()).flat_map(|a| [(a, true), (a, false)]) {
+            let size = candidate.axes.get(a + usize::from(from_minor)).map_or(1, |axis| axis.size);
+            let factor = divisors(size).nth(1).unwrap_or(1);
+            if factor > 1
+                && let Some(axes) = axis::moved(&candidate.axes, a, from_minor, factor)
+            {
+                list.push(Candidate { axes, ..candidate.clone() });
             }
         }
         // Arguments of one type and with the same classes are decided together.

@@ -2,11 +2,15 @@
 //!
 //! Arguments are looked at by the classes of their dimensions (`survey`); a candidate says what each axis of a mesh does with
 //! them (`candidate`); many are compiled and priced by the same passes and the same model as `compile` and `cost` (`trial`),
-//! in a fixed order (`explore`); the best one is set beside what everybody knows (`compare`).
+//! in a fixed order (`explore`), the best of them also with shardings of results and of values inside where it loses time
+//! (`sites`, `constrain`); the best one is set beside what everybody knows (`compare`).
 
+mod axis;
 mod candidate;
 mod compare;
+mod constrain;
 mod explore;
+mod sites;
 mod survey;
 mod trial;
 
@@ -15,20 +19,23 @@ use std::time::{Duration, Instant};
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic as Plain, Diagnostics as Plains, Span};
-use dialect::ir::{Op, Program, Value};
+use dialect::ir::{Op, Program, Value, ValueSource};
 use dialect::op::Annotation;
 use dialect::ops::{func, sdy};
-use dialect::sharding::{MeshRef, ShardingTable};
+use dialect::sharding::{AxisRef, MeshRef, ShardingTable, TensorSharding};
 use passes::estimate::{Machine, Target};
 use passes::plan::Search;
 use serde::Serialize;
 
 use crate::compiler::{CompileOptions, Compiler, Watch};
 use crate::diagnostic::{Outcome, one};
-use crate::explain::partition_spec;
+use crate::explain::partition_spec_with;
 use crate::module::Module;
+use crate::place::{place, value_name};
 
-use candidate::{Candidate, MeshName};
+use axis::{referred, whole_axes};
+use candidate::{Candidate, MeshName, Pinned};
+use constrain::placeable;
 use explore::{Explored, Meshes, explore};
 use survey::{Kind, Survey};
 use trial::Trial;
@@ -68,12 +75,19 @@ pub struct Proposal {
     pub memory_bytes: f64,
     /// Whether a step fits into that.
     pub fits: bool,
-    /// The axes of the mesh, major first.
+    /// The axes of the program's mesh, major first, with their sizes.
+    pub mesh: Vec<(String, i64)>,
+    /// The axes that are used, major first: those of the mesh, or parts of them.
     pub axes: Vec<ProposedAxis>,
+    /// Where axes are used in parts, how JAX makes a mesh that has the parts as axes: all specs are over it.
+    pub jax_mesh: Option<String>,
     /// Every argument.
     pub arguments: Vec<ProposedSharding>,
-    /// Every result that is sharded like an argument, which it replaces in the next step, or as the user says.
+    /// Every result that is sharded as the user says, like an argument, which it replaces in the next step, or so that
+    /// a share of the step is saved.
     pub results: Vec<ProposedSharding>,
+    /// Values inside the program on which a constraint saves a share of the step.
+    pub constraints: Vec<ProposedConstraint>,
     /// What was planned in full, the best first: the proposal itself is the first of them.
     pub ranking: Vec<Alternative>,
     /// Why it is better than what everybody knows.
@@ -88,6 +102,8 @@ pub struct ProposedAxis {
     pub name: String,
     /// Its size.
     pub size: i64,
+    /// As Shardy writes it, `"x":(1)2`, if it is a part of an axis of the mesh.
+    pub part: Option<String>,
     /// `data`, `sequence`, `expert`, `model`; `None` if it shards what the user says, or nothing.
     pub role: Option<&'static str>,
     /// Whether parameters that it would leave replicated are stored in shards along it.
@@ -108,6 +124,22 @@ pub struct ProposedSharding {
     pub sharding: String,
     /// Whether the program said so before.
     pub given: bool,
+}
+
+/// A constraint on a value inside the program: `jax.lax.with_sharding_constraint`, `sdy.sharding_constraint`.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
+pub struct ProposedConstraint {
+    /// The value.
+    pub value: String,
+    /// The line that makes it, if that is known.
+    pub loc: Option<String>,
+    /// The values that have the constraint: several if there are equal layers.
+    pub count: usize,
+    /// As JAX writes it, where it can be written so.
+    pub spec: Option<String>,
+    /// As Shardy writes it.
+    pub sharding: String,
 }
 
 /// One sharding of the program that was planned in full.
@@ -295,13 +327,27 @@ impl Ready {
             };
             return Err(one(Plain::error(codes::NOTHING_TO_SEARCH, Span::default(), message).note(note)));
         };
-        let mut program = self.written.program().clone();
+        // Values that importing made, of functions that are called, are not in the program as it was written.
+        let known = placeable(self.written.program());
+        let all_known = best.pins.iter().all(|pin| match &pin.at {
+            Pinned::Result(_) => true,
+            Pinned::Values(values) => values.iter().all(|value| known.contains_key(value)),
+        });
+        let written = if all_known { &self.written } else { &self.imported };
+        let mut program = written.program().clone();
         best.annotate(&self.survey, &mut program, &self.mesh, false);
+        let pinned: Vec<TensorSharding> =
+            best.pins.iter().map(|pin| best.sharding(&mut program, &self.mesh, &pin.placed)).collect();
         let main = func::function(&program, "main");
-        let sharding = |tensor: &survey::Tensor, sharding: Option<&dialect::sharding::TensorSharding>| {
+        let names = |axis: AxisRef| {
+            let parts = referred(&program, &best.axes, axis)?;
+            Some(parts.into_iter().map(|a| best.axes[a].name.clone()).collect())
+        };
+        let spec = |sharding: &TensorSharding| partition_spec_with(sharding, &names);
+        let sharding = |tensor: &survey::Tensor, sharding: Option<&TensorSharding>| {
             sharding.map(|s| ProposedSharding {
                 name: tensor.name.clone(),
-                spec: partition_spec(&program, s),
+                spec: spec(s),
                 sharding: program.sharding_text(s),
                 given: tensor.fixed,
             })
@@ -313,6 +359,11 @@ impl Ready {
             };
             tensors.iter().enumerate().filter_map(|(i, tensor)| sharding(tensor, of(i))).collect()
         };
+        let constraint = |(pin, s): (&candidate::Pin, &TensorSharding)| match &pin.at {
+            Pinned::Result(_) => None,
+            Pinned::Values(values) => self.constraint(values, spec(s), program.sharding_text(s)),
+        };
+        let constraints = best.pins.iter().zip(&pinned).filter_map(constraint).collect();
         let alternative = |(candidate, measure): &(Candidate, trial::Measure)| Alternative {
             name: explored.recipes.iter().find(|recipe| recipe.candidate == *candidate).map(|recipe| recipe.name),
             mesh: candidate.text(&self.survey),
@@ -328,14 +379,28 @@ impl Ready {
             complete,
             memory_bytes: self.memory,
             fits: measure.peak <= self.memory,
+            mesh: whole_axes(&best.axes),
             axes: (0..best.axes.len()).map(|a| self.axis(best, a)).collect(),
+            jax_mesh: jax_mesh(best),
             arguments: all(&self.survey.arguments, false),
             results: all(&self.survey.results, true),
+            constraints,
             ranking: explored.ranked.iter().map(alternative).collect(),
             reasons: compare::reasons(&explored, &self.survey, self.memory),
         };
-        let module = self.written.with_program(program);
+        let module = written.with_program(program);
         Ok((proposal, module))
+    }
+
+    /// A constraint as it is told.
+    fn constraint(&self, values: &[Value], spec: Option<String>, sharding: String) -> Option<ProposedConstraint> {
+        let program = self.imported.program();
+        let &value = values.first()?;
+        let loc = match program.value_source(value) {
+            ValueSource::Result(op, _) => place(program, self.imported.source(), op),
+            ValueSource::Arg(..) => None,
+        };
+        Some(ProposedConstraint { value: value_name(program, value), loc, count: values.len(), spec, sharding })
     }
 
     /// What an axis does, in a sentence.
@@ -371,14 +436,24 @@ impl Ready {
             let s = if stored == 1 { "" } else { "s" };
             does.push_str(&format!("; {stored} parameter{s} stored in shards along it, gathered where needed"));
         }
+        let part = axis.part.as_ref().map(|part| format!("\"{}\":({}){}", part.of, part.pre, axis.size));
         ProposedAxis {
             name: axis.name.clone(),
             size: axis.size,
+            part,
             role: kind.map(Kind::text),
             stores_parameters: stored > 0,
             does,
         }
     }
+}
+
+/// How JAX makes the mesh of a candidate that uses parts of axes.
+fn jax_mesh(candidate: &Candidate) -> Option<String> {
+    candidate.axes.iter().any(|axis| axis.part.is_some()).then_some(())?;
+    let sizes: Vec<String> = candidate.axes.iter().map(|axis| axis.size.to_string()).collect();
+    let names: Vec<String> = candidate.axes.iter().map(|axis| format!("'{}'", axis.name)).collect();
+    Some(format!("jax.make_mesh(({}), ({}))", sizes.join(", "), names.join(", ")))
 }
 
 /// How many devices a target has, or else a program says it runs on.

@@ -79,6 +79,8 @@ pub(super) struct Survey {
     pub(super) roles: Vec<Role>,
     /// The class of most bytes of parameters: along it they are stored in shards.
     pub(super) main: Option<ClassId>,
+    /// The class of each dimension of each value.
+    pub(super) classes: DimensionClasses,
     /// Values inside that have dimensions of data, with their classes.
     pub(super) activations: Vec<(Op, Vec<Vec<ClassId>>)>,
 }
@@ -139,7 +141,7 @@ impl Survey {
                 activations.push((op, of_results));
             }
         });
-        Some(Self { arguments, results, roles, main, activations })
+        Some(Self { arguments, results, roles, main, classes, activations })
     }
 
     /// Whether any of these classes is of data.

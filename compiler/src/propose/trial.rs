@@ -67,10 +67,15 @@ impl Measure {
 
     /// Whether it is better than another by more than what is lost in rounding.
     pub(super) fn beats(&self, other: &Measure, memory: f64) -> bool {
+        self.saves(other, memory, 1e-9)
+    }
+
+    /// Whether it is better than another by more than this share.
+    pub(super) fn saves(&self, other: &Measure, memory: f64, share: f64) -> bool {
         let ((over, a), (other_over, b)) = (self.key(memory), other.key(memory));
         match over.cmp(&other_over) {
             Ordering::Less => true,
-            Ordering::Equal => a < b * (1.0 - 1e-9),
+            Ordering::Equal => a < b * (1.0 - share),
             Ordering::Greater => false,
         }
     }
@@ -126,6 +131,11 @@ impl Trial<'_> {
         candidates.iter().map(|c| self.known.get(&(c.clone(), effort)).cloned().flatten()).collect()
     }
 
+    /// How many candidates were planned in full.
+    pub(super) fn planned(&self) -> usize {
+        self.known.keys().filter(|known| known.1 == Effort::Full).count()
+    }
+
     /// Whether the time for plans of this kind is over.
     pub(super) fn is_over(&self, effort: Effort) -> bool {
         let end = self.deadlines.map(|(full, greedy)| if effort == Effort::Full { full } else { greedy });
@@ -141,9 +151,7 @@ impl Trial<'_> {
         if !compiled {
             return None;
         }
-        let mesh =
-            dialect::signature::Signature::of(&mut program).and_then(|s| s.mesh).map(|m| m.1).unwrap_or_default();
-        let machine = Machine::of_mesh(self.target, &mesh).ok()?;
+        let machine = self.machine(&mut program)?;
         let cost = estimate(&program, &machine);
         let mut kinds: BTreeMap<&'static str, (f64, f64)> = BTreeMap::new();
         for c in &cost.collectives {
@@ -153,5 +161,11 @@ impl Trial<'_> {
         }
         let (exposed, compute) = (cost.exposed_seconds(), cost.compute_seconds);
         Some(Measure { step: cost.step_seconds, compute, exposed, peak: cost.peak_bytes, kinds })
+    }
+
+    /// The machine that a per-device program runs on.
+    pub(super) fn machine(&self, program: &mut Program) -> Option<Machine> {
+        let mesh = dialect::signature::Signature::of(program).and_then(|s| s.mesh).map(|m| m.1).unwrap_or_default();
+        Machine::of_mesh(self.target, &mesh).ok()
     }
 }

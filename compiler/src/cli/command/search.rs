@@ -11,7 +11,7 @@ use crate::cli::knobs::Knobs;
 use crate::cli::progress;
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::units;
-use crate::{Alternative, Proposal, ProposedSharding, SearchOptions, SearchProgress};
+use crate::{Alternative, Proposal, ProposedConstraint, ProposedSharding, SearchOptions, SearchProgress};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,7 +19,7 @@ Examples:
   shardc search model.mlir --target v5e:2x4 -o annotated.mlir   and the program with what was found
   shardc search model.mlir --target v5e:2x4 -o - | shardc cost --target v5e:2x4 -
   shardc search model.mlir --target v5e:2x4 --memory 12GiB      only what fits into that
-  shardc search model.mlir --mesh data=2,model=4                this mesh: what goes along which axis?
+  shardc search model.mlir --mesh data=2,model=4                this mesh: what goes along which axis, or a part of one?
   shardc search model.mlir --free --target v5p:2x2x2            as if nothing were annotated
   shardc search model.mlir --target v5e:16x16 --budget 30s      what can be found in that time
 
@@ -28,6 +28,14 @@ some classes, and parameters may be stored in shards along an axis that doesn't 
 shardings are priced with greedy plans, the best of them, and what everybody knows (DP, FSDP, Megatron TP, both), with full
 plans: seconds are those of 'shardc cost'. The answer doesn't depend on time or threads, unless --budget ends it: then it
 says so. Half of that time is for greedy plans.
+
+Beside the best of these, shardings of a few other values are tried, where the step loses time: of results that nobody says
+how to shard, and of values inside, as jax.lax.with_sharding_constraint states them. Each that is proposed makes the step 1 %
+shorter or more. Values that are alike, as in equal layers, have one constraint.
+
+An axis of a mesh that is given may be divided, where its parts had better do different things: of \"x\"=8, a part of 2 shards
+the batch and one of 4 parameters. The program then has sub-axes, \"x\":(1)2; for JAX, PartitionSpecs are over a mesh that has
+the parts as axes, which is printed.
 
 What is annotated stays as it is, and so does its mesh, unless --free.";
 
@@ -142,7 +150,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
 
 fn text(proposal: &Proposal, args: &Args) -> String {
     let mut text = String::new();
-    let mesh: Vec<String> = proposal.axes.iter().map(|axis| format!("\"{}\"={}", axis.name, axis.size)).collect();
+    let mesh: Vec<String> = proposal.mesh.iter().map(|(name, size)| format!("\"{name}\"={size}")).collect();
     let _ = writeln!(text, "target {}: {} devices, mesh {}", proposal.target, proposal.devices, mesh.join(" x "));
     if let Some(best) = proposal.ranking.first() {
         let fits = if best.fits { "" } else { ": does not fit" };
@@ -152,13 +160,21 @@ fn text(proposal: &Proposal, args: &Args) -> String {
     }
     let width = proposal.axes.iter().map(|axis| axis.name.len()).max().unwrap_or(0);
     for axis in &proposal.axes {
-        let _ = writeln!(text, "  {:<width$}  {}", axis.name, axis.does);
+        let part = axis.part.as_ref().map_or(String::new(), |part| format!("is {part}, "));
+        let _ = writeln!(text, "  {:<width$}  {part}{}", axis.name, axis.does);
+    }
+    if let Some(mesh) = &proposal.jax_mesh {
+        let _ = writeln!(text, "  in JAX, over a mesh with these axes: {mesh}");
     }
     for (title, list) in [("arguments", &proposal.arguments), ("results", &proposal.results)] {
         if !list.is_empty() {
             let _ = writeln!(text, "{title}");
             shardings(list, &mut text);
         }
+    }
+    if !proposal.constraints.is_empty() {
+        let _ = writeln!(text, "constraints on values inside");
+        constraints(&proposal.constraints, &mut text);
     }
     let _ = writeln!(text, "planned in full");
     ranking(&proposal.ranking, args.show, &mut text);
@@ -186,6 +202,19 @@ fn shardings(list: &[ProposedSharding], text: &mut String) {
         let spec = s.spec.as_deref().unwrap_or(&s.sharding);
         let given = if s.given { "  as annotated" } else { "" };
         let _ = writeln!(text, "  {:<width$}  {spec}{given}", s.name);
+    }
+}
+
+fn constraints(list: &[ProposedConstraint], text: &mut String) {
+    let named = |c: &ProposedConstraint| {
+        let loc = c.loc.as_ref().map_or(String::new(), |loc| format!(" at {loc}"));
+        let others = if c.count > 1 { format!(" and {} like it", c.count - 1) } else { String::new() };
+        format!("{}{loc}{others}", c.value)
+    };
+    let names: Vec<String> = list.iter().map(named).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    for (name, c) in names.iter().zip(list) {
+        let _ = writeln!(text, "  {name:<width$}  {}", c.spec.as_deref().unwrap_or(&c.sharding));
     }
 }
 
