@@ -201,7 +201,7 @@ impl Compiler {
             let message = "the program has several replicas, each with arguments of its own".to_owned();
             return Err(fault(message, "write one program over all devices (mhlo.num_replicas = 1)"));
         }
-        let stated = ShardingTable::of(imported.program()).iter().next().map(|sharding| sharding.mesh.clone());
+        let stated = stated_mesh(imported.program());
         let (mesh, meshes) = match stated {
             Some(MeshRef::Inline(_)) => {
                 let message = "the program's annotations are over a mesh without a name".to_owned();
@@ -454,6 +454,16 @@ fn jax_mesh(candidate: &Candidate) -> Option<String> {
     let sizes: Vec<String> = candidate.axes.iter().map(|axis| axis.size.to_string()).collect();
     let names: Vec<String> = candidate.axes.iter().map(|axis| format!("'{}'", axis.name)).collect();
     Some(format!("jax.make_mesh(({}), ({}))", sizes.join(", "), names.join(", ")))
+}
+
+/// The mesh of the shardings that a program states.
+fn stated_mesh(program: &Program) -> Option<MeshRef> {
+    let of_values = ShardingTable::of(program).iter().next().map(|sharding| sharding.mesh.clone());
+    of_values.or_else(|| {
+        let main = func::function(program, "main")?;
+        let results = func::signature(program, main).results.len();
+        (0..results).find_map(|i| func::result_sharding(program, main, i)).map(|sharding| sharding.mesh.clone())
+    })
 }
 
 /// How many devices a target has, or else a program says it runs on.
