@@ -201,20 +201,47 @@ impl Explorer<'_, '_> {
                 let idles = !candidate.axes.iter().any(|axis| axis.part.is_some() || axis.does() == idle);
                 for (a, axis) in candidate.axes.iter().enumerate() {
                     let own = axis.does();
-                    for major in divisors(axis.size).filter(|&d| d > 1 && d < axis.size) {
-                        for &other in all.iter().chain(idles.then_some(&idle)).filter(|&&other| other != own) {
-                            for uses in [[own, other], [other, own]] {
-                                let axes = axis::divided(&candidate.axes, a, major, uses);
-                                next.push(Candidate { axes, ..candidate.clone() });
-                            }
-                        }
+                    // In about equal parts, and in one order.
+                    let half = divisors(axis.size).find(|d| d * d >= axis.size).filter(|&d| d < axis.size);
+                    for &other in all.iter().chain(idles.then_some(&idle)).filter(|&&other| other != own) {
+                        let axes = half.map(|major| axis::divided(&candidate.axes, a, major, [own, other]));
+                        next.extend(axes.map(|axes| Candidate { axes, ..candidate.clone() }));
                     }
                 }
             }
-            if self.look(next).is_empty() {
+            let found = self.look(next);
+            let others = found.iter().take(BEAM).flat_map(|(c, _)| self.other_parts(c)).collect();
+            self.look(others);
+            if found.is_empty() {
                 break;
             }
         }
+    }
+
+    /// The same with a factor moved between two parts of one axis, or what they do exchanged, or both.
+    fn other_parts(&self, candidate: &Candidate) -> Vec<Candidate> {
+        let mut list = Vec::new();
+        let exchanged = |axes: &[Axis], a: usize| {
+            let mut axes = axes.to_vec();
+            let (first, second) = (axes[a].does(), axes[a + 1].does());
+            (axes[a].role, axes[a].stores) = second;
+            (axes[a + 1].role, axes[a + 1].stores) = first;
+            axes
+        };
+        for a in 0..candidate.axes.len().saturating_sub(1) {
+            let (one, next) = (&candidate.axes[a], &candidate.axes[a + 1]);
+            if one.part.is_none() || one.whole() != next.whole() {
+                continue;
+            }
+            let mut sizes = vec![candidate.axes.clone()];
+            for (from_minor, size) in [(true, next.size), (false, one.size)] {
+                let factors = divisors(size).filter(|&factor| factor > 1);
+                sizes.extend(factors.filter_map(|factor| axis::moved(&candidate.axes, a, from_minor, factor)));
+            }
+            list.extend(sizes.iter().map(|axes| exchanged(axes, a)));
+            list.extend(sizes);
+        }
+        list.into_iter().map(|axes| Candidate { axes, ..candidate.clone() }).collect()
     }
 
     /// A candidate with these uses and sizes; axes are named after what they do, and those of data come first.
