@@ -10,6 +10,9 @@ mod candidate;
 mod compare;
 mod constrain;
 mod explore;
+mod free;
+mod proposal;
+mod ready;
 mod sites;
 mod survey;
 mod trial;
@@ -19,27 +22,24 @@ use std::time::{Duration, Instant};
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic as Plain, Diagnostics as Plains, Span};
-use dialect::ir::{Op, Program, Value, ValueSource};
-use dialect::op::Annotation;
+use dialect::ir::Program;
 use dialect::ops::{func, sdy};
-use dialect::sharding::{AxisRef, MeshRef, ShardingTable, TensorSharding};
+use dialect::sharding::{MeshRef, ShardingTable};
 use passes::estimate::{Machine, Target};
 use passes::plan::Search;
-use serde::Serialize;
 
 use crate::compiler::{CompileOptions, Compiler, Watch};
 use crate::diagnostic::{Outcome, one};
-use crate::explain::partition_spec_with;
 use crate::module::Module;
-use crate::place::{place, value_name};
 
-use axis::{referred, whole_axes};
-use candidate::{Candidate, MeshName, Pinned};
-use constrain::placeable;
+use candidate::MeshName;
 use explore::{Explored, Meshes, explore};
-use survey::{Kind, Survey};
+use free::{free, remove_meshes};
+use ready::Ready;
+use survey::Survey;
 use trial::Trial;
 
+pub use proposal::{Alternative, Proposal, ProposedAxis, ProposedConstraint, ProposedSharding};
 pub use trial::SearchProgress;
 
 /// How to search for shardings.
@@ -57,108 +57,6 @@ pub struct SearchOptions {
     pub budget: Option<Duration>,
     /// Where the search says how far it is, for others to read meanwhile.
     pub progress: SearchProgress,
-}
-
-/// What a search proposes.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[non_exhaustive]
-pub struct Proposal {
-    /// The target's name.
-    pub target: String,
-    /// Number of devices in the mesh.
-    pub devices: i64,
-    /// How many shardings were priced.
-    pub tried: u64,
-    /// Whether all were that the search would look at; otherwise its time was over before.
-    pub complete: bool,
-    /// Bytes that a device may hold.
-    pub memory_bytes: f64,
-    /// Whether a step fits into that.
-    pub fits: bool,
-    /// The axes of the program's mesh, major first, with their sizes.
-    pub mesh: Vec<(String, i64)>,
-    /// The axes that are used, major first: those of the mesh, or parts of them.
-    pub axes: Vec<ProposedAxis>,
-    /// Where axes are used in parts, how JAX makes a mesh that has the parts as axes: all specs are over it.
-    pub jax_mesh: Option<String>,
-    /// Every argument.
-    pub arguments: Vec<ProposedSharding>,
-    /// Every result that is sharded as the user says, like an argument, which it replaces in the next step, or so that
-    /// a share of the step is saved.
-    pub results: Vec<ProposedSharding>,
-    /// Values inside the program on which a constraint saves a share of the step.
-    pub constraints: Vec<ProposedConstraint>,
-    /// What was planned in full, the best first: the proposal itself is the first of them.
-    pub ranking: Vec<Alternative>,
-    /// Why it is better than what everybody knows.
-    pub reasons: Vec<String>,
-}
-
-/// What an axis of a proposed mesh does.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[non_exhaustive]
-pub struct ProposedAxis {
-    /// Its name.
-    pub name: String,
-    /// Its size.
-    pub size: i64,
-    /// As Shardy writes it, `"x":(1)2`, if it is a part of an axis of the mesh.
-    pub part: Option<String>,
-    /// `data`, `sequence`, `expert`, `model`; `None` if it shards what the user says, or nothing.
-    pub role: Option<&'static str>,
-    /// Whether parameters that it would leave replicated are stored in shards along it.
-    pub stores_parameters: bool,
-    /// What it does, in a sentence.
-    pub does: String,
-}
-
-/// How an argument or a result is sharded.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[non_exhaustive]
-pub struct ProposedSharding {
-    /// Its name.
-    pub name: String,
-    /// As JAX writes it, `P('data', None)`, where it can be written so.
-    pub spec: Option<String>,
-    /// As Shardy writes it.
-    pub sharding: String,
-    /// Whether the program said so before.
-    pub given: bool,
-}
-
-/// A constraint on a value inside the program: `jax.lax.with_sharding_constraint`, `sdy.sharding_constraint`.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[non_exhaustive]
-pub struct ProposedConstraint {
-    /// The value.
-    pub value: String,
-    /// The line that makes it, if that is known.
-    pub loc: Option<String>,
-    /// The values that have the constraint: several if there are equal layers.
-    pub count: usize,
-    /// As JAX writes it, where it can be written so.
-    pub spec: Option<String>,
-    /// As Shardy writes it.
-    pub sharding: String,
-}
-
-/// One sharding of the program that was planned in full.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[non_exhaustive]
-pub struct Alternative {
-    /// What everybody calls it, if anybody does: `FSDP`.
-    pub name: Option<&'static str>,
-    /// Its mesh: `data=2+ model=4`, with `+` behind an axis along which parameters are stored, and what axes of other names
-    /// do: `x=4:data`.
-    pub mesh: String,
-    /// Modelled seconds of a step.
-    pub step_s: f64,
-    /// Seconds of these in which nothing is computed.
-    pub exposed_s: f64,
-    /// Peak memory of a device, in bytes.
-    pub peak_bytes: u64,
-    /// Whether that fits.
-    pub fits: bool,
 }
 
 /// The passes that only report: a search doesn't run them for every candidate.
@@ -299,163 +197,6 @@ impl Compiler {
     }
 }
 
-/// A program that is ready to be searched.
-struct Ready {
-    /// What the answer is written into.
-    written: Module,
-    imported: Module,
-    survey: Survey,
-    mesh: MeshName,
-    meshes: Meshes,
-    target: Target,
-    /// Bytes that a device may hold.
-    memory: f64,
-}
-
-impl Ready {
-    fn propose(
-        self,
-        (explored, complete): (Explored, bool),
-        options: &SearchOptions,
-    ) -> Result<(Proposal, Module), Plains> {
-        let Some((best, measure)) = explored.ranked.first() else {
-            let (message, note) = match complete {
-                true => {
-                    ("no sharding that was looked at can be compiled", "compile the program without one to see why")
-                }
-                false => ("the time was over before any sharding was planned", "give it a larger --budget"),
-            };
-            return Err(one(Plain::error(codes::NOTHING_TO_SEARCH, Span::default(), message).note(note)));
-        };
-        // Values that importing made, of functions that are called, are not in the program as it was written.
-        let known = placeable(self.written.program());
-        let all_known = best.pins.iter().all(|pin| match &pin.at {
-            Pinned::Result(_) => true,
-            Pinned::Values(values) => values.iter().all(|value| known.contains_key(value)),
-        });
-        let written = if all_known { &self.written } else { &self.imported };
-        let mut program = written.program().clone();
-        best.annotate(&self.survey, &mut program, &self.mesh, false);
-        let pinned: Vec<TensorSharding> =
-            best.pins.iter().map(|pin| best.sharding(&mut program, &self.mesh, &pin.placed)).collect();
-        let main = func::function(&program, "main");
-        let names = |axis: AxisRef| {
-            let parts = referred(&program, &best.axes, axis)?;
-            Some(parts.into_iter().map(|a| best.axes[a].name.clone()).collect())
-        };
-        let spec = |sharding: &TensorSharding| partition_spec_with(sharding, &names);
-        let sharding = |tensor: &survey::Tensor, sharding: Option<&TensorSharding>| {
-            sharding.map(|s| ProposedSharding {
-                name: tensor.name.clone(),
-                spec: spec(s),
-                sharding: program.sharding_text(s),
-                given: tensor.fixed,
-            })
-        };
-        let all = |tensors: &[survey::Tensor], result: bool| -> Vec<ProposedSharding> {
-            let of = |i: usize| match result {
-                true => func::result_sharding(&program, main?, i),
-                false => func::arg_sharding(&program, main?, i),
-            };
-            tensors.iter().enumerate().filter_map(|(i, tensor)| sharding(tensor, of(i))).collect()
-        };
-        let constraint = |(pin, s): (&candidate::Pin, &TensorSharding)| match &pin.at {
-            Pinned::Result(_) => None,
-            Pinned::Values(values) => self.constraint(values, spec(s), program.sharding_text(s)),
-        };
-        let constraints = best.pins.iter().zip(&pinned).filter_map(constraint).collect();
-        let alternative = |(candidate, measure): &(Candidate, trial::Measure)| Alternative {
-            name: explored.recipes.iter().find(|recipe| recipe.candidate == *candidate).map(|recipe| recipe.name),
-            mesh: candidate.text(&self.survey),
-            step_s: measure.step,
-            exposed_s: measure.exposed,
-            peak_bytes: measure.peak as u64,
-            fits: measure.peak <= self.memory,
-        };
-        let proposal = Proposal {
-            target: options.compile.target_name().to_owned(),
-            devices: best.devices(),
-            tried: options.progress.tried(),
-            complete,
-            memory_bytes: self.memory,
-            fits: measure.peak <= self.memory,
-            mesh: whole_axes(&best.axes),
-            axes: (0..best.axes.len()).map(|a| self.axis(best, a)).collect(),
-            jax_mesh: jax_mesh(best),
-            arguments: all(&self.survey.arguments, false),
-            results: all(&self.survey.results, true),
-            constraints,
-            ranking: explored.ranked.iter().map(alternative).collect(),
-            reasons: compare::reasons(&explored, &self.survey, self.memory),
-        };
-        let module = written.with_program(program);
-        Ok((proposal, module))
-    }
-
-    /// A constraint as it is told.
-    fn constraint(&self, values: &[Value], spec: Option<String>, sharding: String) -> Option<ProposedConstraint> {
-        let program = self.imported.program();
-        let &value = values.first()?;
-        let loc = match program.value_source(value) {
-            ValueSource::Result(op, _) => place(program, self.imported.source(), op),
-            ValueSource::Arg(..) => None,
-        };
-        Some(ProposedConstraint { value: value_name(program, value), loc, count: values.len(), spec, sharding })
-    }
-
-    /// What an axis does, in a sentence.
-    fn axis(&self, candidate: &Candidate, a: usize) -> ProposedAxis {
-        let axis = &candidate.axes[a];
-        let kind = axis.role.map(|role| self.survey.roles[role].kind);
-        let (mut by_class, mut stored) = (Vec::new(), 0);
-        for (i, argument) in self.survey.arguments.iter().enumerate().filter(|argument| !argument.1.fixed) {
-            let has = |placed: &candidate::Placed| placed.iter().flatten().any(|&other| other == a);
-            if !has(&candidate.argument(&self.survey, i)) {
-                continue;
-            }
-            match has(&candidate.by_class(&self.survey, &argument.classes, &argument.shape)) {
-                true => by_class.push(argument.name.as_str()),
-                false => stored += 1,
-            }
-        }
-        let mut does = match kind {
-            Some(Kind::Data) => "shards the batch".to_owned(),
-            Some(Kind::Sequence) => "shards positions of the sequence".to_owned(),
-            Some(Kind::Expert) => "shards experts".to_owned(),
-            Some(Kind::Model) => "shards parameters and what is computed with them".to_owned(),
-            None => "is as the program says".to_owned(),
-        };
-        match by_class[..] {
-            [] if kind.is_some_and(Kind::is_of_data) => does.push_str(", inside: no argument has it in equal shards"),
-            [] => {}
-            [one] => does.push_str(&format!(": {one}")),
-            [first, second] => does.push_str(&format!(": {first}, {second}")),
-            [first, second, ..] => does.push_str(&format!(": {first}, {second} and {} more", by_class.len() - 2)),
-        }
-        if stored > 0 {
-            let s = if stored == 1 { "" } else { "s" };
-            does.push_str(&format!("; {stored} parameter{s} stored in shards along it, gathered where needed"));
-        }
-        let part = axis.part.as_ref().map(|part| format!("\"{}\":({}){}", part.of, part.pre, axis.size));
-        ProposedAxis {
-            name: axis.name.clone(),
-            size: axis.size,
-            part,
-            role: kind.map(Kind::text),
-            stores_parameters: stored > 0,
-            does,
-        }
-    }
-}
-
-/// How JAX makes the mesh of a candidate that uses parts of axes.
-fn jax_mesh(candidate: &Candidate) -> Option<String> {
-    candidate.axes.iter().any(|axis| axis.part.is_some()).then_some(())?;
-    let sizes: Vec<String> = candidate.axes.iter().map(|axis| axis.size.to_string()).collect();
-    let names: Vec<String> = candidate.axes.iter().map(|axis| format!("'{}'", axis.name)).collect();
-    Some(format!("jax.make_mesh(({}), ({}))", sizes.join(", "), names.join(", ")))
-}
-
 /// The mesh of the shardings that a program states.
 fn stated_mesh(program: &Program) -> Option<MeshRef> {
     let of_values = ShardingTable::of(program).iter().next().map(|sharding| sharding.mesh.clone());
@@ -471,56 +212,5 @@ fn devices_of(target: Target, program: &Program) -> Option<i64> {
     match target {
         Target::Slice(slice) => i64::try_from(slice.chips() * slice.chip.chiplets).ok(),
         _ => func::declared_devices(program).map(|(_, partitions)| partitions).filter(|&devices| devices > 1),
-    }
-}
-
-/// Removes all that states shardings, but of manual computations, whose bodies depend on them.
-fn free(program: &mut Program) {
-    for function in func::functions(program).collect::<Vec<_>>() {
-        let signature = func::signature(program, function);
-        let (arguments, results) = (signature.inputs.len(), signature.results.len());
-        for name in [func::SHARDING, dialect::ops::mhlo::SHARDING] {
-            func::set_arg_attrs(program, function, name, &(0..arguments).map(|i| (i, None)).collect::<Vec<_>>());
-            func::set_result_attrs(program, function, name, &(0..results).map(|i| (i, None)).collect::<Vec<_>>());
-        }
-    }
-    let mut instead: HashMap<Value, Value> = HashMap::new();
-    let mut removed: Vec<Op> = Vec::new();
-    for op in program.ops_under(program.body()) {
-        let view = program.view(op);
-        let is_note = matches!(
-            view.def().annotation(view),
-            Some(Annotation::Constraint | Annotation::Reshard | Annotation::Barrier(_) | Annotation::Group(_))
-        );
-        if is_note && let Some(&operand) = view.operands().first() {
-            let operand = instead.get(&operand).copied().unwrap_or(operand);
-            view.results().for_each(|result| {
-                instead.insert(result, operand);
-            });
-            removed.push(op);
-        } else if sdy::ManualComputation::of(view).is_none() {
-            program.remove_attr(op, func::SHARDING);
-        }
-    }
-    program.rename(&instead.into_iter().collect());
-    remove(program, &removed);
-    if ShardingTable::of(program).iter().next().is_none() {
-        remove_meshes(program);
-    }
-}
-
-/// Removes the meshes that no sharding is over any more.
-fn remove_meshes(program: &mut Program) {
-    let meshes: Vec<Op> = sdy::meshes(program).map(|mesh| mesh.0).collect();
-    remove(program, &meshes);
-}
-
-fn remove(program: &mut Program, ops: &[Op]) {
-    let gone: std::collections::HashSet<Op> = ops.iter().copied().collect();
-    for block in program.blocks_under(program.body()) {
-        if program.block_ops(block).iter().any(|op| gone.contains(op)) {
-            let left = program.block_ops(block).iter().copied().filter(|op| !gone.contains(op)).collect();
-            program.set_block_ops(block, left);
-        }
     }
 }
