@@ -184,7 +184,7 @@ def _prove() -> None:
 
     heard = []
 
-    def seen(module: Any, name: str, *_: Any) -> Any:
+    def seen(module: Any, name: str, options: Options, platform: str, build: Any) -> Any:
         heard.append(name)
         raise _Asked
 
