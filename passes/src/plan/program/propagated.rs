@@ -23,7 +23,7 @@ pub(crate) struct Propagated {
     fixed: Vec<bool>,
     /// Distributions of values made since, and of values that were put elsewhere.
     moved: FxHashMap<Value, Distribution>,
-    /// Distributions of results of loops that the plan tries to carry as partial sums.
+    /// Distributions in which loops carry results elsewhere than propagation put them: partial sums, stacks as they are made.
     carried: RefCell<FxHashMap<Value, Distribution>>,
     /// Whether axes that don't divide are dropped for values whose distribution isn't fixed.
     even: Cell<bool>,
