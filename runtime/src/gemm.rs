@@ -18,9 +18,11 @@ use smallvec::SmallVec;
 #[cfg(feature = "jit")]
 mod bytes;
 mod narrow;
+mod packed;
 mod thin;
 
 use narrow::is_supported;
+pub(crate) use packed::{DEPTH, Packed};
 
 /// A strided loop: its number of positions, and the stride in each tensor, in elements.
 #[derive(Clone, Copy, Debug, PartialEq)]

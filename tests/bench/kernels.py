@@ -56,6 +56,9 @@ def kernels():
     def moments(x):
         return x.mean(-1), x.var(-1)
 
+    def recurrence(x, w):
+        return lax.scan(lambda x, _: (jnp.tanh(x @ w / 32), None), x, None, length=64)[0]
+
     def dense(x, w, b):
         return jax.nn.gelu(x @ w + b)
 
@@ -150,6 +153,8 @@ def kernels():
         "chain_100": (chain(100), [floats(128, 1024)] * 2),
         "chain_1000": (chain(1000), [floats(128, 1024)] * 2),
         "loop": (scan, [floats(8, 64), floats(64, 64)]),
+        "recurrence": (recurrence, [floats(64, 512), floats(512, 512)]),
+        "recurrence_gradient": (jax.grad(lambda x, w: recurrence(x, w).sum(), (0, 1)), [floats(64, 512), floats(512, 512)]),
     }
 
 

@@ -14,15 +14,16 @@ use dialect::op::Control;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::chain::{self, Ranges};
+use super::chain::{self, Parts, Ranges};
 use super::common::{self, Common};
 use super::emit::{Target, emit};
 use super::exchange::reduced;
 use super::fuse::{build, nest_of};
+use super::panels::Panels;
 use super::routine;
 use super::step::{ConstantSlot, Slot, SlotData, Step, Steps};
 use crate::collective::Plan;
-use crate::gemm::Gemm;
+use crate::gemm::{Gemm, Packed};
 use crate::jit::KernelFn;
 use crate::native::{self, Native, Routine, Times};
 use crate::window;
@@ -51,6 +52,10 @@ pub(super) struct Lowered {
     pub ranges: Vec<Option<Ranges>>,
     /// Matrix products.
     pub gemms: Vec<Gemm>,
+    /// Matrix products by rows.
+    pub products: Vec<Packed>,
+    /// Bytes of a device's memory, with the panels of right operands behind what the plan has.
+    pub bytes: usize,
     /// Native code that isn't compiled kernels.
     pub natives: Vec<Computation>,
     /// Collectives.
@@ -128,7 +133,14 @@ pub(super) fn lower(
         lowering.out.results.push(slot);
     }
     let mut out = lowering.out;
-    out.steps = chain::join(steps, &out.ranges, &out.slots, target.threads);
+    let mut panels = Panels::new(buffers.bytes);
+    let steps = chain::join(
+        steps,
+        &mut Parts { kernels: &out.ranges, gemms: &out.gemms, slots: &mut out.slots, panels: &mut panels },
+        target.threads,
+    );
+    out.steps = panels.keep(steps, &out.gemms, &mut out.slots);
+    (out.bytes, out.products) = panels.end();
     Ok(out)
 }
 

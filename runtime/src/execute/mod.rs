@@ -14,6 +14,7 @@ mod fused;
 mod linalg;
 mod lower;
 mod memory;
+mod panels;
 mod precision;
 mod room;
 mod routine;

@@ -73,6 +73,13 @@ impl Planned {
 }
 
 impl Room {
+    /// Makes the arenas so large, for what lies behind the plan of a device's memory.
+    pub(super) fn grow(&mut self, arena_bytes: usize) {
+        let more = arena_bytes - self.arena_bytes;
+        self.arena_bytes = arena_bytes;
+        self.touched.iter_mut().for_each(|bytes| *bytes += more as u64);
+    }
+
     /// The bytes that a device needs.
     fn of(&self, device: usize) -> u64 {
         self.touched.get(device).copied().unwrap_or(self.arena_bytes as u64)

@@ -93,11 +93,12 @@ impl Executable {
         math: Math,
         here: Option<usize>,
     ) -> Result<Self, Diagnostic> {
-        let Planned { program, block, buffers, room, written } = planned;
+        let Planned { program, block, buffers, mut room, written } = planned;
         let threads =
             (std::thread::available_parallelism().map_or(1, |n| n.get()) / here.unwrap_or(room.devices)).max(1);
         let target = Target { threads, math, vector_bytes: vector_bytes() };
         let mut lowered = lower(&program, &buffers, block, room.devices, target)?;
+        room.grow(lowered.bytes);
         let kernels = compile_kernels(&lowered.kernels, cache).map_err(|e| {
             let message = format!("no native code for a kernel: {e}");
             Diagnostic::error(codes::NATIVE_COMPILATION, Span::default(), message)

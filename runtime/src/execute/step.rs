@@ -40,13 +40,13 @@ pub(super) enum Step {
         /// Its slots.
         slots: Vec<Slot>,
     },
-    /// Runs several kernels over some rows at a time.
+    /// Runs several kernels and products over some rows at a time.
     Chain {
         /// How many rows all of them have.
         rows: i64,
         /// How many parts these are divided into.
         parts: i64,
-        /// The kernels, each a [`Step::Kernel`].
+        /// The kernels, each a [`Step::Kernel`] or a [`Step::Packed`].
         steps: Steps,
     },
     /// Computes a matrix product.
@@ -57,6 +57,26 @@ pub(super) enum Step {
         lhs: Slot,
         /// Right operand.
         rhs: Slot,
+        /// Result.
+        out: Slot,
+    },
+    /// Copies a product's right operand into panels.
+    Pack {
+        /// Index of the product by rows.
+        product: usize,
+        /// The right operand.
+        from: Slot,
+        /// The panels.
+        to: Slot,
+    },
+    /// Computes a matrix product by rows.
+    Packed {
+        /// Index of the product by rows.
+        product: usize,
+        /// Left operand.
+        left: Slot,
+        /// Right operand, or its panels.
+        right: Slot,
         /// Result.
         out: Slot,
     },

@@ -22,16 +22,15 @@ struct Limits {
     columns: usize,
     /// The least contracted elements.
     depth: usize,
+    /// The least elements of the wide operand: the library is as fast where it is in a core's cache.
+    least: usize,
 }
 
 /// Where the wide operand's rows are contiguous.
-const ALONG_ROWS: Limits = Limits { rows: 48, columns: 64, depth: 16 };
+const ALONG_ROWS: Limits = Limits { rows: 48, columns: 64, depth: 16, least: 1 << 18 };
 
 /// Where its columns are: the elements of a vector are added up at the end of each.
-const ALONG_COLUMNS: Limits = Limits { rows: 32, columns: COLUMNS, depth: 256 };
-
-/// The least elements of the wide operand: the library is as fast where it is in a near cache.
-const LEAST: usize = 1 << 16;
+const ALONG_COLUMNS: Limits = Limits { rows: 32, columns: COLUMNS, depth: 256, least: 1 << 16 };
 
 /// Elements of the wide operand that are multiplied while the sums are in registers, where its rows are contiguous.
 const STEPS: usize = 8;
@@ -76,7 +75,7 @@ pub(super) unsafe fn multiply<T: Vectors>(product: &Product<T>, threads: usize) 
         [1, _] => ALONG_COLUMNS,
         _ => return false,
     };
-    if few > limits.rows || many < limits.columns || depth < limits.depth || many.saturating_mul(depth) < LEAST {
+    if few > limits.rows || many < limits.columns || depth < limits.depth || many.saturating_mul(depth) < limits.least {
         return false;
     }
     let block = if strides[1] == 1 { STEPS } else { DEPTH };

@@ -6,9 +6,17 @@ use dialect::kernel::{Affine, Guard, Index};
 use smallvec::SmallVec;
 
 use super::super::fused::{Fused, NodeData};
+use super::loops::columns_innermost;
 
-/// The kernel with neighboring loops joined where every access traverses them with one stride.
-pub(super) fn collapse(kernel: &Fused) -> Fused {
+/// The least parts of a kernel that can be divided well.
+const PARTS: i64 = 64;
+
+/// The least positions inside of loops whose positions are found by divisions.
+const INSIDE: i64 = 64;
+
+/// The kernel with neighboring loops joined where every access traverses them with one stride. If it is to be `divided`,
+/// the outermost loop has more positions than a few where that is possible.
+pub(super) fn collapse(kernel: &Fused, divided: bool) -> Fused {
     let mut k = kernel.clone();
     // Every buffer becomes flat: an index is a single offset.
     let ranges = k.ranges();
@@ -26,6 +34,9 @@ pub(super) fn collapse(kernel: &Fused) -> Fused {
             remove(&mut k, l);
         }
     }
+    if divided && is_coarse(&k) {
+        flatten(&mut k);
+    }
     let mut l = 0;
     // A scan needs its loop.
     while k.scan.is_none() && l + 1 < k.loops.len() {
@@ -37,6 +48,49 @@ pub(super) fn collapse(kernel: &Fused) -> Fused {
         }
     }
     k
+}
+
+/// Whether the outermost loop has few positions, the next one more, and what is inside of both stays as good if their
+/// positions are found by divisions.
+fn is_coarse(k: &Fused) -> bool {
+    let rows = k.parallel > 2 || k.parallel == 2 && !k.accumulators.is_empty() && !columns_innermost(k);
+    if k.scan.is_some() || !rows || k.loops[0] >= PARTS || k.loops[2..].iter().product::<i64>() < INSIDE || joins(k, 0)
+    {
+        return false;
+    }
+    let (ranges, last) = (k.ranges(), k.loops.len() - 1);
+    let free = |guards: &[Guard]| guards.iter().all(|g| !g.index.depends_on(0) && !g.index.depends_on(1));
+    // Others are read by tiles, for which each loop is needed.
+    let along = |flat: &Index| {
+        let at = Affine::of(flat, &ranges);
+        (0..2).contains(&at.loops[last]) && at.others.iter().all(|o| !o.index.depends_on(last))
+    };
+    k.nodes.iter().all(|(data, _)| match data {
+        NodeData::Load { index, guards, .. } => free(guards) && index.iter().all(along),
+        NodeData::Guarded { guards, .. } => free(guards),
+        _ => true,
+    })
+}
+
+/// Makes one loop of the two outermost ones, the position in each of which is a quotient and a remainder.
+fn flatten(k: &mut Fused) {
+    let n = k.loops[1];
+    let digits = |x: usize| match x {
+        0 => Index::FloorDiv(Box::new(Index::Loop(0)), n),
+        1 => Index::Mod(Box::new(Index::Loop(0)), n),
+        _ => Index::Loop(x - 1),
+    };
+    place(k, &digits);
+    k.loops[0] *= n;
+    k.loops.remove(1);
+    k.parallel -= 1;
+    let ranges = k.ranges();
+    for (data, _) in &mut k.nodes {
+        if let NodeData::Load { index, .. } = data {
+            // Where both digits are those of one number, it is that.
+            index.iter_mut().for_each(|flat| *flat = Affine::of(flat, &ranges).to_index());
+        }
+    }
 }
 
 /// Whether every access traverses loops `l` and `l + 1` with one stride.
@@ -90,12 +144,20 @@ fn is_only_loaded(k: &Fused, l: usize) -> bool {
 
 /// Takes out a loop, whose variable is 0.
 fn remove(k: &mut Fused, l: usize) {
-    let place = |x: usize| match x.cmp(&l) {
+    place(k, &|x: usize| match x.cmp(&l) {
         Ordering::Less => Index::Loop(x),
         Ordering::Equal => Index::Const(0),
         Ordering::Greater => Index::Loop(x - 1),
-    };
-    let renumber = |index: &mut Index| *index = index.substitute(&mut { place }, &mut |operand| operand);
+    });
+    k.loops.remove(l);
+    if l < k.parallel {
+        k.parallel -= 1;
+    }
+}
+
+/// Replaces the loops' variables.
+fn place(k: &mut Fused, by: &dyn Fn(usize) -> Index) {
+    let renumber = |index: &mut Index| *index = index.substitute(&mut |l| by(l), &mut |operand| operand);
     let each = |guards: &mut Vec<Guard>| guards.iter_mut().for_each(|g| renumber(&mut g.index));
     for (data, _) in &mut k.nodes {
         match data {
@@ -107,9 +169,5 @@ fn remove(k: &mut Fused, l: usize) {
             NodeData::Guarded { guards, .. } => each(guards),
             _ => {}
         }
-    }
-    k.loops.remove(l);
-    if l < k.parallel {
-        k.parallel -= 1;
     }
 }

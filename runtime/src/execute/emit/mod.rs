@@ -77,9 +77,10 @@ pub(super) struct Target {
 /// Where several threads may share kernels, one with loops takes the first and the last part of its outermost loop,
 /// exclusive, as well; what these parts are is returned.
 pub(super) fn emit(kernel: &Fused, name: &str, target: Target, out: &mut String) -> Option<Ranges> {
+    let divided = target.threads > 1 && kernel.loops.iter().product::<i64>() >= SHARED;
     let whole = match complex::split(kernel) {
-        Some(real) => collapse(&real),
-        None => collapse(kernel),
+        Some(real) => collapse(&real, divided),
+        None => collapse(kernel, divided),
     };
     let (kernel, bounds) = &update::narrowed(&whole).unwrap_or((whole, Vec::new()));
     let lanes = Lanes::of(kernel, bounds, target);

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "kernels take addresses in the device's arena")]
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use dialect::diagnostic::Span;
@@ -16,6 +17,8 @@ use crate::execute::lower::Computation;
 use crate::execute::memory::Arena;
 use crate::execute::step::{Slot, SlotData, Step};
 use crate::execute::trace::{Recorder, Track};
+use crate::gemm::Packed;
+use crate::jit::KernelFn;
 use crate::native::{View, ViewMut};
 use crate::subnormals::Mode;
 use crate::threads;
@@ -63,6 +66,55 @@ unsafe impl Sync for Addresses<'_> {}
 
 impl<'a> Addresses<'a> {
     fn get(self) -> &'a [*mut u8] {
+        self.0
+    }
+}
+
+/// What one step of a chain does with some rows.
+enum Code<'e> {
+    Kernel(&'e KernelFn),
+    Product(&'e Packed),
+}
+
+/// A step of a chain.
+struct Call<'e> {
+    code: Code<'e>,
+    pointers: Pointers,
+    /// How many of its rows are one of the chain's.
+    by: i64,
+}
+
+impl Call<'_> {
+    /// Runs these rows of it.
+    ///
+    /// # Safety
+    ///
+    /// The pointers are those of its slots, and nobody else accesses what it writes.
+    unsafe fn run(&self, rows: Range<i64>) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match (&self.code, &self.pointers[..]) {
+                (Code::Kernel(kernel), pointers) => kernel.call(pointers, &[rows.start, rows.end]),
+                (Code::Product(product), &[left, right, out, ..]) => {
+                    product.run(left, right, out, rows.start as usize..rows.end as usize);
+                }
+                (Code::Product(_), _) => {}
+            }
+        }
+    }
+}
+
+/// The steps of a chain, for several threads.
+#[derive(Clone, Copy)]
+struct Calls<'a>(&'a [Call<'a>]);
+
+// SAFETY: as of `Addresses`.
+unsafe impl Send for Calls<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Calls<'_> {}
+
+impl<'a> Calls<'a> {
+    fn get(self) -> &'a [Call<'a>] {
         self.0
     }
 }
@@ -156,22 +208,13 @@ impl Device<'_> {
             // What is recorded are single ops.
             Step::Chain { steps, .. } if self.recorder.is_some() => self.steps(steps)?,
             Step::Chain { rows, parts, steps } => {
-                let kernel = |(_, step): &(Op, Step)| match step {
-                    Step::Kernel { kernel, slots } => Some((*kernel, self.pointers(slots))),
-                    _ => None,
-                };
-                let calls: Vec<(usize, Pointers)> = steps.iter().filter_map(kernel).collect();
-                let each: Vec<(usize, i64, Addresses<'_>)> = calls
-                    .iter()
-                    .map(|(kernel, pointers)| {
-                        let parts = e.lowered.ranges[*kernel].as_ref().map_or(1, |r| r.parts);
-                        (*kernel, parts / rows, Addresses(pointers))
-                    })
-                    .collect();
+                let calls: Vec<Call<'_>> = steps.iter().filter_map(|(_, step)| self.call(step, *rows)).collect();
+                let calls = Calls(&calls);
                 self.in_parts(*rows, *parts, |from, to| {
-                    for &(kernel, by, pointers) in &each {
+                    for call in calls.get() {
+                        let range = from * call.by..to * call.by;
                         // SAFETY: of `pointers`; these rows depend on no others that the chain writes.
-                        unsafe { e.kernels[kernel].call(pointers.get(), &[from * by, to * by]) };
+                        unsafe { call.run(range) };
                     }
                 });
             }
@@ -219,6 +262,30 @@ impl Device<'_> {
                     threads => threads::inside(self.session.subnormals, || run(threads)),
                 }
             }
+            Step::Pack { product, from, to } => {
+                let product = &e.lowered.products[*product];
+                let slots = [from, to].map(|slot| self.at(*slot));
+                let slots = Addresses(&slots);
+                threads::inside(self.session.subnormals, || {
+                    let &[from, to] = slots.get() else { return };
+                    // SAFETY: a whole operand, and room for its panels, which nobody else accesses now.
+                    unsafe { product.pack(from, to, e.threads) };
+                });
+            }
+            Step::Packed { product, left, right, out } => {
+                let product = &e.lowered.products[*product];
+                let slots = [left, right, out].map(|slot| self.at(*slot));
+                let slots = Addresses(&slots);
+                let run = |threads| {
+                    let &[left, right, out] = slots.get() else { return };
+                    // SAFETY: as of a product that isn't by rows; panels were written before.
+                    unsafe { product.run_all(left, right, out, threads) };
+                };
+                match product.threads(e.threads) {
+                    1 => run(1),
+                    threads => threads::inside(self.session.subnormals, || run(threads)),
+                }
+            }
             Step::Ragged { collective, from, to } => {
                 let [rows, output, starts, sizes, places] = from.map(|slot| self.read(self.slot(slot)));
                 let plan = &e.lowered.collectives[*collective];
@@ -259,6 +326,23 @@ impl Device<'_> {
     /// in memory of a group, is only read.
     fn pointers(&self, slots: &[Slot]) -> Pointers {
         slots.iter().map(|&s| self.at(s)).collect()
+    }
+
+    /// A step of a chain that goes over so many rows.
+    fn call(&self, step: &Step, rows: i64) -> Option<Call<'_>> {
+        let e = self.session.executable;
+        Some(match step {
+            Step::Kernel { kernel, slots } => {
+                let parts = e.lowered.ranges[*kernel].as_ref().map_or(1, |ranges| ranges.parts);
+                Call { code: Code::Kernel(&e.kernels[*kernel]), pointers: self.pointers(slots), by: parts / rows }
+            }
+            Step::Packed { product, left, right, out } => {
+                let product = &e.lowered.products[*product];
+                let pointers = self.pointers(&[*left, *right, *out]);
+                Call { code: Code::Product(product), pointers, by: product.rows() as i64 / rows }
+            }
+            _ => return None,
+        })
     }
 
     /// Divides positions among threads, into at most this many parts, which write different elements.

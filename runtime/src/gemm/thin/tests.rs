@@ -11,7 +11,7 @@ fn are_exact<T: Vectors + From<i8> + PartialEq + std::fmt::Debug>(seed: u64) {
         let limits = if is_along_rows { ALONG_ROWS } else { ALONG_COLUMNS };
         let few = random.usize(1..=limits.rows);
         let depth = random.usize(limits.depth..700);
-        let many = LEAST.div_ceil(depth).max(few + 1).max(limits.columns) + random.usize(0..150);
+        let many = limits.least.div_ceil(depth).max(few + 1).max(limits.columns) + random.usize(0..150);
         let [m, n] = if is_turned { [many, few] } else { [few, many] };
         let steps = |rows: usize, columns: usize, is_turned: bool| match is_turned {
             true => [1, rows as isize],

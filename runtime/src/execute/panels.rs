@@ -1,0 +1,219 @@
+//! Right operands of products that are copied into panels once, for many products: of a chain, some rows of which are
+//! multiplied at a time, and of a loop that leaves the operand as it is, before the loop.
+//!
+//! **Invariant:** panels lie behind what the plan of a device's memory has. Those of a chain, and what it moves there, are
+//! used right after they are written, so all chains use one place; those that a loop keeps have a place of their own.
+
+use dialect::buffers::ALIGNMENT;
+use dialect::id::TiVec;
+use dialect::ir::{ElementType, Op};
+use smallvec::smallvec;
+
+use super::step::{Slot, SlotData, Step, Steps};
+use crate::gemm::{Gemm, Packed};
+
+/// The panels of a program.
+pub(super) struct Panels {
+    products: Vec<Packed>,
+    /// Where panels of chains begin.
+    begin: usize,
+    /// Where the longest of those end.
+    end: usize,
+    /// Bytes of those that loops keep.
+    kept: usize,
+    /// The slots of those, which lie behind the others.
+    keepers: Vec<Slot>,
+}
+
+impl Panels {
+    /// None, behind so many bytes of memory.
+    pub(super) fn new(bytes: usize) -> Self {
+        let begin = bytes.next_multiple_of(ALIGNMENT);
+        Self { products: Vec::new(), begin, end: bytes, kept: 0, keepers: Vec::new() }
+    }
+
+    /// The number of a product.
+    pub(super) fn product(&mut self, product: Packed) -> usize {
+        self.products.push(product);
+        self.products.len() - 1
+    }
+
+    /// A place for panels of a chain, behind those that it has already.
+    pub(super) fn of_chain(&mut self, product: usize, used: &mut usize, slots: &mut TiVec<Slot, SlotData>) -> Slot {
+        let bytes = self.products[product].bytes();
+        slots.push_and_get_key(slot(self.offset_of_chain(bytes, used), bytes))
+    }
+
+    /// Where so many bytes lie that a chain uses, behind those that it uses already.
+    pub(super) fn offset_of_chain(&mut self, bytes: usize, used: &mut usize) -> usize {
+        let offset = self.begin + *used;
+        *used += bytes.next_multiple_of(ALIGNMENT);
+        self.end = self.end.max(offset + bytes);
+        offset
+    }
+
+    /// A place for panels that a loop keeps.
+    fn of_loop(&mut self, product: usize, slots: &mut TiVec<Slot, SlotData>) -> Slot {
+        let bytes = self.products[product].bytes();
+        let slot = slots.push_and_get_key(slot(self.kept, bytes));
+        self.kept += bytes.next_multiple_of(ALIGNMENT);
+        self.keepers.push(slot);
+        slot
+    }
+
+    /// Makes panels before loops of what products in them read again and again.
+    pub(super) fn keep(&mut self, steps: Steps, gemms: &[Gemm], slots: &mut TiVec<Slot, SlotData>) -> Steps {
+        let steps = self.outside(steps, gemms, slots);
+        let behind = self.end.next_multiple_of(ALIGNMENT);
+        self.keepers.iter().for_each(|&slot| slots[slot].offset += behind);
+        if self.kept > 0 {
+            self.end = behind + self.kept;
+        }
+        steps
+    }
+
+    /// The bytes of a device's memory, and the products.
+    pub(super) fn end(self) -> (usize, Vec<Packed>) {
+        (self.end, self.products)
+    }
+
+    fn outside(&mut self, steps: Steps, gemms: &[Gemm], slots: &mut TiVec<Slot, SlotData>) -> Steps {
+        let mut out = Vec::with_capacity(steps.len());
+        for (op, step) in steps {
+            match step {
+                Step::While { mut condition, predicate, mut body } => {
+                    let mut written = Vec::new();
+                    [&condition, &body].into_iter().for_each(|steps| writes(steps, slots, &mut written));
+                    let written = union(written);
+                    let mut kept = Vec::new();
+                    for steps in [&mut condition, &mut body] {
+                        self.inside(steps, gemms, slots, &written, &mut kept);
+                    }
+                    out.extend(kept.into_iter().map(|(product, from, to)| (op, Step::Pack { product, from, to })));
+                    // What this loop changes, one inside of it may leave.
+                    let [condition, body] = [condition, body].map(|steps| self.outside(steps, gemms, slots));
+                    out.push((op, Step::While { condition, predicate, body }));
+                }
+                Step::Branch { index, branches } => {
+                    let branches = branches.into_iter().map(|steps| self.outside(steps, gemms, slots)).collect();
+                    out.push((op, Step::Branch { index, branches }));
+                }
+                step => out.push((op, step)),
+            }
+        }
+        out
+    }
+
+    /// Takes the panels of operands that nothing in a loop writes out of it, to `kept`: the product, the operand, and where
+    /// its panels are.
+    fn inside(
+        &mut self,
+        steps: &mut Steps,
+        gemms: &[Gemm],
+        slots: &mut TiVec<Slot, SlotData>,
+        written: &[(usize, usize)],
+        kept: &mut Vec<(usize, Slot, Slot)>,
+    ) {
+        let stays = |slots: &TiVec<Slot, SlotData>, slot: Slot| {
+            let (begin, end) = (slots[slot].offset, slots[slot].offset + slots[slot].bytes);
+            let next = written.partition_point(|&(_, last)| last <= begin);
+            written.get(next).is_none_or(|&(first, _)| first >= end)
+        };
+        let mut replaced: Vec<(Slot, Slot)> = Vec::new();
+        let all = std::mem::take(steps);
+        for (op, step) in all {
+            let step = match step {
+                Step::Gemm { gemm, lhs, rhs, out } => {
+                    let sides = [lhs, rhs];
+                    let packed = Packed::of(&gemms[gemm]).filter(Packed::pays);
+                    match packed.filter(|packed| stays(slots, sides[packed.sides()[1]])) {
+                        Some(packed) => {
+                            let [left, from] = packed.sides().map(|side| sides[side]);
+                            let product = self.product(packed);
+                            let right = self.of_loop(product, slots);
+                            kept.push((product, from, right));
+                            Step::Packed { product, left, right, out }
+                        }
+                        None => Step::Gemm { gemm, lhs, rhs, out },
+                    }
+                }
+                Step::Pack { product, from, to } if stays(slots, from) => {
+                    let place = self.of_loop(product, slots);
+                    kept.push((product, from, place));
+                    replaced.push((to, place));
+                    continue;
+                }
+                Step::Chain { rows, parts, steps: mut members } => {
+                    for (_, member) in &mut members {
+                        if let Step::Packed { right, .. } = member
+                            && let Some(&(_, place)) = replaced.iter().find(|(to, _)| to == right)
+                        {
+                            *right = place;
+                        }
+                    }
+                    Step::Chain { rows, parts, steps: members }
+                }
+                Step::While { mut condition, predicate, mut body } => {
+                    for steps in [&mut condition, &mut body] {
+                        self.inside(steps, gemms, slots, written, kept);
+                    }
+                    Step::While { condition, predicate, body }
+                }
+                Step::Branch { index, mut branches } => {
+                    branches.iter_mut().for_each(|steps| self.inside(steps, gemms, slots, written, kept));
+                    Step::Branch { index, branches }
+                }
+                step => step,
+            };
+            steps.push((op, step));
+        }
+    }
+}
+
+fn slot(offset: usize, bytes: usize) -> SlotData {
+    let shape = smallvec![(bytes / size_of::<f32>()) as i64];
+    SlotData { element: ElementType::F32, shape, bytes, offset, common: None }
+}
+
+/// The bytes that steps may write, by where they begin and end.
+fn writes(steps: &[(Op, Step)], slots: &TiVec<Slot, SlotData>, written: &mut Vec<(usize, usize)>) {
+    for (_, step) in steps {
+        let mut all = |of: &[Slot]| {
+            written.extend(of.iter().map(|&slot| (slots[slot].offset, slots[slot].offset + slots[slot].bytes)));
+        };
+        match step {
+            // Which of them it only reads isn't known here.
+            Step::Kernel { slots, .. } => all(slots),
+            Step::Gemm { out, .. } | Step::Packed { out, .. } | Step::DeviceId { out, .. } => all(&[*out]),
+            Step::Pack { to, .. } | Step::Collective { to, .. } | Step::Ragged { to, .. } | Step::Copy { to, .. } => {
+                all(&[*to])
+            }
+            Step::Native { operands, results, .. } => {
+                all(operands);
+                all(results);
+            }
+            Step::Interpret { results, .. } => all(results),
+            Step::Chain { steps, .. } => writes(steps, slots, written),
+            Step::While { condition, body, .. } => {
+                [condition, body].into_iter().for_each(|steps| writes(steps, slots, written));
+            }
+            Step::Branch { branches, .. } => branches.iter().for_each(|steps| writes(steps, slots, written)),
+        }
+    }
+}
+
+/// Ranges that don't touch each other, in order, with all that these have.
+fn union(mut ranges: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
+    ranges.sort_unstable();
+    let mut out: Vec<(usize, usize)> = Vec::new();
+    for (begin, end) in ranges {
+        match out.last_mut() {
+            Some(last) if begin <= last.1 => last.1 = last.1.max(end),
+            _ => out.push((begin, end)),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

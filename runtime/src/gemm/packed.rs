@@ -1,0 +1,372 @@
+//! Products some rows at a time, with the right operand in panels that the library reads without copying it again.
+//!
+//! For each product the library copies the operand whose elements its vectors hold. Where a few rows are multiplied at a
+//! time, that takes longer than the product, above all where the operand is transposed. So what is multiplied more often,
+//! in a loop or with one block of rows after the other, is copied once: into panels of some columns, each of which lies
+//! like a matrix of its own.
+//!
+//! A sum has the same order for any division into rows, and that of the library where it is no longer than [`DEPTH`].
+
+use std::ops::Range;
+
+use dialect::ir::ElementType;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+use super::{Gemm, PARALLEL, Product, Run};
+
+/// Columns of a panel.
+const PANEL: usize = 64;
+
+/// Contracted elements that the library adds up at a time. It divides longer sums by how many rows there are.
+pub(crate) const DEPTH: usize = 512;
+
+/// Elements of a right operand that stays in a core's cache: if its rows are contiguous, it is as good as panels.
+const NEAR: usize = 1 << 18;
+
+/// Elements of panels that a core's cache doesn't hold for long.
+const LARGE: usize = 1 << 20;
+
+/// From this many rows on, the library's copy takes little of the time: of an operand with contiguous rows, and of one
+/// that it transposes.
+const MANY: [usize; 2] = [192, 1024];
+
+/// A product of f32 whose result lies row after row, that of a batch after that of another, and is computed by ranges of
+/// these rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Packed {
+    /// The product, with operands exchanged where neighbors in the result are rows.
+    gemm: Gemm,
+    exchanged: bool,
+    /// Rows of all batches.
+    rows: usize,
+    /// The batches, outermost first.
+    batch: Vec<Run>,
+}
+
+/// A right operand: its first element, and how many there are from row to row, panel to panel and batch to batch.
+#[derive(Clone, Copy)]
+struct Panels {
+    first: *const f32,
+    row: isize,
+    panel: isize,
+}
+
+/// Addresses that several threads use.
+#[derive(Clone, Copy)]
+struct Shared<T>(T);
+
+// SAFETY: what is read isn't written meanwhile, and threads write different elements.
+unsafe impl<T> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Shared<T> {}
+
+impl<T: Copy> Shared<T> {
+    fn get(self) -> T {
+        self.0
+    }
+}
+
+impl Packed {
+    /// The product that way, if it can be computed so.
+    pub(crate) fn of(gemm: &Gemm) -> Option<Self> {
+        if gemm.types != [ElementType::F32; 3] || gemm.lengths.contains(&0) {
+            return None;
+        }
+        let exchanged = gemm.columns.out != 1 || gemm.columns.size == 1;
+        let gemm = if exchanged { gemm.exchanged() } else { gemm.clone() };
+        let (rows, columns) = (gemm.rows, gemm.columns);
+        // The library multiplies a column alone in another order than one of several.
+        if columns.out != 1 || columns.size < PANEL / 4 || columns.size % PANEL == 1 || gemm.outer.iter().any(|o| o.1) {
+            return None;
+        }
+        let mut batch: Vec<Run> = gemm.outer.iter().map(|o| o.0).collect();
+        batch.sort_by_key(|run| std::cmp::Reverse(run.out));
+        // Each row follows the one before.
+        let mut all = 1;
+        for run in batch.iter().chain([&rows]).rev().filter(|run| run.size != 1) {
+            if run.out != (all * columns.size) as isize {
+                return None;
+            }
+            all *= run.size;
+        }
+        (all * columns.size == gemm.lengths[2]).then_some(Self { gemm, exchanged, rows: all, batch })
+    }
+
+    /// Which operands of the product are the left and the right one: their numbers.
+    pub(crate) fn sides(&self) -> [usize; 2] {
+        if self.exchanged { [1, 0] } else { [0, 1] }
+    }
+
+    /// Rows of all batches.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Contracted elements.
+    pub(crate) fn depth(&self) -> usize {
+        self.gemm.contracted.size
+    }
+
+    /// Rows of a batch or columns, whatever are fewer.
+    pub(crate) fn least_side(&self) -> usize {
+        self.gemm.rows.size.min(self.gemm.columns.size)
+    }
+
+    /// Whether each row reads only its own of as many equal parts of the left operand.
+    pub(crate) fn reads_own_rows(&self) -> bool {
+        let (depth, gemm) = (self.gemm.contracted, &self.gemm);
+        let each = depth.size as isize;
+        let mut all = 1;
+        let follow = self.batch.iter().chain([&gemm.rows]).rev().filter(|run| run.size != 1).all(|run| {
+            let follows = run.lhs == all * each;
+            all *= run.size as isize;
+            follows
+        });
+        follow && (depth.lhs == 1 || each == 1) && gemm.start[0] == 0 && gemm.lengths[0] as isize == all * each
+    }
+
+    /// Whether the right operand is as good where it lies.
+    pub(crate) fn is_near(&self) -> bool {
+        self.gemm.columns.rhs == 1 && self.elements() <= NEAR
+    }
+
+    /// Whether it pays to have panels where the product is computed more than once.
+    pub(crate) fn pays(&self) -> bool {
+        let turned = usize::from(self.gemm.columns.rhs != 1);
+        let rows = self.gemm.rows.size;
+        (2..=MANY[turned]).contains(&rows) && self.elements() <= LARGE && self.elements() >= 1 << 12 && !self.is_near()
+    }
+
+    /// Elements of the right operand that one batch reads.
+    fn elements(&self) -> usize {
+        self.gemm.contracted.size * self.gemm.columns.size
+    }
+
+    /// Bytes of all panels.
+    pub(crate) fn bytes(&self) -> usize {
+        self.kinds() * self.kind() * size_of::<f32>()
+    }
+
+    /// How many different right operands the batches have.
+    fn kinds(&self) -> usize {
+        self.batch.iter().filter(|run| run.rhs != 0).map(|run| run.size).product()
+    }
+
+    /// Elements of the panels of one of them.
+    fn kind(&self) -> usize {
+        self.gemm.columns.size.next_multiple_of(PANEL) * self.gemm.contracted.size
+    }
+
+    /// How many of these threads to use.
+    pub(crate) fn threads(&self, threads: usize) -> usize {
+        if self.rows * self.elements() < PARALLEL { 1 } else { threads }
+    }
+
+    /// Copies the right operand into panels.
+    ///
+    /// # Safety
+    ///
+    /// The operand has as many elements as the product says, and there are [`Self::bytes`] for the panels, aligned.
+    pub(crate) unsafe fn pack(&self, from: *const u8, to: *mut u8, threads: usize) {
+        let (columns, depth) = (self.gemm.columns, self.gemm.contracted);
+        let from = from.cast::<f32>().wrapping_offset(self.gemm.start[1]);
+        let to = to.cast::<f32>();
+        let panels = columns.size.div_ceil(PANEL);
+        let addresses = Shared((from, to));
+        let one = |i: usize| {
+            let (from, to) = addresses.get();
+            let (kind, panel) = (i / panels, i % panels);
+            let from = from.wrapping_offset(self.right(kind) + (panel * PANEL) as isize * columns.rhs);
+            let to = to.wrapping_add(kind * self.kind() + panel * PANEL * depth.size);
+            let width = PANEL.min(columns.size - panel * PANEL);
+            // SAFETY: the columns of a panel.
+            unsafe { copy(from, [depth.rhs, columns.rhs], [depth.size, width], to) };
+        };
+        let all = 0..self.kinds() * panels;
+        if threads > 1 && self.bytes() >= PARALLEL {
+            all.into_par_iter().for_each(one);
+        } else {
+            all.for_each(one);
+        }
+    }
+
+    /// Where the right operand of this number begins.
+    fn right(&self, mut kind: usize) -> isize {
+        let mut at = 0;
+        for run in self.batch.iter().rev().filter(|run| run.rhs != 0) {
+            at += (kind % run.size) as isize * run.rhs;
+            kind /= run.size;
+        }
+        at
+    }
+
+    /// Computes the rows of the range, with the right operand in panels, or where it lies if it [is near](Self::is_near).
+    ///
+    /// # Safety
+    ///
+    /// The operands and the result are as large as the product says, or the panels as [`Self::bytes`]; nobody writes the
+    /// operands or accesses the rows meanwhile.
+    pub(crate) unsafe fn run(&self, left: *const u8, right: *const u8, out: *mut u8, rows: Range<usize>) {
+        // SAFETY: the caller's promise.
+        unsafe { self.part(left, right, out, rows, 0..self.panels()) };
+    }
+
+    /// Computes all of it on some threads, as [`Self::run`] does.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Self::run`].
+    pub(crate) unsafe fn run_all(&self, left: *const u8, right: *const u8, out: *mut u8, threads: usize) {
+        let (panels, addresses) = (self.panels(), Shared((left, right, out)));
+        let part = |rows: Range<usize>, panels: Range<usize>| {
+            let (left, right, out) = addresses.get();
+            // SAFETY: the caller's promise; parts have different rows or panels.
+            unsafe { self.part(left, right, out, rows, panels) };
+        };
+        let divide = |all: usize, i: usize| i * all / threads..(i + 1) * all / threads;
+        match threads {
+            0 | 1 => part(0..self.rows, 0..panels),
+            _ if panels >= 2 * threads => {
+                (0..threads).into_par_iter().for_each(|i| part(0..self.rows, divide(panels, i)))
+            }
+            _ => (0..threads).into_par_iter().for_each(|i| part(divide(self.rows, i), 0..panels)),
+        }
+    }
+
+    fn panels(&self) -> usize {
+        self.gemm.columns.size.div_ceil(PANEL)
+    }
+
+    /// # Safety
+    ///
+    /// As of [`Self::run`].
+    unsafe fn part(&self, left: *const u8, right: *const u8, out: *mut u8, rows: Range<usize>, panels: Range<usize>) {
+        let gemm = &self.gemm;
+        let (left, right, out) = (left.cast::<f32>(), right.cast::<f32>(), out.cast::<f32>());
+        let near = self.is_near();
+        let mut row = rows.start;
+        while row < rows.end {
+            let (batch, first) = (row / gemm.rows.size, row % gemm.rows.size);
+            let count = (gemm.rows.size - first).min(rows.end - row);
+            let (mut at, mut rest, mut kind, mut kinds) = (gemm.start[0], batch, 0, 1);
+            for run in self.batch.iter().rev() {
+                let i = rest % run.size;
+                rest /= run.size;
+                at += i as isize * run.lhs;
+                if run.rhs != 0 {
+                    kind += i * kinds;
+                    kinds *= run.size;
+                }
+            }
+            let right = match near {
+                true => Panels {
+                    first: right.wrapping_offset(gemm.start[1] + self.right(kind)),
+                    row: gemm.contracted.rhs,
+                    panel: PANEL as isize,
+                },
+                false => Panels {
+                    first: right.wrapping_add(kind * self.kind()),
+                    row: PANEL as isize,
+                    panel: (PANEL * gemm.contracted.size) as isize,
+                },
+            };
+            let left = left.wrapping_offset(at + first as isize * gemm.rows.lhs);
+            let out = out.wrapping_add(row * gemm.columns.size);
+            // SAFETY: rows of one batch.
+            unsafe { self.block(left, right, out, count, panels.clone()) };
+            row += count;
+        }
+    }
+
+    /// Computes some rows of a batch.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Self::run`].
+    unsafe fn block(&self, left: *const f32, right: Panels, out: *mut f32, rows: usize, panels: Range<usize>) {
+        let (columns, depth) = (self.gemm.columns, self.gemm.contracted);
+        // The library computes a row alone in another order than one of several.
+        let mut twice = [0.0; 2 * PANEL];
+        for panel in panels {
+            let first = panel * PANEL;
+            let width = PANEL.min(columns.size - first);
+            let result = out.wrapping_add(first);
+            let (to, down, along) = match rows {
+                1 => (twice.as_mut_ptr(), PANEL as isize, 0),
+                _ => (result, columns.size as isize, self.gemm.rows.lhs),
+            };
+            for start in (0..depth.size).step_by(DEPTH) {
+                let product = Product {
+                    sizes: [rows.max(2), width, DEPTH.min(depth.size - start)],
+                    out: to,
+                    out_strides: [down, 1],
+                    adds: start > 0,
+                    lhs: left.wrapping_offset(start as isize * depth.lhs),
+                    lhs_strides: [along, depth.lhs],
+                    rhs: right.first.wrapping_offset(panel as isize * right.panel + start as isize * right.row),
+                    rhs_strides: [right.row, 1],
+                };
+                // SAFETY: the caller's promise.
+                unsafe { product.library(1) };
+            }
+            if rows == 1 {
+                // SAFETY: a row of the result has these columns.
+                unsafe { std::ptr::copy_nonoverlapping(twice.as_ptr(), result, width) };
+            }
+        }
+    }
+}
+
+impl Gemm {
+    /// The same product with its operands exchanged: rows are columns.
+    fn exchanged(&self) -> Self {
+        let turn = |run: Run| Run { lhs: run.rhs, rhs: run.lhs, ..run };
+        let [l, r, o] = self.types;
+        Self {
+            operands: [self.operands[1], self.operands[0]],
+            types: [r, l, o],
+            lengths: [self.lengths[1], self.lengths[0], self.lengths[2]],
+            start: [self.start[1], self.start[0]],
+            outer: self.outer.iter().map(|&(run, contracted)| (turn(run), contracted)).collect(),
+            rows: turn(self.columns),
+            columns: turn(self.rows),
+            contracted: turn(self.contracted),
+        }
+    }
+}
+
+/// Copies a matrix of these strides and sizes into a panel.
+///
+/// # Safety
+///
+/// The matrix is there, and room for a panel with its rows.
+unsafe fn copy(from: *const f32, strides: [isize; 2], [depth, width]: [usize; 2], to: *mut f32) {
+    /// Rows that are copied of one column after the other, so that what is read along either direction is in the cache.
+    const SOME: usize = 16;
+    if strides[1] == 1 {
+        for k in 0..depth {
+            // SAFETY: a row of both.
+            unsafe {
+                std::ptr::copy_nonoverlapping(
+                    from.wrapping_offset(k as isize * strides[0]),
+                    to.wrapping_add(k * PANEL),
+                    width,
+                )
+            };
+        }
+        return;
+    }
+    for first in (0..depth).step_by(SOME) {
+        let rows = first..depth.min(first + SOME);
+        for column in 0..width {
+            let from = from.wrapping_offset(column as isize * strides[1]);
+            for k in rows.clone() {
+                // SAFETY: an element of both.
+                unsafe { to.add(k * PANEL + column).write(from.offset(k as isize * strides[0]).read()) };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
