@@ -4,9 +4,11 @@
 //! right one, and what that changes, which sums of rows and of columns tell, is taken back: `a b` is
 //! `(a' - l) (b' + r)`, that is `a' b' - l b' + r a' - l r`.
 
+use std::sync::Mutex;
+
 use dialect::ir::{ElementClass, ElementType};
 
-use super::narrow::{Block, Operand, Tile, integers};
+use super::narrow::{Block, Operand, Tile, in_vectors, integers};
 use crate::window::micro::{self, Code, ROWS, Run};
 
 /// A tile of sums of products of bytes.
@@ -40,6 +42,7 @@ impl Bytes {
     /// # Safety
     ///
     /// The block is inside the operand.
+    #[inline(always)]
     unsafe fn pack_rows(&mut self, from: &Operand, m: usize, k: usize) -> Vec<i32> {
         let words = k.div_ceil(4);
         self.lhs.clear();
@@ -62,6 +65,7 @@ impl Bytes {
     /// # Safety
     ///
     /// The block is inside the operand.
+    #[inline(always)]
     unsafe fn pack_columns(&mut self, from: &Operand, k: usize, n: usize) -> Vec<i32> {
         let (words, width) = (k.div_ceil(4), self.width());
         self.rhs.clear();
@@ -85,10 +89,12 @@ impl Bytes {
                         line.fill(0);
                     }
                 }
+                let [a, b, c, d] = lines.each_ref().map(|line| &line[..lanes]);
                 for (i, (quad, sum)) in quads[..lanes].iter_mut().zip(&mut *sums).enumerate() {
-                    let bytes = [lines[0][i], lines[1][i], lines[2][i], lines[3][i]];
-                    *quad = i32::from_le_bytes(bytes);
-                    *sum += bytes.iter().map(|&b| i32::from(b as i8)).sum::<i32>();
+                    let bytes = [a[i], b[i], c[i], d[i]].map(|byte| i32::from(byte as i8));
+                    // In this form it runs in vectors.
+                    *quad = bytes[0] & 0xFF | (bytes[1] & 0xFF) << 8 | (bytes[2] & 0xFF) << 16 | bytes[3] << 24;
+                    *sum += bytes[0] + bytes[1] + bytes[2] + bytes[3];
                 }
             }
         }
@@ -101,6 +107,7 @@ impl Bytes {
 /// # Safety
 ///
 /// They are there.
+#[inline(always)]
 unsafe fn copy(from: *const u8, stride: isize, to: &mut [u8], flip: u8) {
     if stride == 1 {
         // SAFETY: the caller's promise.
@@ -127,6 +134,11 @@ impl Tile for Bytes {
         Self { code, lhs: Vec::new(), rhs: Vec::new(), sums: Vec::new(), rows: 0, columns: 0, wide: Vec::new() }
     }
 
+    fn kept() -> &'static Mutex<Vec<Self>> {
+        static KEPT: Mutex<Vec<Bytes>> = Mutex::new(Vec::new());
+        &KEPT
+    }
+
     fn clear(&mut self, [rows, columns]: [usize; 2], result: ElementType) {
         (self.rows, self.columns) = (rows, columns);
         let across = columns.next_multiple_of(self.width());
@@ -138,8 +150,14 @@ impl Tile for Bytes {
 
     unsafe fn add(&mut self, block: &Block) {
         let [m, n, k] = block.sizes;
-        // SAFETY: the caller's promise.
-        let (down, along) = unsafe { (self.pack_rows(&block.lhs, m, k), self.pack_columns(&block.rhs, k, n)) };
+        let (mut down, mut along) = (Vec::new(), Vec::new());
+        in_vectors(
+            #[inline(always)]
+            || {
+                // SAFETY: the caller's promise.
+                (down, along) = unsafe { (self.pack_rows(&block.lhs, m, k), self.pack_columns(&block.rhs, k, n)) };
+            },
+        );
         let (width, words) = (self.width(), k.div_ceil(4));
         let across = n.next_multiple_of(width);
         let left = if is_signed(block.lhs.source.element) { 128 } else { 0 };

@@ -8,7 +8,7 @@
 //! elsewhere they have panels of f32 too, and those of 16 bits have panels of f64: products and their sums over one block
 //! are exact there, which makes integers as fast as floats. Wider integers are multiplied by vectors of integers.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use dialect::ir::{ElementClass, ElementType};
 use dialect::small_float::{decode, encode, is_small};
@@ -254,11 +254,13 @@ impl Wide for f32 {
 }
 
 /// How the blocks of one tile are added up and stored.
-pub(super) trait Tile {
+pub(super) trait Tile: Send + Sized + 'static {
     /// The most contracted elements of a block.
     const DEPTH: usize = DEPTH;
-    /// A tile of zeros.
+    /// A tile without memory.
     fn new() -> Self;
+    /// Tiles that are kept with their memory, since getting that from the system takes as long as a small product.
+    fn kept() -> &'static Mutex<Vec<Self>>;
     /// Makes it zeros of this many rows and columns, of a result of this type.
     fn clear(&mut self, sizes: [usize; 2], result: ElementType);
     /// Adds the product of two blocks.
@@ -288,6 +290,11 @@ macro_rules! floats {
         impl Tile for Floats<$wide> {
             fn new() -> Self {
                 Self { panels: Panels::new(), sums: Vec::new(), columns: 0, begun: false }
+            }
+
+            fn kept() -> &'static Mutex<Vec<Self>> {
+                static KEPT: Mutex<Vec<Floats<$wide>>> = Mutex::new(Vec::new());
+                &KEPT
             }
 
             fn clear(&mut self, [rows, columns]: [usize; 2], _: ElementType) {
@@ -350,7 +357,7 @@ fn near(value: f32) -> bf16 {
 
 /// Calls a function, inlined there, with the processor's widest vectors.
 #[inline(always)]
-fn in_vectors(work: impl FnOnce()) {
+pub(super) fn in_vectors(work: impl FnOnce()) {
     pulp::Arch::new().dispatch(work);
 }
 
@@ -406,6 +413,11 @@ macro_rules! integers {
 
             fn new() -> Self {
                 Self { panels: Panels::new(), block: Vec::new(), sums: Vec::new(), columns: 0 }
+            }
+
+            fn kept() -> &'static Mutex<Vec<Self>> {
+                static KEPT: Mutex<Vec<Integers<$wide>>> = Mutex::new(Vec::new());
+                &KEPT
             }
 
             fn clear(&mut self, [rows, columns]: [usize; 2], _: ElementType) {
@@ -472,6 +484,11 @@ macro_rules! wrapping {
                 Self { panels: Panels::new(), sums: Vec::new(), columns: 0 }
             }
 
+            fn kept() -> &'static Mutex<Vec<Self>> {
+                static KEPT: Mutex<Vec<Wrapping<$wide>>> = Mutex::new(Vec::new());
+                &KEPT
+            }
+
             fn clear(&mut self, [rows, columns]: [usize; 2], _: ElementType) {
                 self.sums.clear();
                 self.sums.resize(rows * columns, 0);
@@ -527,6 +544,19 @@ macro_rules! wrapping {
 
 wrapping!(u32 u64);
 
+/// Calls `f` with a tile, one that is kept if there is any.
+fn with_tile<T: Tile>(f: impl FnOnce(&mut T)) {
+    let kept = || T::kept().lock().unwrap_or_else(PoisonError::into_inner);
+    let found = kept().pop();
+    let mut tile = found.unwrap_or_else(T::new);
+    f(&mut tile);
+    let mut kept = kept();
+    // As many as there are threads that compute at once; devices may be more.
+    if kept.len() < std::thread::available_parallelism().map_or(1, |n| n.get()) {
+        kept.push(tile);
+    }
+}
+
 impl Job<'_> {
     /// Computes all tiles.
     fn tiles<T: Tile>(self, threads: usize) {
@@ -543,12 +573,10 @@ impl Job<'_> {
             // Each thread takes a range of tiles with memory of its own.
             let parts = count.min(4 * threads);
             (0..parts).into_par_iter().for_each(|part| {
-                let mut work = T::new();
-                (part * count / parts..(part + 1) * count / parts).for_each(|at| tile(&mut work, at));
+                with_tile(|work| (part * count / parts..(part + 1) * count / parts).for_each(|at| tile(work, at)));
             });
         } else {
-            let mut work = T::new();
-            (0..count).for_each(|at| tile(&mut work, at));
+            with_tile(|work| (0..count).for_each(|at| tile(work, at)));
         }
     }
 

@@ -1,0 +1,121 @@
+//! Which steps may follow each other in a chain, by the memory that they share.
+//!
+//! The plan of a device's memory puts values at one place that aren't needed at once. In a chain they are: the second is
+//! written for the first rows while the first is still read for later ones. Small ones are moved out of the way.
+
+use dialect::id::TiVec;
+
+use super::super::step::{Slot, SlotData, Step};
+use super::{Access, Chain, LONG, Member};
+
+/// The most bytes of a value that is moved out of the way of what is written next.
+const FEW: usize = if cfg!(test) { 1 << 16 } else { 4 << 20 };
+
+/// A value that lies elsewhere while a chain runs: its memory is also that of another, which comes before or after it.
+pub(super) struct Moved {
+    /// Its first byte and its size.
+    pub place: (usize, usize),
+    /// Whether the next one was written there, so that nobody needs it any more.
+    pub is_over: bool,
+}
+
+impl Chain {
+    /// Whether a step can go on with the rows of those before, as soon as these have gone over them.
+    pub(super) fn takes(&self, member: &Member, slots: &TiVec<Slot, SlotData>) -> bool {
+        let (few, many) = (self.rows.min(member.rows), self.rows.max(member.rows));
+        self.steps.len() < LONG
+            && few >= 4 * self.threads as i64
+            && many % few == 0
+            && member.accesses.iter().all(|new| {
+                !self.moved_of(new, slots).is_some_and(|moved| moved.is_over)
+                    && self.accesses.iter().all(|old| self.allows(old, new, slots))
+            })
+    }
+
+    /// Whether the second access may follow the first in a chain.
+    pub(super) fn allows(&self, old: &Access, new: &Access, slots: &TiVec<Slot, SlotData>) -> bool {
+        self.are_in_order(old, new, slots) || self.can_move_first(old, new, slots) || self.can_move_second(new, slots)
+    }
+
+    pub(super) fn moved_of(&self, access: &Access, slots: &TiVec<Slot, SlotData>) -> Option<&Moved> {
+        self.moved.iter().find(|moved| moved.place == place(&slots[access.slot]))
+    }
+
+    /// Whether it makes no difference that rows of the second access come before later rows of the first.
+    fn are_in_order(&self, old: &Access, new: &Access, slots: &TiVec<Slot, SlotData>) -> bool {
+        let (a, b) = (&slots[old.slot], &slots[new.slot]);
+        let reads_only = !old.writes && !new.writes;
+        if place(a) == place(b) {
+            return reads_only || old.own && new.own;
+        }
+        let elsewhere = [old, new].iter().any(|access| self.moved_of(access, slots).is_some());
+        reads_only || elsewhere || are_apart(a, b)
+    }
+
+    /// Whether what an access of the chain finds in memory that is written next may as well lie elsewhere: a few bytes that
+    /// the chain itself writes before anything reads them, and that nobody needs any more.
+    fn can_move_first(&self, old: &Access, new: &Access, slots: &TiVec<Slot, SlotData>) -> bool {
+        let at = place(&slots[old.slot]);
+        let before = self.before.iter().flat_map(|(.., member)| &member.accesses);
+        let first = before.chain(&self.accesses).find(|access| place(&slots[access.slot]) == at);
+        let is_made_here = first.is_some_and(|first| first.writes && !first.reads);
+        !new.reads && at != place(&slots[new.slot]) && at.1 <= FEW && is_made_here
+    }
+
+    /// Whether what is written next may as well lie elsewhere, in the hope that nobody needs it after the chain.
+    fn can_move_second(&self, new: &Access, slots: &TiVec<Slot, SlotData>) -> bool {
+        let at = place(&slots[new.slot]);
+        let is_new = self.accesses.iter().all(|old| place(&slots[old.slot]) != at);
+        !self.careful && new.own && !new.reads && at.1 <= FEW && is_new
+    }
+
+    pub(super) fn add(&mut self, member: &Member, slots: &TiVec<Slot, SlotData>) {
+        for new in &member.accesses {
+            let at = place(&slots[new.slot]);
+            let clashing = self.accesses.iter().filter(|old| !self.are_in_order(old, new, slots));
+            let clashing: Vec<Access> = clashing.copied().collect();
+            let all = clashing.iter().all(|old| self.can_move_first(old, new, slots));
+            for old in clashing {
+                let (place, is_over) = if all { (place(&slots[old.slot]), true) } else { (at, false) };
+                if !self.moved.iter().any(|moved| moved.place == place) {
+                    self.moved.push(Moved { place, is_over });
+                }
+            }
+            // What is moved from here is over as soon as something else is written here.
+            let touches = |place: (usize, usize)| place != at && place.0 < at.0 + at.1 && at.0 < place.0 + place.1;
+            if new.writes && !new.reads && !self.moved.iter().any(|moved| moved.place == at) {
+                self.moved.iter_mut().filter(|moved| touches(moved.place)).for_each(|moved| moved.is_over = true);
+            }
+        }
+        self.rows = if self.steps.is_empty() { member.rows } else { self.rows.min(member.rows) };
+        self.accesses.extend_from_slice(&member.accesses);
+    }
+}
+
+/// The step with the slots of these places at other offsets.
+pub(super) fn relocated(mut step: Step, moved: &[((usize, usize), usize)], slots: &mut TiVec<Slot, SlotData>) -> Step {
+    let relocate = |slot: &mut Slot| {
+        let data = &slots[*slot];
+        if let Some(&(_, offset)) = moved.iter().find(|(at, _)| *at == place(data)) {
+            *slot = slots.push_and_get_key(SlotData { offset, ..data.clone() });
+        }
+    };
+    match &mut step {
+        Step::Kernel { slots, .. } => slots.iter_mut().for_each(relocate),
+        Step::Pack { from, .. } => [from].into_iter().for_each(relocate),
+        Step::Gemm { lhs, rhs, out, .. } => [lhs, rhs, out].into_iter().for_each(relocate),
+        Step::Packed { left, right, out, .. } => [left, right, out].into_iter().for_each(relocate),
+        _ => {}
+    }
+    step
+}
+
+/// Where a slot begins, and how many bytes it has.
+pub(super) fn place(slot: &SlotData) -> (usize, usize) {
+    (slot.offset, slot.bytes)
+}
+
+/// Whether slots share no memory.
+pub(super) fn are_apart(a: &SlotData, b: &SlotData) -> bool {
+    a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset
+}
