@@ -19,6 +19,7 @@ use smallvec::SmallVec;
 mod bytes;
 mod narrow;
 mod packed;
+mod parts;
 mod thin;
 
 use narrow::is_supported;
@@ -155,21 +156,23 @@ impl Gemm {
         if multiplications < PARALLEL { 1 } else { threads }
     }
 
-    /// Calls `f` with the offsets of every library product, and whether it adds to the existing result.
-    fn each(&self, mut f: impl FnMut(isize, isize, isize, bool)) {
+    /// Calls `f` with the number of every library product among the batches, its offsets, and whether it adds to the
+    /// existing result.
+    fn each(&self, mut f: impl FnMut(usize, [isize; 3], bool)) {
         if self.outer.iter().any(|o| o.0.size == 0) {
             return;
         }
         let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, self.outer.len());
         loop {
-            let ([mut l, mut r], mut o, mut adds) = (self.start, 0, false);
+            let ([mut l, mut r], mut o, mut adds, mut batch) = (self.start, 0, false, 0);
             for (&(run, contracted), &i) in self.outer.iter().zip(&index) {
                 l += run.lhs * i as isize;
                 r += run.rhs * i as isize;
                 o += run.out * i as isize;
                 adds |= contracted && i > 0;
+                batch = if contracted { batch } else { batch * run.size + i };
             }
-            f(l, r, o, adds);
+            f(batch, [l, r, o], adds);
             let Some(d) = (0..index.len()).rev().find(|&d| index[d] + 1 < self.outer[d].0.size) else { return };
             index[d] += 1;
             index[d + 1..].fill(0);
@@ -177,14 +180,20 @@ impl Gemm {
     }
 
     unsafe fn floats<T: Float>(&self, lhs: *const T, rhs: *const T, out: *mut T, threads: usize) {
-        let (m, n, k) = (self.rows, self.columns, self.contracted);
-        let nothing = k.size == 0 || self.outer.iter().any(|o| o.1 && o.0.size == 0);
+        let nothing = self.contracted.size == 0 || self.outer.iter().any(|o| o.1 && o.0.size == 0);
         if nothing {
             // SAFETY: the result has that many elements.
             (0..self.lengths[2]).for_each(|i| unsafe { out.add(i).write(T::default()) });
             return;
         }
-        self.each(|l, r, o, adds| {
+        // SAFETY: offsets and strides stay inside the tensors by construction from their shapes.
+        self.products(lhs, rhs, out, |_, product| unsafe { product.run(threads) });
+    }
+
+    /// Calls `f` with every library product, and the number of its batch.
+    fn products<T: Float>(&self, lhs: *const T, rhs: *const T, out: *mut T, mut f: impl FnMut(usize, Product<T>)) {
+        let (m, n, k) = (self.rows, self.columns, self.contracted);
+        self.each(|batch, [l, r, o], adds| {
             let product = Product {
                 sizes: [m.size, n.size, k.size],
                 out: out.wrapping_offset(o),
@@ -195,8 +204,7 @@ impl Gemm {
                 rhs: rhs.wrapping_offset(r),
                 rhs_strides: [k.rhs, n.rhs],
             };
-            // SAFETY: offsets and strides stay inside the tensors by construction from their shapes.
-            unsafe { product.run(threads) };
+            f(batch, product);
         });
     }
 }

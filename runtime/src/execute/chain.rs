@@ -11,7 +11,7 @@ mod ranges;
 use dialect::id::TiVec;
 use dialect::ir::Op;
 
-use self::order::{Moved, are_apart, place, relocated};
+use self::order::{Moved, are_apart, relocated};
 pub(super) use self::ranges::Ranges;
 use super::panels::Panels;
 use super::step::{Slot, SlotData, Step, Steps};
@@ -44,6 +44,9 @@ const ROWS: usize = if cfg!(test) { 2 } else { 16 };
 
 /// The least rows and columns of each product that takes part.
 const SIDE: usize = 49;
+
+/// The longest sums of a product that takes part.
+const SHORT: usize = 128;
 
 /// What steps are made of.
 pub(super) struct Parts<'a> {
@@ -119,7 +122,7 @@ impl Member {
             Step::Gemm { gemm, lhs, rhs, out } if threads > 1 => {
                 let product = Packed::of(&of.gemms[*gemm])?;
                 // Its bits are those of the whole product, so that they don't depend on whether it is in a chain.
-                if product.depth() > DEPTH || product.least_side() < SIDE {
+                if product.depth() > SHORT.min(DEPTH) || product.least_side() < SIDE {
                     return None;
                 }
                 let [left, right] = product.sides().map(|side| [*lhs, *rhs][side]);

@@ -211,26 +211,17 @@ impl Packed {
         unsafe { self.part(left, right, out, rows, 0..self.panels()) };
     }
 
-    /// Computes all of it on some threads, as [`Self::run`] does.
+    /// Computes one of the parts for so many threads: some panels if there are several for each, or else some rows.
     ///
     /// # Safety
     ///
-    /// As of [`Self::run`].
-    pub(crate) unsafe fn run_all(&self, left: *const u8, right: *const u8, out: *mut u8, threads: usize) {
-        let (panels, addresses) = (self.panels(), Shared((left, right, out)));
-        let part = |rows: Range<usize>, panels: Range<usize>| {
-            let (left, right, out) = addresses.get();
-            // SAFETY: the caller's promise; parts have different rows or panels.
-            unsafe { self.part(left, right, out, rows, panels) };
-        };
-        let divide = |all: usize, i: usize| i * all / threads..(i + 1) * all / threads;
-        match threads {
-            0 | 1 => part(0..self.rows, 0..panels),
-            _ if panels >= 2 * threads => {
-                (0..threads).into_par_iter().for_each(|i| part(0..self.rows, divide(panels, i)))
-            }
-            _ => (0..threads).into_par_iter().for_each(|i| part(divide(self.rows, i), 0..panels)),
-        }
+    /// As of [`Self::run`]; others compute the other parts.
+    pub(crate) unsafe fn run_part(&self, left: *const u8, right: *const u8, out: *mut u8, part: usize, threads: usize) {
+        let (rows, panels) = (self.rows, self.panels());
+        let some = |all: usize| part * all / threads..(part + 1) * all / threads;
+        let (rows, panels) = if panels >= 2 * threads { (0..rows, some(panels)) } else { (some(rows), 0..panels) };
+        // SAFETY: the caller's promise.
+        unsafe { self.part(left, right, out, rows, panels) };
     }
 
     fn panels(&self) -> usize {

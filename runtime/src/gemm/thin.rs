@@ -32,6 +32,9 @@ const ALONG_ROWS: Limits = Limits { rows: 48, columns: 64, depth: 16, least: 1 <
 /// Where its columns are: the elements of a vector are added up at the end of each.
 const ALONG_COLUMNS: Limits = Limits { rows: 32, columns: COLUMNS, depth: 256, least: 1 << 16 };
 
+/// The most rows, or columns, of any of these products.
+pub(super) const MOST: usize = if ALONG_ROWS.rows > ALONG_COLUMNS.rows { ALONG_ROWS.rows } else { ALONG_COLUMNS.rows };
+
 /// Elements of the wide operand that are multiplied while the sums are in registers, where its rows are contiguous.
 const STEPS: usize = 8;
 

@@ -257,9 +257,16 @@ impl Device<'_> {
                     // SAFETY: slots hold whole tensors of the product's types, aligned, and don't overlap.
                     unsafe { product.run(lhs, rhs, out, threads) };
                 };
-                match product.threads(e.threads) {
-                    1 => run(1),
-                    threads => threads::inside(self.session.subnormals, || run(threads)),
+                match (product.parts(e.threads), product.threads(e.threads)) {
+                    (Some(parts), threads) => {
+                        threads::in_parts(self.session.subnormals, threads, parts as i64, |part| {
+                            let &[lhs, rhs, out] = slots.get() else { return };
+                            // SAFETY: as above; parts have elements of their own.
+                            unsafe { product.run_part([lhs, rhs], out, (part as usize, parts), threads) };
+                        });
+                    }
+                    (None, 1) => run(1),
+                    (None, threads) => threads::inside(self.session.subnormals, || run(threads)),
                 }
             }
             Step::Pack { product, from, to } => {
@@ -276,15 +283,12 @@ impl Device<'_> {
                 let product = &e.lowered.products[*product];
                 let slots = [left, right, out].map(|slot| self.at(*slot));
                 let slots = Addresses(&slots);
-                let run = |threads| {
+                let threads = product.threads(e.threads);
+                threads::in_parts(self.session.subnormals, threads, threads as i64, |part| {
                     let &[left, right, out] = slots.get() else { return };
                     // SAFETY: as of a product that isn't by rows; panels were written before.
-                    unsafe { product.run_all(left, right, out, threads) };
-                };
-                match product.threads(e.threads) {
-                    1 => run(1),
-                    threads => threads::inside(self.session.subnormals, || run(threads)),
-                }
+                    unsafe { product.run_part(left, right, out, part as usize, threads) };
+                });
             }
             Step::Ragged { collective, from, to } => {
                 let [rows, output, starts, sizes, places] = from.map(|slot| self.read(self.slot(slot)));
