@@ -211,15 +211,15 @@ impl Packed {
         unsafe { self.part(left, right, out, rows, 0..self.panels()) };
     }
 
-    /// Computes one of the parts for so many threads: some panels if there are several for each, or else some rows.
+    /// Computes one of so many parts: some panels if there are enough, or else some rows.
     ///
     /// # Safety
     ///
     /// As of [`Self::run`]; others compute the other parts.
-    pub(crate) unsafe fn run_part(&self, left: *const u8, right: *const u8, out: *mut u8, part: usize, threads: usize) {
+    pub(crate) unsafe fn run_part(&self, left: *const u8, right: *const u8, out: *mut u8, part: usize, parts: usize) {
         let (rows, panels) = (self.rows, self.panels());
-        let some = |all: usize| part * all / threads..(part + 1) * all / threads;
-        let (rows, panels) = if panels >= 2 * threads { (0..rows, some(panels)) } else { (some(rows), 0..panels) };
+        let some = |all: usize| part * all / parts..(part + 1) * all / parts;
+        let (rows, panels) = if panels >= parts { (0..rows, some(panels)) } else { (some(rows), 0..panels) };
         // SAFETY: the caller's promise.
         unsafe { self.part(left, right, out, rows, panels) };
     }

@@ -39,7 +39,7 @@ impl Gemm {
     fn leaves(&self, threads: usize) -> SmallVec<[Leaf; 16]> {
         let [m, n, k] = [self.rows.size, self.columns.size, self.contracted.size];
         let is_small = m.saturating_mul(n).saturating_mul(k) < SMALL;
-        let (least, parts) = if is_small { (LEAST, threads) } else { (SIDE, PARTS * threads) };
+        let (least, parts) = if is_small { (LEAST, 2 * threads) } else { (SIDE, PARTS * threads) };
         let mut leaves = SmallVec::new();
         divide([(0, m), (0, n)], least, parts, &mut leaves);
         leaves

@@ -284,10 +284,12 @@ impl Device<'_> {
                 let slots = [left, right, out].map(|slot| self.at(*slot));
                 let slots = Addresses(&slots);
                 let threads = product.threads(e.threads);
-                threads::in_parts(self.session.subnormals, threads, threads as i64, |part| {
+                // A thread that comes late leaves one of its parts to the others.
+                let parts = if threads > 1 { 2 * threads } else { 1 };
+                threads::in_parts(self.session.subnormals, threads, parts as i64, |part| {
                     let &[left, right, out] = slots.get() else { return };
                     // SAFETY: as of a product that isn't by rows; panels were written before.
-                    unsafe { product.run_part(left, right, out, part as usize, threads) };
+                    unsafe { product.run_part(left, right, out, part as usize, parts) };
                 });
             }
             Step::Ragged { collective, from, to } => {
