@@ -59,6 +59,8 @@ pub struct Gemm {
     rows: Run,
     columns: Run,
     contracted: Run,
+    /// Whether it is added to what the result has.
+    adds: bool,
 }
 
 /// Whether there is code for products of elements of the first two types that are the third.
@@ -117,7 +119,21 @@ impl Gemm {
             longest(loops.columns, &mut outer, false),
             longest(contracted, &mut outer, true),
         );
-        Self { operands: [0, 1], types, lengths, start: [0, 0], outer, rows, columns, contracted }
+        Self { operands: [0, 1], types, lengths, start: [0, 0], outer, rows, columns, contracted, adds: false }
+    }
+
+    /// Whether the product can be [added](Self::add) to a tensor: not where the library lets a sum begin with a product, which
+    /// may be -0, instead of 0.
+    pub fn can_add(&self) -> bool {
+        let ty = self.types[0];
+        let is_library = matches!(ty, ElementType::F32 | ElementType::F64) && self.types == [ty; 3];
+        let sizes = [self.rows.size, self.columns.size, self.contracted.size];
+        is_library && !self.lengths.contains(&0) && sizes[0] > 1 && sizes[1] > 1 && sizes[2] > 2
+    }
+
+    /// From now on the product is added to what the result has.
+    pub fn add(&mut self) {
+        self.adds = true;
     }
 
     /// Indices of the op's operands that are the left and the right one.
@@ -164,7 +180,7 @@ impl Gemm {
         }
         let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, self.outer.len());
         loop {
-            let ([mut l, mut r], mut o, mut adds, mut batch) = (self.start, 0, false, 0);
+            let ([mut l, mut r], mut o, mut adds, mut batch) = (self.start, 0, self.adds, 0);
             for (&(run, contracted), &i) in self.outer.iter().zip(&index) {
                 l += run.lhs * i as isize;
                 r += run.rhs * i as isize;

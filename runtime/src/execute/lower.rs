@@ -1,6 +1,8 @@
 //! Lowers the per-device program to steps over the buffers of its plan: each op becomes a kernel, a product, a
 //! collective or the like.
 
+mod accumulate;
+
 use std::sync::Arc;
 
 use dialect::buffers::{BufferId, Buffers, Move};
@@ -233,7 +235,10 @@ impl Lowering<'_> {
                 };
                 match nest.and_then(|nest| window::of(view, &nest)).filter(whole) {
                     Some(code) => own.push(self.windowed(op, code)?),
-                    None => own.extend(self.kernel(op)?),
+                    None => match self.accumulated(op, steps)? {
+                        Some(step) => own.push(step),
+                        None => own.extend(self.kernel(op)?),
+                    },
                 }
             } else {
                 self.op(op, &mut own)?;

@@ -69,7 +69,7 @@ impl<T: Copy> Shared<T> {
 impl Packed {
     /// The product that way, if it can be computed so.
     pub(crate) fn of(gemm: &Gemm) -> Option<Self> {
-        if gemm.types != [ElementType::F32; 3] || gemm.lengths.contains(&0) {
+        if gemm.types != [ElementType::F32; 3] || gemm.lengths.contains(&0) || gemm.adds {
             return None;
         }
         let exchanged = gemm.columns.out != 1 || gemm.columns.size == 1;
@@ -322,6 +322,7 @@ impl Gemm {
             rows: turn(self.columns),
             columns: turn(self.rows),
             contracted: turn(self.contracted),
+            adds: self.adds,
         }
     }
 }

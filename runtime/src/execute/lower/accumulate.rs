@@ -1,0 +1,144 @@
+//! Products that are added to a tensor in place, as gradients of weights are in every turn of a loop.
+
+use dialect::diagnostic::Diagnostic;
+use dialect::ir::{Op, Uses, Value};
+use dialect::kernel::{Arg, Index, Inst, Nest};
+use dialect::scalar::ScalarOp;
+
+use super::super::fuse::nest_of;
+use super::super::step::{Step, Steps};
+use super::Lowering;
+
+impl Lowering<'_> {
+    /// The product that the last step computes together with `op`, if that does nothing but add it to another tensor in that
+    /// one's memory; takes that step away.
+    pub(super) fn accumulated(&mut self, op: Op, steps: &mut Steps) -> Result<Option<Step>, Diagnostic> {
+        let program = self.program;
+        let Some(&(_, Step::Gemm { gemm, lhs, rhs, out })) = steps.last() else { return Ok(None) };
+        let &[a, b] = &program.op(op).operands[..] else { return Ok(None) };
+        let is_sum = || nest_of(program, op).is_some_and(|nest| is_sum(&nest));
+        let in_memory = |value: Value| self.buffers.get(value).is_some();
+        if a == b || !self.out.gemms[gemm].can_add() || !(in_memory(a) && in_memory(b)) || !is_sum() {
+            return Ok(None);
+        }
+        let result = program.result(op, 0);
+        for (product, sum) in [(a, b), (b, a)] {
+            let uses = self.uses.get_or_insert_with(|| Uses::of(program, self.main));
+            let alone = uses.get(product).len() == 1;
+            if alone && self.slot(product)? == out && self.buffers.get(sum) == self.buffers.get(result) {
+                let to = self.slot(result)?;
+                steps.pop();
+                self.out.gemms[gemm].add();
+                return Ok(Some(Step::Gemm { gemm, lhs, rhs, out: to }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether a nest adds two tensors, element by element.
+fn is_sum(nest: &Nest) -> bool {
+    let plain = nest.inputs.iter().enumerate().all(|(i, input)| {
+        let loops = (0..nest.loops.len()).map(Index::Loop);
+        input.operand == i && input.guards.is_empty() && input.index.iter().cloned().eq(loops)
+    });
+    let is_add = |inst: &Inst| match inst {
+        Inst::Op { op: ScalarOp::Add, args, .. } => {
+            matches!(args[..], [Arg::Input(0), Arg::Input(1)] | [Arg::Input(1), Arg::Input(0)])
+        }
+        _ => false,
+    };
+    let body = &nest.body;
+    nest.inputs.len() == 2
+        && nest.parallel == nest.loops.len()
+        && plain
+        && matches!(&body.insts[..], [inst] if is_add(inst))
+        && matches!(body.results[..], [Arg::Inst(0)])
+}
+
+#[cfg(test)]
+mod tests {
+    use dialect::diagnostic::Diagnostics;
+    use dialect::ir::{ElementType, TensorType};
+    use dialect::literal::Literal;
+    use dialect::scalar::Scalar;
+
+    use super::super::super::Executable;
+    use super::*;
+    use crate::reference::evaluate_global;
+
+    /// Adds in each of five turns what `ops` make of `%x`, of 70 x 80 elements, and `%s`, and compares with the reference;
+    /// the steps of a turn.
+    fn steps_of_a_turn(ops: &str) -> Vec<String> {
+        let (x, s) = ("tensor<70x80xf32>", "tensor<80x80xf32>");
+        let text = format!(
+            "func.func @main(%x: {x}, %first: {s}) -> {s} {{
+               %zero = stablehlo.constant dense<0> : tensor<i32>
+               %five = stablehlo.constant dense<5> : tensor<i32>
+               %one = stablehlo.constant dense<1> : tensor<i32>
+               %l:2 = stablehlo.while(%i = %zero, %s = %first) : tensor<i32>, {s}
+               cond {{
+                 %c = stablehlo.compare LT, %i, %five : (tensor<i32>, tensor<i32>) -> tensor<i1>
+                 stablehlo.return %c : tensor<i1>
+               }} do {{
+                 %j = stablehlo.add %i, %one : tensor<i32>
+                 {ops}
+                 stablehlo.return %j, %t : tensor<i32>, {s}
+               }}
+               return %l#1 : {s}
+             }}"
+        );
+        let mut diagnostics = Diagnostics::default();
+        let program = dialect::parse(&text, &mut diagnostics);
+        dialect::verify(&program, &mut diagnostics);
+        assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
+        let mut random = fastrand::Rng::with_seed(3);
+        let mut input = |shape: &[i64]| {
+            let ty = TensorType::new(shape, ElementType::F32);
+            // Whole numbers, whose sums are exact in any order.
+            Literal::from_fn(&ty, |_| Scalar::Float(f64::from(random.i32(-4..=4))))
+        };
+        let inputs = [input(&[70, 80]), input(&[80, 80])];
+        let want = evaluate_global(&program, &inputs).expect("evaluates");
+        let executable = Executable::compile(program, None).expect("compiles");
+        let session = executable.session().expect("memory");
+        session.set_inputs(&inputs).expect("inputs fit");
+        session.run().expect("runs");
+        let got = session.results();
+        for i in 0..want[0].len() {
+            assert_eq!(got[0].get(i), want[0].get(i), "element {i}\n{text}");
+        }
+        let name = |(_, step): &(Op, Step)| format!("{step:?}").split([' ', '{']).next().unwrap_or_default().to_owned();
+        let body = executable.lowered_steps().iter().find_map(|(_, step)| match step {
+            Step::While { body, .. } => Some(body.iter().map(name).collect()),
+            _ => None,
+        });
+        body.expect("a loop")
+    }
+
+    const PRODUCT: &str = "%p = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0] : (tensor<70x80xf32>, tensor<70x80xf32>) -> tensor<80x80xf32>";
+
+    #[test]
+    fn a_product_is_added_in_place() {
+        for sum in ["%s, %p", "%p, %s"] {
+            let found = steps_of_a_turn(&format!("{PRODUCT} %t = stablehlo.add {sum} : tensor<80x80xf32>"));
+            assert_eq!(found.iter().filter(|name| *name == "Gemm").count(), 1, "{found:?}");
+            // The counter has a kernel; the sum has none.
+            assert_eq!(found.iter().filter(|name| *name == "Kernel").count(), 1, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_used_otherwise_is_not() {
+        for ops in [
+            "%t = stablehlo.subtract %s, %p : tensor<80x80xf32>",
+            "%u = stablehlo.add %s, %p : tensor<80x80xf32> %t = stablehlo.maximum %u, %p : tensor<80x80xf32>",
+            "%u = stablehlo.add %p, %p : tensor<80x80xf32> %t = stablehlo.subtract %u, %s : tensor<80x80xf32>",
+            "%q = stablehlo.transpose %s, dims = [1, 0] : (tensor<80x80xf32>) -> tensor<80x80xf32> %t = stablehlo.add %p, %q : tensor<80x80xf32>",
+        ] {
+            let found = steps_of_a_turn(&format!("{PRODUCT} {ops}"));
+            let kernels = found.iter().filter(|name| ["Kernel", "Chain"].contains(&name.as_str()));
+            assert!(kernels.count() > 1, "{found:?}\n{ops}");
+        }
+    }
+}
