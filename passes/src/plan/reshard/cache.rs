@@ -10,6 +10,7 @@ use dialect::sharding::{AxisPart, Distribution, MeshAxes, ReductionKind, Reshard
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::search::ROUNDING;
 use super::{Resharder, Sequence};
 use crate::plan::model::cost::CollectiveCost;
 
@@ -227,12 +228,19 @@ impl<'a> ReshardCache<'a> {
         }
     }
 
-    /// Seconds to `to` from the nearest of these copies, and that copy's index.
+    /// Seconds to `to` from the nearest of these copies, and that copy's index; the first one of several. Most copies are
+    /// farther away by their lower bounds, so that nothing is searched for.
     fn nearest(&mut self, ty: Type, copies: &[Copy], to: Dist) -> (f64, usize) {
         let mut best = (f64::INFINITY, 0);
-        for (i, copy) in copies.iter().enumerate() {
-            let seconds = self.seconds(ty, copy.at, to);
-            if seconds < best.0 {
+        let bounds = copies.iter().enumerate().map(|(i, copy)| (self.at_least(ty, copy.at, to).0, i));
+        let mut bounds: SmallVec<[(f64, usize); 8]> = bounds.collect();
+        bounds.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (bound, i) in bounds {
+            if bound * (1.0 - ROUNDING) > best.0 {
+                break;
+            }
+            let seconds = self.seconds(ty, copies[i].at, to);
+            if (seconds, i) < best {
                 best = (seconds, i);
             }
         }
@@ -289,6 +297,9 @@ impl<'a> ReshardCache<'a> {
         for first in 0..wanted.len() {
             let mut copies = start.clone();
             self.reach(ty, &mut copies, wanted[first]);
+            if best.as_ref().is_some_and(|b| copies.seconds >= b.seconds) {
+                continue;
+            }
             let rest: Vec<Dist> = wanted.iter().enumerate().filter(|w| w.0 != first).map(|w| *w.1).collect();
             let copies = self.in_best_order(ty, copies, &rest);
             if best.as_ref().is_none_or(|b| copies.seconds < b.seconds) {
