@@ -24,6 +24,17 @@ define_id!(
     pub Type, "type"
 );
 
+/// What determines the copies of a value: its type, where it is made, whether it can be made anywhere, and where it is
+/// wanted, sorted.
+type Wanted = (Type, Dist, Rematerializable, SmallVec<[Dist; 4]>);
+
+fn wanted(ty: Type, rematerializable: Rematerializable, made: Dist, needs: &[Dist]) -> Wanted {
+    let mut distinct: SmallVec<[Dist; 4]> = needs.iter().copied().filter(|&n| n != made).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    (ty, made, rematerializable, distinct)
+}
+
 define_id!(
     /// A kind of step of one [`ReshardCache`].
     pub(crate) Kind, "step"
@@ -247,6 +258,17 @@ impl<'a> ReshardCache<'a> {
         best
     }
 
+    /// Seconds to `to` from the nearest of `begins`, if they are less than `limit`.
+    pub(crate) fn nearest_below(&mut self, limit: f64, ty: Type, begins: &[Dist], to: Dist) -> Option<f64> {
+        let mut least = limit;
+        for &from in begins {
+            if self.at_least(ty, from, to).0 * (1.0 - ROUNDING) < least {
+                least = least.min(self.seconds(ty, from, to));
+            }
+        }
+        (least < limit).then_some(least)
+    }
+
     /// Adds the copy at `to`, and every step between, starting from the nearest copy.
     fn reach(&mut self, ty: Type, copies: &mut Copies, to: Dist) {
         let (_, mut at) = self.nearest(ty, &copies.list, to);
@@ -266,10 +288,7 @@ impl<'a> ReshardCache<'a> {
     /// The copies of a value made at `made` that serve all of `needs`, each made from the nearest one, in the cheapest
     /// order among those tried.
     pub fn copies(&mut self, ty: Type, rematerializable: Rematerializable, made: Dist, needs: &[Dist]) -> Rc<Copies> {
-        let mut distinct: SmallVec<[Dist; 4]> = needs.iter().copied().filter(|&n| n != made).collect();
-        distinct.sort_unstable();
-        distinct.dedup();
-        let key = (ty, made, rematerializable, distinct);
+        let key = wanted(ty, rematerializable, made, needs);
         if let Some(known) = self.copies.get(&key) {
             return known.clone();
         }
@@ -280,6 +299,42 @@ impl<'a> ReshardCache<'a> {
         let found = Rc::new(found);
         self.copies.insert(key, found.clone());
         found
+    }
+
+    /// A lower bound on the seconds of [`Self::copies`] that is soon found, and whether it is exact: whatever is on the way to
+    /// another copy, each of them is at least as far from what the value begins with as its own bound says.
+    pub fn copies_at_least(
+        &mut self,
+        ty: Type,
+        rematerializable: Rematerializable,
+        made: Dist,
+        needs: &[Dist],
+    ) -> (f64, bool) {
+        let key = wanted(ty, rematerializable, made, needs);
+        match (self.copies.get(&key), &key.3[..]) {
+            (Some(known), _) => return (known.seconds, true),
+            (None, []) => return (0.0, true),
+            (None, &[one]) if !self.is_free(rematerializable, one) => return self.at_least(ty, made, one),
+            _ => {}
+        }
+        let (mut begins, left): (SmallVec<[Dist; 4]>, SmallVec<[Dist; 4]>) =
+            key.3.iter().copied().partition(|&n| self.is_free(rematerializable, n));
+        begins.push(made);
+        let mut most = 0.0;
+        for &to in &left {
+            let least = begins.iter().map(|&from| self.detour_at_least(ty, from, to)).fold(f64::INFINITY, f64::min);
+            most = f64::max(most, least);
+        }
+        (most, left.is_empty())
+    }
+
+    /// A lower bound on the seconds from `from` to `to` by way of any distributions: on a torus that may be cheaper than the
+    /// one collective that does it.
+    fn detour_at_least(&mut self, ty: Type, from: Dist, to: Dist) -> f64 {
+        match self.at_least(ty, from, to) {
+            (bound, false) => bound,
+            (_, true) => self.resharder.floor(&self.types[ty], &self.dists[from], &self.dists[to]),
+        }
     }
 
     fn in_best_order(&mut self, ty: Type, start: Copies, wanted: &[Dist]) -> Copies {
