@@ -242,6 +242,9 @@ impl<'a> ReshardCache<'a> {
     /// Seconds to `to` from the nearest of these copies, and that copy's index; the first one of several. Most copies are
     /// farther away by their lower bounds, so that nothing is searched for.
     fn nearest(&mut self, ty: Type, copies: &[Copy], to: Dist) -> (f64, usize) {
+        if let [only] = copies {
+            return (self.seconds(ty, only.at, to), 0);
+        }
         let mut best = (f64::INFINITY, 0);
         let bounds = copies.iter().enumerate().map(|(i, copy)| (self.at_least(ty, copy.at, to).0, i));
         let mut bounds: SmallVec<[(f64, usize); 8]> = bounds.collect();
@@ -262,7 +265,7 @@ impl<'a> ReshardCache<'a> {
     pub(crate) fn nearest_below(&mut self, limit: f64, ty: Type, begins: &[Dist], to: Dist) -> Option<f64> {
         let mut least = limit;
         for &from in begins {
-            if self.at_least(ty, from, to).0 * (1.0 - ROUNDING) < least {
+            if least == f64::INFINITY || self.at_least(ty, from, to).0 * (1.0 - ROUNDING) < least {
                 least = least.min(self.seconds(ty, from, to));
             }
         }
