@@ -34,7 +34,7 @@ use crate::pass::Pass;
 use model::choice::{Choice, Cost, Rates};
 use model::machine_cost::MachineCost;
 use model::meaning::Models;
-use program::carried::Planned;
+use program::carried::{PartialSum, Planned};
 use program::emit::{self, Emit};
 use program::graph::{self, Graph, Reader, ValueId};
 pub(crate) use program::propagated::main_axes;
@@ -43,6 +43,10 @@ use program::{assemblies, partial, shifts, steps, takes};
 use reshard::cache::ReshardCache;
 use search::draft::{Draft, Learned};
 use search::{between, egraph, greedy, portfolio};
+
+/// Blocks of so many ops are planned again whenever that may gain anything, larger ones where it may gain this fraction.
+const SMALL: usize = 256;
+const WORTH: f64 = 0.01;
 
 /// How much of the program the plan considers at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -250,7 +254,7 @@ impl Planner<'_> {
             for stacks in [true, false] {
                 let (graph, places, models) = (&found.graph, &found.choice.places, &self.models);
                 let planned = Planned { program, graph, places, models, cache };
-                let moved = if stacks { planned.as_made() } else { planned.partial_sums() };
+                let moved = if stacks { planned.as_made() } else { self.sums_to_carry(&planned.partial_sums(), &found, cache) };
                 if moved.is_empty() {
                     continue;
                 }
@@ -289,6 +293,20 @@ impl Planner<'_> {
         for op in partly_manual {
             self.inside(program, cache, op);
         }
+    }
+
+    /// Those of `sums` that another search carries as partial sums: all, or none where that can't gain enough to be worth it.
+    fn sums_to_carry(
+        &self,
+        sums: &[PartialSum],
+        found: &Found,
+        cache: &mut ReshardCache<'_>,
+    ) -> Vec<(Value, Distribution)> {
+        let most = PartialSum::most_gained(sums, &found.graph, &found.choice, cache, self.rates());
+        if found.graph.ops.len() > SMALL && most < WORTH * found.cost.total() {
+            return Vec::new();
+        }
+        sums.iter().map(|sum| (sum.result, sum.at.clone())).collect()
     }
 
     fn rates(&self) -> Rates {

@@ -168,6 +168,17 @@ impl Graph {
         cache.copies(v.ty, v.rematerializable, self.made(places, value), &self.needs(places, value))
     }
 
+    /// A lower bound on the seconds of [`Self::copies`], and whether it is exact.
+    pub(crate) fn copies_at_least(
+        &self,
+        cache: &mut ReshardCache<'_>,
+        places: &TiSlice<OpId, Rc<Places>>,
+        value: ValueId,
+    ) -> (f64, bool) {
+        let v = &self.values[value];
+        cache.copies_at_least(v.ty, v.rematerializable, self.made(places, value), &self.needs(places, value))
+    }
+
     /// Seconds of an op's arithmetic, of writing those of its results that are kept in memory, and of masking padding
     /// in operands, and of getting rows from neighbors.
     pub(crate) fn work(&self, cache: &ReshardCache<'_>, rates: Rates, op: OpId, places: &Places) -> f64 {

@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 use std::rc::Rc;
 
 use super::graph::{Graph, OpId, Places, ValueId};
+use crate::plan::model::choice::{Choice, Rates};
 use crate::plan::model::meaning::Models;
 use crate::plan::reshard::cache::{Dist, ReshardCache};
 
@@ -29,9 +30,59 @@ pub(crate) struct Planned<'a, 's> {
     pub(crate) cache: &'a ReshardCache<'s>,
 }
 
+/// A result of a loop that could be carried as partial sums.
+pub(crate) struct PartialSum {
+    pub(crate) result: Value,
+    /// How it then lies.
+    pub(crate) at: Distribution,
+    /// Values of the loop that wouldn't have to be moved then, and ops that would perhaps be computed in shards.
+    freed: Freed,
+}
+
+/// What a loop would perhaps not spend on values and ops.
+#[derive(Default)]
+struct Freed {
+    values: Vec<ValueId>,
+    ops: Vec<OpId>,
+}
+
+impl PartialSum {
+    /// The most seconds that a plan may gain by carrying all of `sums`: what moving values in the loops costs now, and the
+    /// work of ops there, without what combining costs after the loops.
+    pub(crate) fn most_gained(
+        sums: &[PartialSum],
+        graph: &Graph,
+        choice: &Choice,
+        cache: &mut ReshardCache<'_>,
+        rates: Rates,
+    ) -> f64 {
+        let mut values: Vec<ValueId> = sums.iter().flat_map(|s| s.freed.values.iter().copied()).collect();
+        let mut ops: Vec<OpId> = sums.iter().flat_map(|s| s.freed.ops.iter().copied()).collect();
+        values.sort_unstable();
+        values.dedup();
+        ops.sort_unstable();
+        ops.dedup();
+        let mut gained = 0.0;
+        for value in values {
+            gained += graph.copies(cache, &choice.places, value).seconds * graph.values[value].weight;
+        }
+        for op in ops {
+            gained += graph.work(cache, rates, op, &choice.places[op]) * graph.ops[op].weight;
+        }
+        for sum in sums {
+            let Some(&value) = graph.value_at.get(&sum.result) else { continue };
+            let (at, v) = (cache.dist(&sum.at), &graph.values[value]);
+            let needs = graph.needs(&choice.places, value);
+            let least = needs.iter().map(|&to| cache.at_least(v.ty, at, to).0).min_by(f64::total_cmp);
+            gained -= least.unwrap_or(0.0) * v.weight;
+        }
+        gained
+    }
+}
+
 impl Planned<'_, '_> {
-    /// The results of loops that could be carried as partial sums, and how they then lie.
-    pub(crate) fn partial_sums(&self) -> Vec<(Value, Distribution)> {
+    /// The results of loops that could be carried as partial sums.
+    pub(crate) fn partial_sums(&self) -> Vec<PartialSum> {
         self.loops().into_iter().flat_map(|(at, op)| self.of_loop(at, op)).collect()
     }
 
@@ -108,7 +159,7 @@ impl Planned<'_, '_> {
         (&made != self.cache.distribution(at)).then_some(made)
     }
 
-    fn of_loop(&self, at: OpId, op: Op) -> Vec<(Value, Distribution)> {
+    fn of_loop(&self, at: OpId, op: Op) -> Vec<PartialSum> {
         let view = self.program.view(op);
         let (Some(condition), Some(body)) = (view.block(0), view.block(1)) else { return Vec::new() };
         let next = self.program.terminator(body).map_or(&[][..], |op| &self.program.op(op).operands);
@@ -121,11 +172,12 @@ impl Planned<'_, '_> {
             if !place.unreduced.is_empty() || !self.graph.values[tested].uses.is_empty() {
                 continue;
             }
-            if let Some(axes) = self.added(arg, next) {
+            let mut freed = Freed::default();
+            if let Some(axes) = self.added(arg, next, &mut freed) {
                 let taken = |p: &AxisPart| axes.iter().any(|a| a.conflicts_with(*p));
                 let dims = place.dims.iter().map(|dim| dim.iter().copied().take_while(|p| !taken(p)).collect());
-                let partial = Distribution::of_dims(dims).with_unreduced(&axes, ReductionKind::Sum);
-                found.push((self.program.result(op, i), partial));
+                let at = Distribution::of_dims(dims).with_unreduced(&axes, ReductionKind::Sum);
+                found.push(PartialSum { result: self.program.result(op, i), at, freed });
             }
         }
         found
@@ -137,7 +189,7 @@ impl Planned<'_, '_> {
     }
 
     /// The axes along which all that is added to `from` on the way to `to` is partial, if nothing else is done to it.
-    fn added(&self, from: ValueId, to: ValueId) -> Option<Axes> {
+    fn added(&self, from: ValueId, to: ValueId, freed: &mut Freed) -> Option<Axes> {
         let (mut at, mut axes) = (from, None);
         for _ in 0..MAX_OPS {
             let [(op, operand)] = self.graph.values[at].uses[..] else { return None };
@@ -148,7 +200,7 @@ impl Planned<'_, '_> {
             let model = self.models.get(node.model?);
             let set = model.linear.iter().find(|set| set.contains(operand as usize))?;
             for other in set.iter().filter(|&i| i != operand as usize) {
-                let partial = self.partial(node.operands[other]?)?;
+                let partial = self.partial(node.operands[other]?, freed)?;
                 if axes.get_or_insert_with(|| partial.clone()) != &partial {
                     return None;
                 }
@@ -161,18 +213,22 @@ impl Planned<'_, '_> {
 
     /// The axes along which a value is partial where it, or what it follows from by linear ops alone, is computed; or
     /// would be if that op left its operands where propagation put them.
-    fn partial(&self, mut value: ValueId) -> Option<Axes> {
+    fn partial(&self, mut value: ValueId, freed: &mut Freed) -> Option<Axes> {
         for _ in 0..MAX_OPS {
+            freed.values.push(value);
             let made = self.cache.distribution(self.graph.made(self.places, value));
             if !made.unreduced.is_empty() {
                 return (made.kind == ReductionKind::Sum).then(|| made.unreduced.clone());
             }
-            let node = &self.graph.ops[self.graph.values[value].maker?.0];
+            let op = self.graph.values[value].maker?.0;
+            let node = &self.graph.ops[op];
             let model = self.models.get(node.model?);
             let operands = node.operands.iter().enumerate().filter_map(|(i, v)| Some((i, (*v)?)));
             let there = operands.map(|(i, v)| (i, self.cache.distribution(self.graph.values[v].propagated)));
             let combined = model.reduced(&model.keeping(there));
             if !combined.is_empty() && model.reduction == Some(ReductionKind::Sum) {
+                freed.values.extend(node.operands.iter().flatten());
+                freed.ops.push(op);
                 return Some(combined);
             }
             let only = model.linear.iter().find(|set| set.len() == 1)?.iter().next()?;

@@ -10,6 +10,7 @@ use dialect::sharding::{AxisPart, Distribution, MeshAxes, ReductionKind, Reshard
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::search::ROUNDING;
 use super::{Resharder, Sequence};
 use crate::plan::model::cost::CollectiveCost;
 
@@ -22,6 +23,17 @@ define_id!(
     /// A tensor type of one [`ReshardCache`].
     pub Type, "type"
 );
+
+/// What determines the copies of a value: its type, where it is made, whether it can be made anywhere, and where it is
+/// wanted, sorted.
+type Wanted = (Type, Dist, Rematerializable, SmallVec<[Dist; 4]>);
+
+fn wanted(ty: Type, rematerializable: Rematerializable, made: Dist, needs: &[Dist]) -> Wanted {
+    let mut distinct: SmallVec<[Dist; 4]> = needs.iter().copied().filter(|&n| n != made).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    (ty, made, rematerializable, distinct)
+}
 
 define_id!(
     /// A kind of step of one [`ReshardCache`].
@@ -227,16 +239,37 @@ impl<'a> ReshardCache<'a> {
         }
     }
 
-    /// Seconds to `to` from the nearest of these copies, and that copy's index.
+    /// Seconds to `to` from the nearest of these copies, and that copy's index; the first one of several. Most copies are
+    /// farther away by their lower bounds, so that nothing is searched for.
     fn nearest(&mut self, ty: Type, copies: &[Copy], to: Dist) -> (f64, usize) {
+        if let [only] = copies {
+            return (self.seconds(ty, only.at, to), 0);
+        }
         let mut best = (f64::INFINITY, 0);
-        for (i, copy) in copies.iter().enumerate() {
-            let seconds = self.seconds(ty, copy.at, to);
-            if seconds < best.0 {
+        let bounds = copies.iter().enumerate().map(|(i, copy)| (self.at_least(ty, copy.at, to).0, i));
+        let mut bounds: SmallVec<[(f64, usize); 8]> = bounds.collect();
+        bounds.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (bound, i) in bounds {
+            if bound * (1.0 - ROUNDING) > best.0 {
+                break;
+            }
+            let seconds = self.seconds(ty, copies[i].at, to);
+            if (seconds, i) < best {
                 best = (seconds, i);
             }
         }
         best
+    }
+
+    /// Seconds to `to` from the nearest of `begins`, if they are less than `limit`.
+    pub(crate) fn nearest_below(&mut self, limit: f64, ty: Type, begins: &[Dist], to: Dist) -> Option<f64> {
+        let mut least = limit;
+        for &from in begins {
+            if least == f64::INFINITY || self.at_least(ty, from, to).0 * (1.0 - ROUNDING) < least {
+                least = least.min(self.seconds(ty, from, to));
+            }
+        }
+        (least < limit).then_some(least)
     }
 
     /// Adds the copy at `to`, and every step between, starting from the nearest copy.
@@ -258,10 +291,7 @@ impl<'a> ReshardCache<'a> {
     /// The copies of a value made at `made` that serve all of `needs`, each made from the nearest one, in the cheapest
     /// order among those tried.
     pub fn copies(&mut self, ty: Type, rematerializable: Rematerializable, made: Dist, needs: &[Dist]) -> Rc<Copies> {
-        let mut distinct: SmallVec<[Dist; 4]> = needs.iter().copied().filter(|&n| n != made).collect();
-        distinct.sort_unstable();
-        distinct.dedup();
-        let key = (ty, made, rematerializable, distinct);
+        let key = wanted(ty, rematerializable, made, needs);
         if let Some(known) = self.copies.get(&key) {
             return known.clone();
         }
@@ -272,6 +302,42 @@ impl<'a> ReshardCache<'a> {
         let found = Rc::new(found);
         self.copies.insert(key, found.clone());
         found
+    }
+
+    /// A lower bound on the seconds of [`Self::copies`] that is soon found, and whether it is exact: whatever is on the way to
+    /// another copy, each of them is at least as far from what the value begins with as its own bound says.
+    pub fn copies_at_least(
+        &mut self,
+        ty: Type,
+        rematerializable: Rematerializable,
+        made: Dist,
+        needs: &[Dist],
+    ) -> (f64, bool) {
+        let key = wanted(ty, rematerializable, made, needs);
+        match (self.copies.get(&key), &key.3[..]) {
+            (Some(known), _) => return (known.seconds, true),
+            (None, []) => return (0.0, true),
+            (None, &[one]) if !self.is_free(rematerializable, one) => return self.at_least(ty, made, one),
+            _ => {}
+        }
+        let (mut begins, left): (SmallVec<[Dist; 4]>, SmallVec<[Dist; 4]>) =
+            key.3.iter().copied().partition(|&n| self.is_free(rematerializable, n));
+        begins.push(made);
+        let mut most = 0.0;
+        for &to in &left {
+            let least = begins.iter().map(|&from| self.detour_at_least(ty, from, to)).fold(f64::INFINITY, f64::min);
+            most = f64::max(most, least);
+        }
+        (most, left.is_empty())
+    }
+
+    /// A lower bound on the seconds from `from` to `to` by way of any distributions: on a torus that may be cheaper than the
+    /// one collective that does it.
+    fn detour_at_least(&mut self, ty: Type, from: Dist, to: Dist) -> f64 {
+        match self.at_least(ty, from, to) {
+            (bound, false) => bound,
+            (_, true) => self.resharder.floor(&self.types[ty], &self.dists[from], &self.dists[to]),
+        }
     }
 
     fn in_best_order(&mut self, ty: Type, start: Copies, wanted: &[Dist]) -> Copies {
@@ -289,6 +355,9 @@ impl<'a> ReshardCache<'a> {
         for first in 0..wanted.len() {
             let mut copies = start.clone();
             self.reach(ty, &mut copies, wanted[first]);
+            if best.as_ref().is_some_and(|b| copies.seconds >= b.seconds) {
+                continue;
+            }
             let rest: Vec<Dist> = wanted.iter().enumerate().filter(|w| w.0 != first).map(|w| *w.1).collect();
             let copies = self.in_best_order(ty, copies, &rest);
             if best.as_ref().is_none_or(|b| copies.seconds < b.seconds) {

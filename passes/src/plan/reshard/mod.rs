@@ -109,6 +109,17 @@ impl<'a> Resharder<'a> {
         }
     }
 
+    /// A lower bound on the seconds of any steps from `from` to `to`: a device must receive what it doesn't hold.
+    fn floor(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> f64 {
+        if from.unreduced != to.unreduced || !ty.is_static() {
+            return 0.0;
+        }
+        let local = |d: usize, at: &Distribution| at.shard_dim(d, ty.shape[d]).size() as f64;
+        let wanted: f64 = (0..ty.rank()).map(|d| local(d, to)).product();
+        let held: f64 = (0..ty.rank()).map(|d| local(d, from).min(local(d, to))).product();
+        self.cost.floor((wanted - held) * ty.element.bytes() as f64)
+    }
+
     fn solve(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> Vec<Step> {
         match self.begin(ty, from, to) {
             Beginning::Steps(steps) => steps,

@@ -22,7 +22,7 @@ const MAX_STATES: usize = 400;
 /// Most arrangements tried for a permute.
 const MAX_PERMUTES: usize = 12;
 /// Costs that differ by no more than this fraction are the same but for rounding.
-const ROUNDING: f64 = 1e-12;
+pub(super) const ROUNDING: f64 = 1e-12;
 
 /// How a state was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

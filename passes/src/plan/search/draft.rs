@@ -3,6 +3,8 @@
 use std::mem;
 use std::rc::Rc;
 
+use smallvec::SmallVec;
+
 use super::{egraph, timeline};
 use crate::plan::effort::Effort;
 use crate::plan::model::choice::{Choice, Cost, Placer, Rates, StrategyId};
@@ -14,6 +16,8 @@ use crate::plan::reshard::cache::ReshardCache;
 /// do to the order of collectives changes it by less.
 const MOST_TRIED: usize = 8;
 const WORTH: f64 = 0.01;
+/// Sums that differ by no more than this fraction are the same but for rounding.
+const ROUNDING: f64 = 1e-12;
 
 /// What searches for plans of one block find out and need not find out again.
 #[derive(Default)]
@@ -106,6 +110,28 @@ impl<'a, 's> Draft<'a, 's> {
         let copies: f64 = copies.sum();
         let work = ops.iter().map(|&op| self.work(op, &self.choice.places[op]));
         copies + work.sum::<f64>()
+    }
+
+    /// The same where it is less than `limit`; most plans that are tried cost more by lower bounds on their copies, so that
+    /// these needn't be searched for.
+    pub(crate) fn cost_below(&mut self, limit: f64, ops: &[OpId], values: &[ValueId]) -> Option<f64> {
+        let work: f64 = ops.iter().map(|&op| self.work(op, &self.choice.places[op])).sum();
+        let bound = |draft: &mut Self, v: ValueId| {
+            let (seconds, exact) = draft.graph.copies_at_least(draft.cache, &draft.choice.places, v);
+            (seconds * draft.graph.values[v].weight, exact)
+        };
+        let bounds: SmallVec<[(f64, bool); 16]> = values.iter().map(|&v| bound(self, v)).collect();
+        let mut least = work + bounds.iter().map(|b| b.0).sum::<f64>();
+        for (&v, (bound, exact)) in values.iter().zip(bounds) {
+            if least * (1.0 - ROUNDING) > limit {
+                return None;
+            }
+            if !exact {
+                let seconds = self.graph.copies(self.cache, &self.choice.places, v).seconds;
+                least += seconds * self.graph.values[v].weight - bound;
+            }
+        }
+        Some(self.cost(ops, values)).filter(|&cost| cost < limit)
     }
 
     /// Seconds of work of op `op` under `places`, over all its runs; 0 for a border.

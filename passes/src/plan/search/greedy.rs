@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use crate::plan::model::choice::{Choice, Placer, Rates, StrategyId};
 use crate::plan::model::meaning::{Model, Models};
 use crate::plan::model::strategy::{OpModel, Strategy};
-use crate::plan::program::graph::{Graph, ValueId};
+use crate::plan::program::graph::{Graph, Places, ValueId};
 use crate::plan::reshard::cache::{Dist, Rematerializable, ReshardCache, Type};
 
 /// What determines an op's choice: its model, the copies of its operands, where its results are wanted.
@@ -96,33 +96,49 @@ fn choose(
     rates: Rates,
 ) -> StrategyId {
     let tensors = &situation.1;
-    let operands = free.len();
     let meaning = models.get(model).clone();
     let mut best: Option<(f64, StrategyId)> = None;
     for strategy in candidates(&meaning, tensors, free, cache) {
         let id = placer.strategy_id(&strategy);
         let places = placer.places(models, cache, model, id);
         let limit = best.as_ref().map_or(f64::INFINITY, |b| b.0);
-        let mut seconds = arithmetic / places.speedup;
-        for (i, &at) in places.operands.iter().enumerate() {
-            let (Some(ty), have) = &tensors[i] else { continue };
-            if !cache.is_free(free[i], at) {
-                let from = have[..have.len() - 1].iter();
-                let nearest = from.map(|&h| cache.seconds(*ty, h, at)).fold(f64::INFINITY, f64::min);
-                seconds += nearest;
-            }
-            let passes = if places.masked.contains(&i) { 2.0 } else { 1.0 };
-            seconds += passes * cache.local_bytes(*ty, at) / rates.memory;
-        }
-        for (i, &at) in places.results.iter().enumerate() {
-            let (Some(ty), propagated) = &tensors[operands + i] else { continue };
-            seconds += cache.seconds(*ty, at, propagated[0]) + cache.local_bytes(*ty, at) / rates.memory;
-        }
-        if seconds < limit {
+        if let Some(seconds) = seconds_below(limit, &places, tensors, free, arithmetic, cache, rates) {
             best = Some((seconds, id));
         }
     }
     best.map_or_else(|| placer.strategy_id(&meaning.whole()), |b| b.1)
+}
+
+/// Seconds of an op under `places`, if they are less than `limit`: most candidates are dearer before everything that they
+/// move is priced.
+fn seconds_below(
+    limit: f64,
+    places: &Places,
+    tensors: &[(Option<Type>, SmallVec<[Dist; 2]>)],
+    free: &[Rematerializable],
+    arithmetic: f64,
+    cache: &mut ReshardCache<'_>,
+    rates: Rates,
+) -> Option<f64> {
+    let mut seconds = arithmetic / places.speedup;
+    for (i, &at) in places.operands.iter().enumerate() {
+        let (Some(ty), have) = &tensors[i] else { continue };
+        if !cache.is_free(free[i], at) {
+            // What is left of the limit is rounded up, since the sum decides.
+            let left = (limit - seconds).max(0.0) + limit * 1e-12;
+            seconds += cache.nearest_below(left, *ty, &have[..have.len() - 1], at)?;
+        }
+        let passes = if places.masked.contains(&i) { 2.0 } else { 1.0 };
+        seconds += passes * cache.local_bytes(*ty, at) / rates.memory;
+    }
+    for (i, &at) in places.results.iter().enumerate() {
+        let (Some(ty), propagated) = &tensors[free.len() + i] else { continue };
+        if seconds >= limit {
+            return None;
+        }
+        seconds += cache.seconds(*ty, at, propagated[0]) + cache.local_bytes(*ty, at) / rates.memory;
+    }
+    (seconds < limit).then_some(seconds)
 }
 
 /// Strategies that start from the distribution of one tensor and add what fits of the others, the largest first.

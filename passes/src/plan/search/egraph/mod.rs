@@ -114,11 +114,11 @@ impl Search<'_, '_, '_> {
         let strategies: Vec<StrategyId> = found.iter().zip(&before).map(|(w, &b)| w.unwrap_or(b)).collect();
         self.set_all(window, &strategies);
         let mut strategies = strategies;
-        let mut cost = self.draft.cost(&window.ops, &window.values);
-        if cost > at_first {
+        let found = self.draft.cost_below(at_first.next_up(), &window.ops, &window.values);
+        let mut cost = found.unwrap_or(at_first);
+        if found.is_none() {
             strategies.clone_from(&before);
             self.set_all(window, &strategies);
-            cost = at_first;
         }
         cost -= self.polish(window, &mut strategies, &others);
         self.set_all(window, &before);
@@ -140,8 +140,7 @@ impl Search<'_, '_, '_> {
                 let now = best.0;
                 for &id in others[i].iter().filter(|&&w| w != strategies[i]) {
                     self.draft.try_out(op, id);
-                    let cost = self.draft.cost(&[op], &values);
-                    if cost < best.0 * (1.0 - 1e-9) {
+                    if let Some(cost) = self.draft.cost_below(best.0 * (1.0 - 1e-9), &[op], &values) {
                         best = (cost, id);
                     }
                 }
