@@ -273,11 +273,15 @@ impl Device<'_> {
                 let product = &e.lowered.products[*product];
                 let slots = [from, to].map(|slot| self.at(*slot));
                 let slots = Addresses(&slots);
-                threads::inside(self.session.subnormals, || {
+                let run = |threads| {
                     let &[from, to] = slots.get() else { return };
                     // SAFETY: a whole operand, and room for its panels, which nobody else accesses now.
-                    unsafe { product.pack(from, to, e.threads) };
-                });
+                    unsafe { product.pack(from, to, threads) };
+                };
+                match e.threads {
+                    1 => run(1),
+                    threads => threads::inside(self.session.subnormals, || run(threads)),
+                }
             }
             Step::Packed { product, left, right, out } => {
                 let product = &e.lowered.products[*product];
