@@ -254,7 +254,8 @@ impl Planner<'_> {
             for stacks in [true, false] {
                 let (graph, places, models) = (&found.graph, &found.choice.places, &self.models);
                 let planned = Planned { program, graph, places, models, cache };
-                let moved = if stacks { planned.as_made() } else { self.sums_to_carry(&planned.partial_sums(), &found, cache) };
+                let moved =
+                    if stacks { planned.as_made() } else { self.sums_to_carry(&planned.partial_sums(), &found, cache) };
                 if moved.is_empty() {
                     continue;
                 }

@@ -18,7 +18,8 @@ impl Lowering<'_> {
         let &[a, b] = &program.op(op).operands[..] else { return Ok(None) };
         let is_sum = || nest_of(program, op).is_some_and(|nest| is_sum(&nest));
         let in_memory = |value: Value| self.buffers.get(value).is_some();
-        if a == b || !self.out.gemms[gemm].can_add() || !(in_memory(a) && in_memory(b)) || !is_sum() {
+        let adds = a != b && self.out.gemms[gemm].can_add() && in_memory(a) && in_memory(b) && is_sum();
+        if !adds {
             return Ok(None);
         }
         let result = program.result(op, 0);
