@@ -45,8 +45,9 @@ const ROWS: usize = if cfg!(test) { 2 } else { 16 };
 /// The least rows and columns of each product that takes part.
 const SIDE: usize = 49;
 
-/// The longest sums of a product that takes part.
+/// The longest sums of a product that takes part: no longer than those that have the bits of the whole product.
 const SHORT: usize = 128;
+const _: () = assert!(SHORT <= DEPTH);
 
 /// What steps are made of.
 pub(super) struct Parts<'a> {
@@ -122,7 +123,7 @@ impl Member {
             Step::Gemm { gemm, lhs, rhs, out } if threads > 1 => {
                 let product = Packed::of(&of.gemms[*gemm])?;
                 // Its bits are those of the whole product, so that they don't depend on whether it is in a chain.
-                if product.depth() > SHORT.min(DEPTH) || product.least_side() < SIDE {
+                if product.depth() > SHORT || product.least_side() < SIDE {
                     return None;
                 }
                 let [left, right] = product.sides().map(|side| [*lhs, *rhs][side]);

@@ -6,6 +6,8 @@
 mod arith;
 mod chain;
 mod common;
+#[cfg(test)]
+mod compared;
 mod complex;
 mod emit;
 mod exchange;

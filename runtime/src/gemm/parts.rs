@@ -26,13 +26,17 @@ impl Gemm {
         if self.threads(threads) < 2 || !is_library || self.types != [ty; 3] {
             return None;
         }
-        let batches = self.outer.iter().filter(|o| !o.1).map(|o| o.0.size).product::<usize>();
         let is_thin = self.rows.size.min(self.columns.size) <= thin::MOST;
-        match batches {
+        match self.batches() {
             1 if self.outer.is_empty() && !is_thin => Some(self.leaves(threads).len()).filter(|&n| n > 1),
             1 => None,
-            _ => (batches >= 2 * threads).then(|| batches.min(PARTS * threads)),
+            batches => (batches >= 2 * threads).then(|| batches.min(PARTS * threads)),
         }
+    }
+
+    /// How often its rows and columns are computed for other elements.
+    fn batches(&self) -> usize {
+        self.outer.iter().filter(|o| !o.1).map(|o| o.0.size).product()
     }
 
     /// The parts of a product without batches.
@@ -78,7 +82,7 @@ impl Gemm {
         (part, parts, threads): (usize, usize, usize),
     ) {
         let leaf = if self.outer.is_empty() { self.leaves(threads).get(part).copied() } else { None };
-        let batches = self.outer.iter().filter(|o| !o.1).map(|o| o.0.size).product::<usize>();
+        let batches = self.batches();
         let range = part * batches / parts..(part + 1) * batches / parts;
         self.products::<T>(lhs.cast(), rhs.cast(), out.cast(), |batch, product| {
             // SAFETY: offsets and strides stay inside the tensors by construction from their shapes.

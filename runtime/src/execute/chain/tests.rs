@@ -1,37 +1,17 @@
 //! Chains of kernels and products, by what they compute.
 
-use dialect::diagnostic::Diagnostics;
-use dialect::ir::{ElementType, TensorType};
-use dialect::literal::Literal;
-use dialect::scalar::Scalar;
-
-use super::super::Executable;
+use super::super::compared::{compared, floats};
 use super::Step;
-use crate::reference::evaluate_global;
 
 /// Runs ops on `%x`, a tensor of 512 x 96 elements, of which the last is the result, and compares with the reference;
 /// how many kernels each chain has.
 fn chains(ops: &str) -> Vec<usize> {
-    let mut diagnostics = Diagnostics::default();
     let text = format!(
         "func.func @main(%x: tensor<512x96xf32>) -> tensor<512x96xf32> {{ {ops} return %r : tensor<512x96xf32> }}"
     );
-    let program = dialect::parse(&text, &mut diagnostics);
-    dialect::verify(&program, &mut diagnostics);
-    assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
     let mut random = fastrand::Rng::with_seed(1);
-    let ty = TensorType::new(&[512, 96], ElementType::F32);
-    let input = [Literal::from_fn(&ty, |_| Scalar::Float(f64::from(random.i32(-40..40)) / 8.0))];
-    let want = evaluate_global(&program, &input).expect("evaluates");
-    let executable = Executable::compile(program, None).expect("compiles");
-    let session = executable.session().expect("memory");
-    session.set_inputs(&input).expect("inputs fit");
-    session.run().expect("runs");
-    let got = session.results();
-    for i in 0..want[0].len() {
-        let (g, w) = (got[0].get(i).as_f64(), want[0].get(i).as_f64());
-        assert!((g - w).abs() <= 1e-5 * w.abs().max(1.0), "element {i}: {g}, not {w}\n{text}");
-    }
+    let input = floats(&[512, 96], || f64::from(random.i32(-40..40)) / 8.0);
+    let executable = compared(&text, &[input], 1e-5);
     let kernels = |(_, step): &(_, Step)| match step {
         Step::Chain { steps, .. } => Some(steps.len()),
         _ => None,

@@ -59,14 +59,9 @@ fn is_sum(nest: &Nest) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use dialect::diagnostic::Diagnostics;
-    use dialect::ir::{ElementType, TensorType};
-    use dialect::literal::Literal;
-    use dialect::scalar::Scalar;
 
-    use super::super::super::Executable;
+    use super::super::super::compared::{compared, floats};
     use super::*;
-    use crate::reference::evaluate_global;
 
     /// Adds in each of five turns what `ops` make of `%x`, of 70 x 80 elements, and `%s`, and compares with the reference;
     /// the steps of a turn.
@@ -89,26 +84,10 @@ mod tests {
                return %l#1 : {s}
              }}"
         );
-        let mut diagnostics = Diagnostics::default();
-        let program = dialect::parse(&text, &mut diagnostics);
-        dialect::verify(&program, &mut diagnostics);
-        assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
         let mut random = fastrand::Rng::with_seed(3);
-        let mut input = |shape: &[i64]| {
-            let ty = TensorType::new(shape, ElementType::F32);
-            // Whole numbers, whose sums are exact in any order.
-            Literal::from_fn(&ty, |_| Scalar::Float(f64::from(random.i32(-4..=4))))
-        };
-        let inputs = [input(&[70, 80]), input(&[80, 80])];
-        let want = evaluate_global(&program, &inputs).expect("evaluates");
-        let executable = Executable::compile(program, None).expect("compiles");
-        let session = executable.session().expect("memory");
-        session.set_inputs(&inputs).expect("inputs fit");
-        session.run().expect("runs");
-        let got = session.results();
-        for i in 0..want[0].len() {
-            assert_eq!(got[0].get(i), want[0].get(i), "element {i}\n{text}");
-        }
+        // Whole numbers, whose sums are exact in any order.
+        let inputs = [[70, 80], [80, 80]].map(|shape| floats(&shape, || f64::from(random.i32(-4..=4))));
+        let executable = compared(&text, &inputs, 0.0);
         let name = |(_, step): &(Op, Step)| format!("{step:?}").split([' ', '{']).next().unwrap_or_default().to_owned();
         let body = executable.lowered_steps().iter().find_map(|(_, step)| match step {
             Step::While { body, .. } => Some(body.iter().map(name).collect()),

@@ -1,13 +1,7 @@
 //! Loops that multiply by the same matrix in every turn.
 
-use dialect::diagnostic::Diagnostics;
-use dialect::ir::{ElementType, TensorType};
-use dialect::literal::Literal;
-use dialect::scalar::Scalar;
-
-use super::super::Executable;
+use super::super::compared::{compared, floats};
 use super::super::step::{Step, Steps};
-use crate::reference::evaluate_global;
 
 /// How many operands are copied into panels, outside and inside of loops.
 fn packs(steps: &Steps, inside: bool) -> [usize; 2] {
@@ -29,7 +23,6 @@ fn packs(steps: &Steps, inside: bool) -> [usize; 2] {
 /// Runs seven turns of `body`, which makes `%y`, of 24 x 80 elements, of `%x` and `%w`, and what `%w` is next. Compares
 /// with the reference; where operands are copied into panels.
 fn turns(body: &str, next: &str) -> [usize; 2] {
-    let mut diagnostics = Diagnostics::default();
     let text = format!(
         "func.func @main(%a: tensor<24x80xf32>, %b: tensor<80x80xf32>) -> tensor<24x80xf32> {{
            %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -48,26 +41,9 @@ fn turns(body: &str, next: &str) -> [usize; 2] {
            return %r : tensor<24x80xf32>
          }}"
     );
-    let program = dialect::parse(&text, &mut diagnostics);
-    dialect::verify(&program, &mut diagnostics);
-    assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
     let mut random = fastrand::Rng::with_seed(9);
-    let mut input = |shape: &[i64]| {
-        Literal::from_fn(&TensorType::new(shape, ElementType::F32), |_| Scalar::Float(random.f64() / 8.0))
-    };
-    let inputs = [input(&[24, 80]), input(&[80, 80])];
-    let want = evaluate_global(&program, &inputs).expect("evaluates");
-    let executable = Executable::compile(program, None).expect("compiles");
-    let session = executable.session().expect("memory");
-    for _ in 0..2 {
-        session.set_inputs(&inputs).expect("inputs fit");
-        session.run().expect("runs");
-        let got = session.results();
-        for i in 0..want[0].len() {
-            let (g, w) = (got[0].get(i).as_f64(), want[0].get(i).as_f64());
-            assert!((g - w).abs() <= 1e-5 * w.abs().max(1.0), "element {i}: {g}, not {w}\n{text}");
-        }
-    }
+    let inputs = [[24, 80], [80, 80]].map(|shape| floats(&shape, || random.f64() / 8.0));
+    let executable = compared(&text, &inputs, 1e-5);
     packs(executable.lowered_steps(), false)
 }
 
