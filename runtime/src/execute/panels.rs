@@ -52,12 +52,25 @@ impl Panels {
         offset
     }
 
-    /// A place for panels that a loop keeps.
-    fn of_loop(&mut self, product: usize, slots: &mut TiVec<Slot, SlotData>) -> Slot {
+    /// Where a loop keeps the panels of an operand, which several products may read.
+    fn of_loop(
+        &mut self,
+        product: usize,
+        from: Slot,
+        slots: &mut TiVec<Slot, SlotData>,
+        kept: &mut Vec<(usize, Slot, Slot)>,
+    ) -> Slot {
+        let same = |&&(other, of, _): &&(usize, Slot, Slot)| {
+            of == from && self.products[other].has_panels_of(&self.products[product])
+        };
+        if let Some(&(.., place)) = kept.iter().find(same) {
+            return place;
+        }
         let bytes = self.products[product].bytes();
         let slot = slots.push_and_get_key(slot(self.kept, bytes));
         self.kept += bytes.next_multiple_of(ALIGNMENT);
         self.keepers.push(slot);
+        kept.push((product, from, slot));
         slot
     }
 
@@ -130,16 +143,14 @@ impl Panels {
                         Some(packed) => {
                             let [left, from] = packed.sides().map(|side| sides[side]);
                             let product = self.product(packed);
-                            let right = self.of_loop(product, slots);
-                            kept.push((product, from, right));
+                            let right = self.of_loop(product, from, slots, kept);
                             Step::Packed { product, left, right, out }
                         }
                         None => Step::Gemm { gemm, lhs, rhs, out },
                     }
                 }
                 Step::Pack { product, from, to } if stays(slots, from) => {
-                    let place = self.of_loop(product, slots);
-                    kept.push((product, from, place));
+                    let place = self.of_loop(product, from, slots, kept);
                     replaced.push((to, place));
                     continue;
                 }

@@ -147,6 +147,17 @@ impl Packed {
         self.kinds() * self.kind() * size_of::<f32>()
     }
 
+    /// Whether the panels of another product of the same right operand are those of this one.
+    pub(crate) fn has_panels_of(&self, other: &Self) -> bool {
+        let side = |packed: &Self| {
+            let gemm = &packed.gemm;
+            let moves = |run: &Run| (run.size, run.rhs);
+            let batch = packed.batch.iter().filter(|run| run.rhs != 0).map(moves).collect::<Vec<_>>();
+            (gemm.start[1], moves(&gemm.columns), moves(&gemm.contracted), batch)
+        };
+        side(self) == side(other)
+    }
+
     /// How many different right operands the batches have.
     fn kinds(&self) -> usize {
         self.batch.iter().filter(|run| run.rhs != 0).map(|run| run.size).product()

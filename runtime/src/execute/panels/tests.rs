@@ -57,6 +57,23 @@ fn what_a_loop_leaves_is_packed_before_it() {
 }
 
 #[test]
+fn products_of_one_operand_share_its_panels() {
+    let product = |of: &str, to: &str, dim: i32| {
+        format!(
+            "{to} = stablehlo.dot_general {of}, %w, contracting_dims = [1] x [{dim}] : (tensor<24x80xf32>, tensor<80x80xf32>) -> tensor<24x80xf32>"
+        )
+    };
+    let sum = "%s = stablehlo.add %p, %q : tensor<24x80xf32> %y = stablehlo.tanh %s : tensor<24x80xf32>";
+    let both = |dim| {
+        let (first, second) = (product("%x", "%p", 1), product("%t", "%q", dim));
+        format!("{first}\n%t = stablehlo.tanh %p : tensor<24x80xf32>\n{second}\n{sum}")
+    };
+    assert_eq!(turns(&both(1), "%w"), [1, 0]);
+    // The other way round it lies in other panels, and is small enough to be read where it is.
+    assert_eq!(turns(&both(0), "%w"), [1, 0]);
+}
+
+#[test]
 fn what_a_loop_changes_is_not() {
     let change = "%h = stablehlo.constant dense<0.5> : tensor<80x80xf32>
                   %v = stablehlo.multiply %w, %h : tensor<80x80xf32>";
