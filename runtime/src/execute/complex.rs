@@ -20,7 +20,7 @@ type Parts = SmallVec<[Node; 2]>;
 /// follow each other in [`Fused::results`].
 pub(super) fn split(kernel: &Fused) -> Option<Fused> {
     let buffers = kernel.buffers.iter().map(|b| b.1);
-    let mut types = buffers.chain(kernel.nodes.iter().map(|n| n.1)).chain(kernel.result_types.iter().copied());
+    let mut types = buffers.chain(kernel.nodes.iter().map(|n| n.1)).chain(kernel.outputs.iter().map(|o| o.element));
     if !types.any(ElementType::is_complex) {
         return None;
     }

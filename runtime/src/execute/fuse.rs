@@ -4,12 +4,12 @@
 use std::rc::Rc;
 
 use dialect::buffers::Fusion;
-use dialect::ir::{Op, Program};
-use dialect::kernel::{Arg, Guard, Index, Init, Input, Inst, Kernel, Nest, Outside};
+use dialect::ir::{Op, Program, Value};
+use dialect::kernel::{Affine, Arg, Guard, Index, Init, Input, Inst, Kernel, Nest, Outside};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::fused::{Accumulator, Fused, Node, NodeData};
+use super::fused::{Accumulator, Fused, Node, NodeData, Output};
 
 /// The loop nest of an op.
 pub(super) fn nest_of(program: &Program, op: Op) -> Option<Nest> {
@@ -20,19 +20,70 @@ pub(super) fn nest_of(program: &Program, op: Op) -> Option<Nest> {
     }
 }
 
-/// The kernel of one op that stores its results, with everything folded into it.
-pub(super) fn build(program: &Program, fusion: &Fusion, op: Op, nest: &Nest) -> Fused {
+/// An op as part of a kernel.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    /// The op.
+    pub op: Op,
+    /// Its loop nest.
+    pub nest: Rc<Nest>,
+    /// For each of its loops, which of the kernel's it is.
+    pub loops: SmallVec<[usize; 6]>,
+    /// Whether its results are stored: others of the kernel may be all that read it.
+    pub stored: bool,
+}
+
+impl Part {
+    /// The only one of a kernel.
+    pub(super) fn alone(op: Op, nest: Nest) -> Self {
+        let loops = (0..nest.loops.len()).collect();
+        Self { op, nest: Rc::new(nest), loops, stored: true }
+    }
+}
+
+/// The kernel of ops that store their results, with everything folded into them. All go over the loops of the first one
+/// that has accumulators, or else of the first one; elements of those without accumulators are known to the ones after them.
+pub(super) fn build(program: &Program, fusion: &Fusion, parts: &[Part]) -> Fused {
     let mut fused = Fused::default();
-    (fused.loops, fused.parallel) = (nest.loops.clone(), nest.parallel);
-    let mut builder =
-        Builder { program, fusion, fused: &mut fused, nests: FxHashMap::default(), known: FxHashMap::default() };
-    let loops: Vec<Index> = (0..nest.loops.len()).map(Index::Loop).collect();
-    let inits: Vec<Node> = (0..nest.init.len()).map(|i| builder.init(op, nest, i)).collect();
-    let results = builder.body(op, nest, &loops, &[]);
-    let types: Vec<_> = program.results(op).filter_map(|v| program.tensor_type(v)).map(|t| t.element).collect();
-    fused.accumulators = inits.into_iter().zip(&results).map(|(init, &next)| Accumulator { init, next }).collect();
-    fused.results = results;
-    fused.result_types = types;
+    if let Some(frame) = parts.iter().find(|p| !p.nest.init.is_empty()).or(parts.first()) {
+        (fused.loops, fused.parallel) = (frame.nest.loops.clone(), frame.nest.parallel);
+    }
+    let mut builder = Builder {
+        program,
+        fusion,
+        fused: &mut fused,
+        nests: FxHashMap::default(),
+        known: FxHashMap::default(),
+        made: FxHashMap::default(),
+        accumulators: 0,
+    };
+    let (mut ends, mut each) = (Vec::new(), Vec::new());
+    for part in parts {
+        let loops: Vec<Index> = part.loops.iter().map(|&l| Index::Loop(l)).collect();
+        let inits: Vec<Node> = (0..part.nest.init.len()).map(|i| builder.init(part.op, &part.nest, i)).collect();
+        let results = builder.body(part.op, &part.nest, &loops, &[]);
+        builder.accumulators += inits.len();
+        let is_map = inits.is_empty();
+        builder
+            .fused
+            .accumulators
+            .extend(inits.into_iter().zip(&results).map(|(init, &next)| Accumulator { init, next }));
+        for (value, node) in program.results(part.op).zip(results) {
+            if is_map {
+                builder.made.insert(value, (node, loops.iter().cloned().collect()));
+            }
+            if let Some(t) = program.tensor_type(value).filter(|_| part.stored) {
+                let list = if is_map { &mut each } else { &mut ends };
+                list.push((node, t.element, t.shape.clone(), loops.clone()));
+            }
+        }
+    }
+    let (ranges, reduces) = (fused.ranges(), !fused.accumulators.is_empty());
+    for (i, (node, element, shape, loops)) in ends.into_iter().chain(each).enumerate() {
+        let at = (reduces && i >= fused.accumulators.len()).then(|| Affine::offset(&loops, &shape, &ranges).to_index());
+        fused.results.push(node);
+        fused.outputs.push(Output { each: at, ..Output::plain(element) });
+    }
     fused
 }
 
@@ -45,6 +96,10 @@ struct Builder<'a> {
     /// The value of each op folded in at given positions and under given guards, so that diamonds are traversed only
     /// once.
     known: FxHashMap<(Op, String), Node>,
+    /// The elements of the kernel's own results, and their positions.
+    made: FxHashMap<Value, (Node, SmallVec<[Index; 6]>)>,
+    /// How many accumulators the parts before have.
+    accumulators: usize,
 }
 
 impl Builder<'_> {
@@ -62,7 +117,7 @@ impl Builder<'_> {
         let arg = |b: &mut Self, a: Arg, insts: &[Node]| match a {
             Arg::Input(i) => inputs[i],
             Arg::Inst(i) => insts[i],
-            Arg::Accumulator(i) => b.fused.node(NodeData::Accumulator(i), nest.body.accumulators[i]),
+            Arg::Accumulator(i) => b.fused.node(NodeData::Accumulator(b.accumulators + i), nest.body.accumulators[i]),
         };
         for inst in &nest.body.insts {
             let (data, ty) = match inst {
@@ -106,6 +161,11 @@ impl Builder<'_> {
     /// Operand `i` of `op` at `index`: folded in, or loaded under `guards`.
     fn operand(&mut self, op: Op, i: usize, index: &[Index], guards: &[Guard]) -> Node {
         let value = self.program.op(op).operands[i];
+        if let Some((node, at)) = self.made.get(&value)
+            && at[..] == *index
+        {
+            return *node;
+        }
         if let dialect::ir::ValueSource::Result(producer, _) = self.program.value_source(value) {
             let view = self.program.view(producer);
             if let Some(splat) = view.def().constant(view).and_then(|l| l.splat_value()) {

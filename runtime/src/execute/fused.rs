@@ -61,6 +61,25 @@ pub(super) struct Accumulator {
     pub next: Node,
 }
 
+/// Where the elements of a result go.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Output {
+    /// The type that is stored.
+    pub element: ElementType,
+    /// In a kernel with accumulators, the element that each iteration of all loops stores. `None` for results that have
+    /// an element for each iteration of the parallel loops, in their order.
+    pub each: Option<Index>,
+    /// The buffer that it overwrites in place, each element right after it is read.
+    pub in_place: Option<usize>,
+}
+
+impl Output {
+    /// A result in memory of its own, with an element for each iteration of the parallel loops.
+    pub(super) fn plain(element: ElementType) -> Self {
+        Self { element, each: None, in_place: None }
+    }
+}
+
 /// Where a value is stored: part `part` of `width` of each element of a result.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Place {
@@ -87,12 +106,10 @@ pub(super) struct Fused {
     pub nodes: TiVec<Node, (NodeData, ElementType)>,
     /// If empty, `results` are stored in every iteration.
     pub accumulators: Vec<Accumulator>,
-    /// One per result: its value, or that of its accumulator after an iteration.
+    /// One per result: its value, or that of its accumulator after an iteration. Those of accumulators come first.
     pub results: Vec<Node>,
-    /// Element types of the results.
-    pub result_types: Vec<ElementType>,
-    /// The buffer that a result overwrites in place, each element right after it is read.
-    pub in_place: Option<usize>,
+    /// Where each result is stored.
+    pub outputs: SmallVec<[Output; 2]>,
     /// The parallel loop that carries the accumulators, whose every value is stored, and whether it runs backwards.
     pub scan: Option<(usize, bool)>,
     known: FxHashMap<String, Node>,
@@ -105,8 +122,7 @@ impl Fused {
             loops: self.loops.clone(),
             parallel: self.parallel,
             buffers: self.buffers.clone(),
-            result_types: self.result_types.clone(),
-            in_place: self.in_place,
+            outputs: self.outputs.clone(),
             scan: self.scan,
             ..Self::default()
         }
@@ -135,7 +151,7 @@ impl Fused {
     /// Where each of [`Fused::results`] is stored. Both parts of a complex number follow each other.
     pub(super) fn places(&self) -> SmallVec<[Place; 4]> {
         let mut places = SmallVec::new();
-        for (result, &ty) in self.result_types.iter().enumerate() {
+        for (result, &Output { element: ty, .. }) in self.outputs.iter().enumerate() {
             let width = if ty.is_complex() { 2 } else { 1 };
             places.extend((0..width).map(|part| Place { result, element: ty.part(), width, part }));
         }
@@ -145,6 +161,11 @@ impl Fused {
     /// The ranges of all loop variables.
     pub(super) fn ranges(&self) -> SmallVec<[Range<i64>; 6]> {
         self.loops.iter().map(|&n| 0..n).collect()
+    }
+
+    /// The buffers that results overwrite.
+    pub(super) fn overwritten(&self) -> impl Iterator<Item = usize> + '_ {
+        self.outputs.iter().filter_map(|output| output.in_place)
     }
 
     /// The element type of a node.

@@ -2,6 +2,7 @@
 //! collective or the like.
 
 mod accumulate;
+mod together;
 
 use std::sync::Arc;
 
@@ -16,11 +17,13 @@ use dialect::op::Control;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use self::together::Waiting;
 use super::chain::{self, Parts, Ranges};
 use super::common::{self, Common};
 use super::emit::{Target, emit};
 use super::exchange::reduced;
-use super::fuse::{build, nest_of};
+use super::fuse::{Part, build, nest_of};
+use super::fused::Fused;
 use super::panels::Panels;
 use super::routine;
 use super::step::{ConstantSlot, Slot, SlotData, Step, Steps};
@@ -212,6 +215,7 @@ impl Lowering<'_> {
         let (program, fusion) = (self.program, &self.buffers.fusion);
         let Some((&last, body)) = program.block_ops(block).split_last() else { return Ok(Vec::new()) };
         let mut done = None;
+        let mut waiting = Waiting::default();
         for (i, &op) in body.iter().enumerate() {
             let view = program.view(op);
             // Constants are in the arena from the start.
@@ -235,16 +239,29 @@ impl Lowering<'_> {
                 };
                 match nest.and_then(|nest| window::of(view, &nest)).filter(whole) {
                     Some(code) => own.push(self.windowed(op, code)?),
-                    None => match self.accumulated(op, steps)? {
-                        Some(step) => own.push(step),
-                        None => own.extend(self.kernel(op)?),
-                    },
+                    None if waiting.is_empty()
+                        && let Some(step) = self.accumulated(op, steps)? =>
+                    {
+                        own.push(step)
+                    }
+                    None => {
+                        let Some(nest) = nest_of(program, op) else { continue };
+                        match window::Running::of(view, &nest) {
+                            Some(running) => own.push(self.scan(op, running)?),
+                            None => {
+                                self.wait(op, nest, &mut waiting, steps)?;
+                                continue;
+                            }
+                        }
+                    }
                 }
             } else {
                 self.op(op, &mut own)?;
             }
+            self.write_all(&mut waiting, steps);
             steps.extend(own.into_iter().map(|step| (op, step)));
         }
+        self.write_all(&mut waiting, steps);
         Ok(program.op(last).operands.to_vec())
     }
 
@@ -283,26 +300,33 @@ impl Lowering<'_> {
         number
     }
 
-    /// Lowers an op to a compiled kernel.
-    fn kernel(&mut self, op: Op) -> Result<Option<Step>, Diagnostic> {
-        let Some(nest) = nest_of(self.program, op) else { return Ok(None) };
-        let scan = window::Running::of(self.program.view(op), &nest);
-        let mut kernel =
-            build(self.program, &self.buffers.fusion, op, scan.as_ref().map_or(&nest, |running| &running.nest));
-        kernel.scan = scan.map(|running| (running.dim, running.backward));
+    /// Lowers an op that carries its accumulators along a dimension of its results to a compiled kernel.
+    fn scan(&mut self, op: Op, running: window::Running) -> Result<Step, Diagnostic> {
+        let mut kernel = build(self.program, &self.buffers.fusion, &[Part::alone(op, running.nest)]);
+        kernel.scan = Some((running.dim, running.backward));
+        let slots = self.slots_of_kernel(&mut kernel, &self.program.results(op).collect::<Vec<_>>())?;
+        Ok(self.written(&kernel, slots))
+    }
+
+    /// The slots of a kernel with these results, of which it overwrites the buffers that they share with what it reads.
+    fn slots_of_kernel(&mut self, kernel: &mut Fused, results: &[Value]) -> Result<Vec<Slot>, Diagnostic> {
         let read: Vec<Value> = kernel.buffers.iter().map(|b| b.0).collect();
         let mut slots = self.slots_of(read.iter().copied())?;
-        let results: Vec<Value> = self.program.results(op).collect();
-        if let [result] = results[..] {
+        for (&result, output) in results.iter().zip(&mut kernel.outputs) {
             let buffer = self.buffers.get(result);
-            kernel.in_place = read.iter().position(|&v| self.buffers.get(v) == buffer);
+            output.in_place = read.iter().position(|&v| self.buffers.get(v) == buffer);
+            if output.in_place.is_none() {
+                slots.push(self.slot(result)?);
+            }
         }
-        if kernel.in_place.is_none() {
-            slots.extend(self.slots_of(results)?);
-        }
+        Ok(slots)
+    }
+
+    /// The step of a kernel.
+    fn written(&mut self, kernel: &Fused, slots: Vec<Slot>) -> Step {
         let mut text = String::new();
-        let ranges = emit(&kernel, KERNEL, self.target, &mut text);
-        Ok(Some(Step::Kernel { kernel: self.compiled(text, ranges), slots }))
+        let ranges = emit(kernel, KERNEL, self.target, &mut text);
+        Step::Kernel { kernel: self.compiled(text, ranges), slots }
     }
 
     fn op(&mut self, op: Op, steps: &mut Vec<Step>) -> Result<(), Diagnostic> {

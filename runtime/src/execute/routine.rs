@@ -9,7 +9,7 @@ use dialect::kernel::{Arg, Body, Index, Inst};
 use smallvec::{SmallVec, smallvec};
 
 use super::emit::{Target, emit};
-use super::fused::{Fused, Node, NodeData};
+use super::fused::{Fused, Node, NodeData, Output};
 use crate::collective::Combiner;
 use crate::native::{MOST, Routine, Times, read, write};
 #[cfg(test)]
@@ -67,7 +67,7 @@ fn kernel(body: &Body, times: Times) -> Fused {
         insts.push(made);
     }
     fused.results = body.results.iter().map(|&r| node(r, &insts)).collect();
-    fused.result_types = body.results.iter().map(|&r| body.arg_type(r)).collect();
+    fused.outputs = body.results.iter().map(|&r| Output::plain(body.arg_type(r))).collect();
     fused
 }
 

@@ -5,7 +5,7 @@ use dialect::ir::ElementType;
 use dialect::kernel::{Affine, Guard, Index};
 use dialect::scalar::{Comparison, Scalar, ScalarOp};
 
-use super::fused::{Fused, Node, NodeData};
+use super::fused::{Fused, Node, NodeData, Output};
 
 /// A loop of which only the positions `p` with `lo <= p + offset < hi` are run.
 #[derive(Clone, PartialEq, Debug)]
@@ -22,7 +22,9 @@ pub(super) struct Bound {
 
 /// A kernel that changes its buffer only under conditions on single loops, as one that runs only there.
 pub(super) fn narrowed(kernel: &Fused) -> Option<(Fused, Vec<Bound>)> {
-    let (buffer, &[result]) = (kernel.in_place?, &kernel.results[..]) else { return None };
+    let (&[Output { in_place: Some(buffer), .. }], &[result]) = (&kernel.outputs[..], &kernel.results[..]) else {
+        return None;
+    };
     let NodeData::Op(ScalarOp::Select, args) = kernel.data(result) else { return None };
     let &[condition, then, otherwise] = &args[..] else { return None };
     if !kernel.accumulators.is_empty() || !is_own(kernel, otherwise, buffer) {

@@ -3,7 +3,7 @@
 use dialect::kernel::Affine;
 use smallvec::SmallVec;
 
-use super::super::fused::{Fused, NodeData};
+use super::super::fused::{Fused, NodeData, Output};
 use super::super::step::Slot;
 use super::Access;
 
@@ -14,12 +14,13 @@ pub(in crate::execute) struct Ranges {
     pub parts: i64,
     /// Whether there is enough to do for several threads.
     pub shared: bool,
-    /// The buffer that a result overwrites in place.
-    in_place: Option<usize>,
-    /// For each buffer, whether each part reads only its own of as many equal parts of the buffer.
-    own: SmallVec<[bool; 4]>,
-    /// Whether it writes so.
-    writes_own: bool,
+    /// For each buffer, whether each part reads only its own of as many equal parts of the buffer, and whether a result
+    /// overwrites it.
+    read: SmallVec<[(bool, bool); 4]>,
+    /// For each result with memory of its own, whether each part writes only its own of it.
+    written: SmallVec<[bool; 2]>,
+    /// Whether it is a scan, which may have no other loop than its own: that isn't divided.
+    is_scan: bool,
 }
 
 impl Ranges {
@@ -27,31 +28,42 @@ impl Ranges {
     pub(in crate::execute) fn of(kernel: &Fused, parts: i64, shared: bool) -> Self {
         let ranges = kernel.ranges();
         let positions = kernel.loops[0];
-        let own = |(buffer, (_, _, shape)): (usize, &(_, _, SmallVec<[i64; 4]>))| {
-            let each = shape.iter().product::<i64>() / positions.max(1);
-            kernel.nodes.iter().all(|(data, _)| match data {
+        let whole = |shape: &[i64]| shape.iter().product::<i64>();
+        let is_own = |mut at: Affine, elements: i64| {
+            let each = elements / positions.max(1);
+            let moved = std::mem::take(&mut at.loops[0]);
+            let rest = at.positions(&ranges);
+            let inside = rest.first >= 0 && rest.last < each && moved == each;
+            at.is_affine() && inside && each * positions == elements
+        };
+        let read = |(buffer, (_, _, shape)): (usize, &(_, _, SmallVec<[i64; 4]>))| {
+            let own = kernel.nodes.iter().all(|(data, _)| match data {
                 NodeData::Load { buffer: b, index, .. } if *b == buffer => {
-                    let mut at = Affine::offset(index, shape, &ranges);
-                    let moved = std::mem::take(&mut at.loops[0]);
-                    let rest = at.positions(&ranges);
-                    let inside = rest.first >= 0 && rest.last < each && moved == each;
-                    at.is_affine() && inside && each * positions == shape.iter().product()
+                    is_own(Affine::offset(index, shape, &ranges), whole(shape))
                 }
                 _ => true,
-            })
+            });
+            (own, kernel.overwritten().any(|b| b == buffer))
         };
-        let own = kernel.buffers.iter().enumerate().map(own).collect();
-        // A scan may have no other loop than its own, which isn't divided.
-        Self { parts, shared, in_place: kernel.in_place, own, writes_own: kernel.scan.is_none() }
+        let written = |output: &Output| match &output.each {
+            Some(at) => is_own(Affine::of(at, &ranges), whole(&kernel.loops)),
+            None => true,
+        };
+        let mut read: SmallVec<[(bool, bool); 4]> = kernel.buffers.iter().enumerate().map(read).collect();
+        for output in &kernel.outputs {
+            if let Some(buffer) = output.in_place {
+                read[buffer].0 &= written(output);
+            }
+        }
+        let written = kernel.outputs.iter().filter(|output| output.in_place.is_none()).map(written).collect();
+        Self { parts, shared, read, written, is_scan: kernel.scan.is_some() }
     }
 
     /// What the kernel does with each of its slots.
     pub(super) fn accesses<'a>(&'a self, slots: &'a [Slot]) -> impl Iterator<Item = Access> + 'a {
-        slots.iter().enumerate().map(|(i, &slot)| Access {
-            slot,
-            reads: i < self.own.len(),
-            writes: i >= self.own.len() || self.in_place == Some(i),
-            own: self.writes_own && self.own.get(i).is_none_or(|&own| own),
-        })
+        let read = self.read.iter().map(|&(own, overwritten)| (true, overwritten, own));
+        let all = read.chain(self.written.iter().map(|&own| (false, true, own)));
+        let access = |(&slot, (reads, writes, own))| Access { slot, reads, writes, own: own && !self.is_scan };
+        slots.iter().zip(all).map(access)
     }
 }

@@ -65,11 +65,17 @@ fn is_coarse(k: &Fused) -> bool {
         let at = Affine::of(flat, &ranges);
         (0..2).contains(&at.loops[last]) && at.others.iter().all(|o| !o.index.depends_on(last))
     };
-    k.nodes.iter().all(|(data, _)| match data {
+    let loads = k.nodes.iter().all(|(data, _)| match data {
         NodeData::Load { index, guards, .. } => free(guards) && index.iter().all(along),
         NodeData::Guarded { guards, .. } => free(guards),
         _ => true,
-    })
+    });
+    loads && stored(k).all(along)
+}
+
+/// Where results are stored that have an element for each iteration of all loops.
+fn stored(k: &Fused) -> impl Iterator<Item = &Index> {
+    k.outputs.iter().filter_map(|output| output.each.as_ref())
 }
 
 /// Makes one loop of the two outermost ones, the position in each of which is a quotient and a remainder.
@@ -84,13 +90,19 @@ fn flatten(k: &mut Fused) {
     k.loops[0] *= n;
     k.loops.remove(1);
     k.parallel -= 1;
+    // Where both digits are those of one number, it is that.
+    in_affine_form(k);
+}
+
+/// Writes every place that is loaded or stored in its affine form.
+fn in_affine_form(k: &mut Fused) {
     let ranges = k.ranges();
-    for (data, _) in &mut k.nodes {
-        if let NodeData::Load { index, .. } = data {
-            // Where both digits are those of one number, it is that.
-            index.iter_mut().for_each(|flat| *flat = Affine::of(flat, &ranges).to_index());
-        }
-    }
+    let stored = k.outputs.iter_mut().filter_map(|output| output.each.as_mut());
+    let loaded = k.nodes.iter_mut().flat_map(|(data, _)| match data {
+        NodeData::Load { index, .. } => index.iter_mut(),
+        _ => Default::default(),
+    });
+    stored.chain(loaded).for_each(|flat| *flat = Affine::of(flat, &ranges).to_index());
 }
 
 /// Whether every access traverses loops `l` and `l + 1` with one stride.
@@ -116,17 +128,15 @@ fn joins(k: &Fused, l: usize) -> bool {
             _ => {}
         }
     }
-    free
+    free && stored(k).all(|at| {
+        let at = Affine::of(at, &ranges);
+        at.loops[l] == at.loops[l + 1] * inner
+    })
 }
 
 fn join(k: &mut Fused, l: usize) {
-    let ranges = k.ranges();
     // Use the affine form, in which loads were found to have one stride.
-    for (data, _) in &mut k.nodes {
-        if let NodeData::Load { index, .. } = data {
-            index.iter_mut().for_each(|flat| *flat = Affine::of(flat, &ranges).to_index());
-        }
-    }
+    in_affine_form(k);
     // Every index depends only on the joined position, so the inner loop's variable stands for it and the outer's is 0.
     k.loops[l + 1] *= k.loops[l];
     remove(k, l);
@@ -159,6 +169,7 @@ fn remove(k: &mut Fused, l: usize) {
 fn place(k: &mut Fused, by: &dyn Fn(usize) -> Index) {
     let renumber = |index: &mut Index| *index = index.substitute(&mut |l| by(l), &mut |operand| operand);
     let each = |guards: &mut Vec<Guard>| guards.iter_mut().for_each(|g| renumber(&mut g.index));
+    k.outputs.iter_mut().filter_map(|output| output.each.as_mut()).for_each(renumber);
     for (data, _) in &mut k.nodes {
         match data {
             NodeData::Load { index, guards, .. } => {

@@ -13,10 +13,10 @@ impl Emitter<'_> {
         self.value(&format!("arith.index_cast {v} : index to i64"))
     }
 
-    /// What an index is along a vector, as numbers. It moves with the innermost loop by a constant.
+    /// What an index is along a vector, as numbers. It moves with the last parallel loop by a constant.
     pub(super) fn positions(&mut self, index: &Index) -> String {
         let affine = Affine::of(index, &self.kernel.ranges());
-        let step = affine.loops.last().copied().unwrap_or(0);
+        let step = affine.loops[..self.kernel.parallel].last().copied().unwrap_or(0);
         let first = self.address(&affine);
         let first = self.value(&format!("arith.index_cast {first} : index to i64"));
         let ty = self.of("i64");

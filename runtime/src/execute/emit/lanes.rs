@@ -36,13 +36,14 @@ impl Lanes {
         if !(is_map || columns_innermost(k))
             || bounds.iter().any(|b| b.index == last)
             || k.places().iter().any(|p| p.width > 1)
+            || k.outputs.iter().filter_map(|o| o.each.as_ref()).any(|at| step(k, last, at) != Some(1))
         {
             return None;
         }
         let used = used(k);
         let mut varies: TiVec<Node, bool> = vec![false; k.nodes.len()].into();
         let mut turned: Option<Turned> = None;
-        let mut bytes = k.result_types.iter().map(|t| t.bytes().max(1)).max()?;
+        let mut bytes = k.outputs.iter().map(|o| o.element.bytes().max(1)).max()?;
         for (node, (data, ty)) in k.nodes.iter_enumerated() {
             if !used[node] {
                 continue;

@@ -27,7 +27,7 @@ impl Emitter<'_> {
             }
             let outer = k.parallel.saturating_sub(1);
             (0..outer).for_each(|l| self.open_loop(l));
-            self.innermost(k.in_place.is_none(), &mut body);
+            self.innermost(k.overwritten().next().is_none(), &mut body);
             (0..outer).for_each(|_| self.close());
             return;
         }
@@ -88,6 +88,7 @@ impl Emitter<'_> {
             self.outer = inits.to_vec();
             let saved = self.values.clone();
             let next = k.accumulators.iter().enumerate().map(|(i, a)| self.accumulated(i, a.next, false)).collect();
+            self.store_each(false);
             self.values = saved;
             return next;
         };
@@ -113,6 +114,14 @@ impl Emitter<'_> {
         (0..n).map(|i| format!("{results}#{i}")).collect()
     }
 
+    /// Stores the results that have an element for each iteration of all loops.
+    fn store_each(&mut self, vector: bool) {
+        let k = self.kernel;
+        let each = k.accumulators.len()..k.results.len();
+        let values: Vec<(usize, String)> = each.map(|i| (i, self.node(k.results[i], vector))).collect();
+        values.iter().for_each(|(i, v)| self.store(*i, v, vector));
+    }
+
     /// The next value of accumulator `i`. A sum of narrow floats stays wide until the end, and a sum of floats may be
     /// reassociated, so that it vectorizes.
     fn accumulated(&mut self, i: usize, next: Node, vector: bool) -> String {
@@ -135,7 +144,7 @@ impl Emitter<'_> {
     fn reduce_in_memory(&mut self) {
         let k = self.kernel;
         let last = k.parallel - 1;
-        let places = self.places.clone();
+        let places = self.places[..k.accumulators.len()].to_vec();
         let n = k.loops[last];
         for (i, _) in places.iter().enumerate().filter(|(_, place)| is_narrow(place.element)) {
             self.line(&format!("%s{i} = memref.alloca() {{alignment = 64 : i64}} : memref<{n}xf32>"));
@@ -167,6 +176,7 @@ impl Emitter<'_> {
             let each = k.accumulators.iter().enumerate();
             let next: Vec<String> = each.map(|(i, a)| e.accumulated(i, a.next, vector)).collect();
             e.width = 1;
+            e.store_each(vector);
             for (i, v) in next.iter().enumerate() {
                 let (into, at, count, element) = held(e, i);
                 e.store_at(&into, &at, count, element, v, vector);
@@ -280,12 +290,12 @@ const WIDE: i64 = 1 << 14;
 
 /// Whether a reduction goes over its results innermost, with accumulators in their memory: the loads that move with the
 /// last parallel loop are contiguous along it and not along a reduction.
-pub(super) fn columns_innermost(k: &Fused) -> bool {
+pub(in crate::execute) fn columns_innermost(k: &Fused) -> bool {
     let Some(last) = k.parallel.checked_sub(1).filter(|_| !k.accumulators.is_empty()) else { return false };
     let addresses: Vec<Affine> = addresses(k).into_iter().filter(|a| a.is_affine() && a.loops[last] != 0).collect();
     let width = k.places().iter().map(|p| p.width).max().unwrap_or(1);
     let along = |l: usize| addresses.iter().any(|a| (1..=width).contains(&a.loops[l]));
-    let narrow = k.result_types.iter().filter(|&&t| is_narrow(t)).count() as i64;
+    let narrow = k.outputs[..k.accumulators.len()].iter().filter(|o| is_narrow(o.element)).count() as i64;
     k.loops[last] >= 8 && narrow * k.loops[last] <= WIDE && along(last) && !(k.parallel..k.loops.len()).any(along)
 }
 
@@ -297,5 +307,6 @@ fn addresses(k: &Fused) -> Vec<Affine> {
         }
         _ => None,
     };
-    k.nodes.iter().filter_map(address).collect()
+    let stored = k.outputs.iter().filter_map(|o| o.each.as_ref()).map(|at| Affine::of(at, &ranges));
+    k.nodes.iter().filter_map(address).chain(stored).collect()
 }

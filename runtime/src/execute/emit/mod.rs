@@ -29,6 +29,7 @@ use super::small::is_small;
 use super::update::{self, Bound};
 use collapse::collapse;
 use lanes::Lanes;
+pub(super) use loops::columns_innermost;
 
 /// The MLIR type that a buffer of this element type holds; `None` if there is no native code for it.
 pub(super) fn storage(element: ElementType) -> Option<&'static str> {
@@ -111,14 +112,13 @@ pub(super) fn emit(kernel: &Fused, name: &str, target: Target, out: &mut String)
         vectors: vec![None; kernel.nodes.len()].into(),
         outer: Vec::new(),
     };
-    let count: i64 = kernel.loops[..kernel.parallel].iter().product();
     let mut params: Vec<String> = Vec::new();
     for (i, (_, element, shape)) in kernel.buffers.iter().enumerate() {
         let n: i64 = shape.iter().product();
         params.push(format!("%b{i}: memref<{n}x{}> {{llvm.noalias}}", storage(*element).unwrap_or("i8")));
     }
-    for place in e.places.iter().filter(|p| p.part == 0 && kernel.in_place.is_none()) {
-        let (i, n, ty) = (place.result, count * place.width, storage(place.element).unwrap_or("i8"));
+    for place in e.places.iter().filter(|p| p.part == 0 && kernel.outputs[p.result].in_place.is_none()) {
+        let (i, n, ty) = (place.result, e.result_count(place), storage(place.element).unwrap_or("i8"));
         params.push(format!("%o{i}: memref<{n}x{ty}> {{llvm.noalias}}"));
     }
     if parts.is_some() {
@@ -130,6 +130,16 @@ pub(super) fn emit(kernel: &Fused, name: &str, target: Target, out: &mut String)
     out.push_str(&e.out);
     out.push_str("  return\n}\n");
     parts
+}
+
+/// How many elements the vectors have that a kernel goes over; `None` where LLVM is to find them.
+pub(super) fn vector_count(kernel: &Fused, target: Target) -> Option<i64> {
+    Lanes::of(&collapse(kernel, false), &[], target).map(|lanes| lanes.count)
+}
+
+/// Whether a kernel does nothing but change a part of the buffer that it overwrites.
+pub(super) fn is_update(kernel: &Fused) -> bool {
+    kernel.overwritten().next().is_some() && update::narrowed(&collapse(kernel, false)).is_some()
 }
 
 /// From this many iterations on, several threads run a kernel.

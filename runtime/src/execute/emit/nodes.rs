@@ -107,6 +107,9 @@ impl Emitter<'_> {
     /// The row-major position of the current iteration in a result.
     pub(super) fn result_offset(&mut self, place: &Place) -> String {
         let k = self.kernel;
+        if let Some(at) = &k.outputs[place.result].each {
+            return self.address(&Affine::of(at, &k.ranges()));
+        }
         let mut address = Affine::constant(place.part, k.loops.len());
         let mut stride = place.width;
         for l in (0..k.parallel).rev() {
@@ -118,7 +121,9 @@ impl Emitter<'_> {
 
     /// How many elements a result's memory holds.
     pub(super) fn result_count(&self, place: &Place) -> i64 {
-        self.kernel.loops[..self.kernel.parallel].iter().product::<i64>() * place.width
+        let k = self.kernel;
+        let loops = if k.outputs[place.result].each.is_some() { k.loops.len() } else { k.parallel };
+        k.loops[..loops].iter().product::<i64>() * place.width
     }
 
     /// Stores a value of [`Fused::results`](super::super::fused::Fused::results) at the current iteration, or at those of a
@@ -126,7 +131,8 @@ impl Emitter<'_> {
     pub(super) fn store(&mut self, i: usize, value: &str, vector: bool) {
         let place = self.places[i];
         let at = self.result_offset(&place);
-        let into = self.kernel.in_place.map_or_else(|| format!("%o{}", place.result), |buffer| format!("%b{buffer}"));
+        let own = || format!("%o{}", place.result);
+        let into = self.kernel.outputs[place.result].in_place.map_or_else(own, |buffer| format!("%b{buffer}"));
         self.store_at(&into, &at, self.result_count(&place), place.element, value, vector);
     }
 
