@@ -30,8 +30,9 @@ use crate::execute::STRICT;
 pub(super) const PREFIX: &str = "math.";
 
 /// From this many calls in a kernel on, a function over vectors is called: a call costs little beside what it computes,
-/// while each copy of a function takes as long to compile as the first. What is called is compiled once for all kernels.
-const MANY: usize = 3;
+/// while each copy of a function takes as long to compile as the first. What is called is compiled once for all kernels,
+/// by another thread while the first of them is.
+const MANY: usize = 2;
 
 /// The functions that a module needs, by symbol: their text, and how many calls there are.
 type Functions = BTreeMap<String, (String, usize)>;
