@@ -36,6 +36,10 @@ pub struct TracedOp {
     /// Whether other steps run inside it: a loop or a branch.
     pub contains_others: bool,
     pub(crate) op: Op,
+    /// The others in its kernel.
+    pub(crate) others: Vec<Op>,
+    /// The most bytes that the kernel reads and writes, if it has others.
+    pub(crate) most_bytes: f64,
 }
 
 /// What one device did.
@@ -131,8 +135,15 @@ fn profile(trace: &Trace, events: &[Event]) -> Profile {
         *sum = (sum.0 + 1, sum.1 + step.seconds - step.waited_s, sum.2 + step.waited_s);
     }
     let op = |(op, (runs, seconds, waited)): (&TracedOp, (u64, f64, f64))| {
-        let (work, modelled_s, steps) =
-            modelled.get(&op.op).copied().unwrap_or((Work { flops: 0.0, bytes: 0.0 }, 0.0, 1.0));
+        let none = (Work { flops: 0.0, bytes: 0.0 }, 0.0, 1.0);
+        let (mut work, mut modelled_s, steps) = modelled.get(&op.op).copied().unwrap_or(none);
+        for (more, seconds, _) in op.others.iter().filter_map(|other| modelled.get(other)) {
+            work.flops += more.flops;
+            work.bytes += more.bytes;
+            modelled_s += seconds;
+        }
+        // What several of them read counts once.
+        work.bytes = work.bytes.min(op.most_bytes * steps);
         let runs = runs as f64 / steps;
         let (flops, bytes) = (work.flops * runs, work.bytes * runs);
         let times = runs / devices;
@@ -156,19 +167,27 @@ fn profile(trace: &Trace, events: &[Event]) -> Profile {
 
 /// The trace of a run, from what each device recorded.
 #[cfg(feature = "jit")]
-pub(crate) fn of_tracks(module: &Module, tracks: &[runtime::execute::Track], ids: &[u32]) -> Trace {
+pub(crate) fn of_tracks(
+    module: &Module,
+    executable: &runtime::execute::Executable,
+    tracks: &[runtime::execute::Track],
+    ids: &[u32],
+) -> Trace {
     let (program, source) = (module.program(), module.source());
     let mut numbers: HashMap<Op, usize> = HashMap::new();
     let mut ops = Vec::new();
     let mut number = |op: Op| {
         *numbers.entry(op).or_insert_with(|| {
             let view = program.view(op);
+            let shared = executable.shared_kernel(op);
             ops.push(TracedOp {
                 name: view.name().to_owned(),
                 loc: place_or_argument(program, source, op),
                 communicates: view.def().collective(view).is_some(),
                 contains_others: view.def().control(view).is_some(),
                 op,
+                others: shared.map_or_else(Vec::new, |shared| shared.others.clone()),
+                most_bytes: shared.map_or(f64::INFINITY, |shared| shared.bytes as f64),
             });
             ops.len() - 1
         })

@@ -155,6 +155,24 @@ func.func @main(%x: tensor<256x1024xf32>) -> tensor<f32> {
 
 #[test]
 #[cfg(feature = "jit")]
+fn a_profile_counts_what_two_ops_of_a_kernel_read_once() {
+    let program = r#"
+func.func @main(%x: tensor<256x1024xf32>) -> (tensor<256x1024xf32>, tensor<256x1024xf32>) {
+  %a = stablehlo.add %x, %x : tensor<256x1024xf32>
+  %b = stablehlo.multiply %x, %x : tensor<256x1024xf32>
+  return %a, %b : tensor<256x1024xf32>, tensor<256x1024xf32>
+}
+"#;
+    let output = shardc(&["run", "-", "--no-cache", "--profile", "--json"], program);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let told: serde_json::Value = serde_json::from_str(text(&output.stdout).trim().lines().last().unwrap()).unwrap();
+    let ops = told["profile"]["ops"].as_array().unwrap();
+    let [kernel] = &ops[..] else { panic!("one kernel: {told}") };
+    assert_eq!((&kernel["op"], kernel["bytes"].as_f64()), (&"stablehlo.multiply".into(), Some(3.0 * 1_048_576.0)));
+}
+
+#[test]
+#[cfg(feature = "jit")]
 fn a_traced_run_says_what_every_device_did() {
     let folder = std::env::temp_dir().join(format!("shardc_trace_{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

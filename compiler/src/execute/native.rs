@@ -79,7 +79,8 @@ pub(super) fn native(
         }
         let start = Instant::now();
         if options.trace && call == calls {
-            trace = Some(of_tracks(module, &session.run_traced().map_err(one)?, &ids[session.held()]));
+            let tracks = session.run_traced().map_err(one)?;
+            trace = Some(of_tracks(module, &executable, &tracks, &ids[session.held()]));
         } else {
             session.run().map_err(one)?;
         }

@@ -26,7 +26,7 @@ use super::fuse::{Part, build, nest_of};
 use super::fused::Fused;
 use super::panels::Panels;
 use super::routine;
-use super::step::{ConstantSlot, Slot, SlotData, Step, Steps};
+use super::step::{self, ConstantSlot, Slot, SlotData, Step, Steps};
 use crate::collective::Plan;
 use crate::gemm::{Gemm, Packed};
 use crate::jit::KernelFn;
@@ -71,6 +71,17 @@ pub(super) struct Lowered {
     pub collective_ops: Vec<Op>,
     /// Memory that the devices of a group have in common.
     pub commons: Vec<Common>,
+    /// Kernels of several ops, by the one that the step has.
+    pub shared: FxHashMap<Op, SharedKernel>,
+}
+
+/// What a kernel of several ops is beside the one that it is named by.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SharedKernel {
+    /// The other ops.
+    pub others: Vec<Op>,
+    /// Bytes of all tensors that it reads and writes, each once.
+    pub bytes: usize,
 }
 
 /// A computation by native code.
@@ -84,6 +95,15 @@ pub(super) struct Computation {
 }
 
 impl Lowered {
+    /// Names in place of ops the ones that they are of, for who knows only those.
+    pub(super) fn name(&mut self, of: &FxHashMap<Op, Op>) {
+        step::name(&mut self.steps, of);
+        let named = |op: Op| of.get(&op).copied().unwrap_or(op);
+        for (op, SharedKernel { others, bytes }) in std::mem::take(&mut self.shared) {
+            self.shared.insert(named(op), SharedKernel { others: others.into_iter().map(named).collect(), bytes });
+        }
+    }
+
     /// Gives native code and collectives their routines, once kernels are compiled.
     pub(super) fn link(&mut self, kernels: &[KernelFn]) {
         for Computation { computation, routines, .. } in &mut self.natives {

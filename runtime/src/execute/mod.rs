@@ -30,6 +30,7 @@ mod update;
 pub use arith::Math;
 pub(crate) use arith::STRICT;
 pub use linalg::linalg;
+pub use lower::SharedKernel;
 pub use room::Planned;
 #[cfg(test)]
 pub(crate) use routine::linked;

@@ -20,7 +20,7 @@ use device::{Device, Fault};
 use super::arith::Math;
 use super::common::Common;
 use super::emit::Target;
-use super::lower::{KERNEL, Lowered, lower};
+use super::lower::{KERNEL, Lowered, SharedKernel, lower};
 use super::memory::Arena;
 use super::room::{Planned, Room};
 use super::step::{Slot, SlotData, Step};
@@ -104,7 +104,7 @@ impl Executable {
             Diagnostic::error(codes::NATIVE_COMPILATION, Span::default(), message)
         })?;
         lowered.link(&kernels);
-        super::step::name(&mut lowered.steps, &written);
+        lowered.name(&written);
         Ok(Self { program: Arc::new(program), lowered, kernels, room, threads })
     }
 
@@ -116,6 +116,11 @@ impl Executable {
     /// The MLIR text of each kernel.
     pub fn kernel_texts(&self) -> impl Iterator<Item = String> {
         self.lowered.kernels.iter().enumerate().map(|(i, text)| rename(text, &format!("k{i}")))
+    }
+
+    /// What the kernel that a step of `op` runs has beside it, if that is more.
+    pub fn shared_kernel(&self, op: Op) -> Option<&SharedKernel> {
+        self.lowered.shared.get(&op)
     }
 
     /// The steps of each device.

@@ -15,7 +15,7 @@ use super::super::emit::{columns_innermost, is_update, vector_count};
 use super::super::fuse::{Part, build};
 use super::super::fused::{Fused, NodeData};
 use super::super::step::{Slot, Steps};
-use super::Lowering;
+use super::{Lowering, SharedKernel};
 
 /// The most kernels that wait for more ops.
 const WAITING: usize = 8;
@@ -152,8 +152,12 @@ impl Lowering<'_> {
     }
 
     fn write(&mut self, group: Group, steps: &mut Steps) {
-        let Some(last) = group.parts.last() else { return };
+        let Some((last, others)) = group.parts.split_last() else { return };
         let op = last.op;
+        if !others.is_empty() {
+            let bytes = group.slots.iter().map(|&slot| self.out.slots[slot].bytes).sum();
+            self.out.shared.insert(op, SharedKernel { others: others.iter().map(|part| part.op).collect(), bytes });
+        }
         let step = self.written(&group.kernel, group.slots);
         steps.push((op, step));
     }
