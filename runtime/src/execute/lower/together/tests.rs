@@ -89,6 +89,29 @@ fn a_kernel_does_not_run_before_one_that_it_reads() {
     assert_eq!(kernels(&format!("{T}, {T}, {T}"), &ops, "%a, %b, %c"), [1, 1, 1]);
 }
 
+#[test]
+fn what_is_overwritten_is_read_nowhere_else() {
+    // %b overwrites %a, whose other rows %c still needs.
+    let ops = "%a = stablehlo.tanh %x : T
+               %r = stablehlo.reverse %a, dims = [0] : T
+               %c = stablehlo.multiply %r, %y : T
+               %b = stablehlo.add %a, %y : T"
+        .replace('T', T);
+    assert_eq!(kernels(&format!("{T}, {T}"), &ops, "%b, %c"), [1, 1, 0]);
+}
+
+#[test]
+fn what_the_kernel_reads_at_other_positions_is_stored() {
+    // Too long to be computed at both positions.
+    let mut ops = "%a0 = stablehlo.add %x, %y : T\n".to_owned();
+    for i in 0..60 {
+        ops += &format!("%a{} = stablehlo.{} %a{i}, %y : T\n", i + 1, ["subtract", "maximum", "add"][i % 3]);
+    }
+    ops += "%r = stablehlo.reverse %a60, dims = [0] : T
+            %b = stablehlo.multiply %a60, %r : T";
+    assert_eq!(kernels(T, &ops.replace('T', T), "%b"), [1, 1]);
+}
+
 /// A random program: maps, turned ones, sums of rows and columns, positions.
 fn random(random: &mut fastrand::Rng, (rows, columns): (usize, usize)) -> String {
     let sizes = [rows, columns];
@@ -114,9 +137,12 @@ fn random(random: &mut fastrand::Rng, (rows, columns): (usize, usize)) -> String
                 let (dim, op) = (random.usize(..2), ["add", "maximum"][random.usize(..2)]);
                 let kept = line(usize::from((dim == 0) != x));
                 format!(
-                    "%s{i} = stablehlo.reduce(%v{a} init: %z) applies stablehlo.{op} across dimensions = [{dim}] : ({ty}, tensor<f32>) -> {kept}
+                    "%p{i} = stablehlo.iota dim = {} : {ty}
+                     %q{i} = stablehlo.add %v{a}, %p{i} : {ty}
+                     %s{i} = stablehlo.reduce(%q{i} init: %z) applies stablehlo.{op} across dimensions = [{dim}] : ({ty}, tensor<f32>) -> {kept}
                      %w{i} = stablehlo.broadcast_in_dim %s{i}, dims = [{}] : ({kept}) -> {ty}
                      %v{i} = stablehlo.subtract %v{b}, %w{i} : {ty}\n",
+                    random.usize(..2),
                     1 - dim
                 )
             }
