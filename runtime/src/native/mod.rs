@@ -102,17 +102,18 @@ pub(crate) fn share<T: Send>(threads: usize, size: usize, out: &mut [T], work: i
     }
 }
 
-/// Asks for the first bytes of `of`, so that they are in the cache when they are read.
+/// Asks for the first bytes of `of`, so that they are in the second cache when they are read: the first one waits for few lines
+/// at a time, of which there is then one less for what is read.
 #[inline(always)]
 pub(crate) fn prefetch<T>(of: &[T], bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     for at in (0..bytes.min(size_of_val(of))).step_by(64) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         let at = of.as_ptr().cast::<i8>().wrapping_add(at);
         #[allow(unsafe_code, reason = "an intrinsic")]
         // SAFETY: it only moves memory to the cache.
         unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(at);
+            _mm_prefetch::<_MM_HINT_T1>(at);
         }
     }
     #[cfg(not(target_arch = "x86_64"))]

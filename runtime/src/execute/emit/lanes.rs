@@ -145,6 +145,21 @@ fn moves(k: &Fused, l: usize, guards: &[Guard]) -> Option<bool> {
     guards.iter().try_fold(false, |moves, g| Some(moves | (step(k, l, &g.index)? != 0)))
 }
 
+/// Whether neighboring positions of the innermost loop compute alike, from the same elements or from neighboring ones.
+pub(super) fn is_even(k: &Fused, math: Math) -> bool {
+    let Some(last) = k.loops.len().checked_sub(1) else { return true };
+    k.nodes.iter().all(|(data, ty)| match data {
+        NodeData::Load { buffer, index, guards, .. } => {
+            let address = Affine::offset(index, &k.buffers[*buffer].2, &k.ranges());
+            guards.is_empty() && matches!(steps(&address, last), Some(0 | 1))
+        }
+        NodeData::Guarded { .. } => false,
+        NodeData::Index(index) => step(k, last, index).is_some(),
+        NodeData::Op(op, args) => has_vectors(*op, args.first().map_or(*ty, |&a| k.ty(a)), math),
+        NodeData::Const(_) | NodeData::Accumulator(_) => true,
+    })
+}
+
 /// Whether an operation on elements of this type is one on vectors as well: the others become a call or a division for each
 /// element.
 fn has_vectors(op: ScalarOp, from: ElementType, math: Math) -> bool {

@@ -132,9 +132,23 @@ pub(super) fn emit(kernel: &Fused, name: &str, target: Target, out: &mut String)
     parts
 }
 
-/// How many elements the vectors have that a kernel goes over; `None` where LLVM is to find them.
-pub(super) fn vector_count(kernel: &Fused, target: Target) -> Option<i64> {
-    Lanes::of(&collapse(kernel, false), &[], target).map(|lanes| lanes.count)
+/// The innermost loop of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Innermost {
+    /// How many positions it has.
+    pub length: i64,
+    /// How many elements the vectors have that it goes over; `None` where LLVM is to find them.
+    pub vectors: Option<i64>,
+    /// Whether LLVM finds them.
+    pub even: bool,
+}
+
+impl Innermost {
+    pub(super) fn of(kernel: &Fused, target: Target) -> Self {
+        let k = collapse(kernel, false);
+        let vectors = Lanes::of(&k, &[], target).map(|lanes| lanes.count);
+        Self { length: k.loops.last().copied().unwrap_or(1), vectors, even: lanes::is_even(&k, target.math) }
+    }
 }
 
 /// Whether a kernel does nothing but change a part of the buffer that it overwrites.

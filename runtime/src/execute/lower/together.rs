@@ -11,7 +11,7 @@ use dialect::kernel::{Affine, Index, Nest};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::super::emit::{columns_innermost, is_update, vector_count};
+use super::super::emit::{Innermost, columns_innermost, is_update};
 use super::super::fuse::{Part, build};
 use super::super::fused::{Fused, NodeData};
 use super::super::step::{Slot, Steps};
@@ -25,6 +25,9 @@ const OPERATIONS: usize = 100;
 
 /// The most tensors that a kernel of several ops reads and writes.
 const TENSORS: usize = 16;
+
+/// An innermost loop of so many positions is long enough: a longer one takes as long for each.
+const LONG: i64 = 128;
 
 /// Kernels that aren't written yet, in order: ops to come may be a part of them.
 #[derive(Default)]
@@ -42,8 +45,7 @@ struct Group {
     parts: Vec<Part>,
     kernel: Fused,
     slots: Vec<Slot>,
-    /// Elements of its vectors.
-    vectors: Option<i64>,
+    innermost: Innermost,
     /// Whether it takes in others.
     open: bool,
 }
@@ -170,10 +172,10 @@ impl Lowering<'_> {
             parts.iter().filter(|p| p.stored).partition(|p| !p.nest.init.is_empty());
         let results: Vec<Value> = ends.into_iter().chain(each).flat_map(|p| program.results(p.op)).collect();
         let slots = self.slots_of_kernel(&mut kernel, &results)?;
-        let vectors = vector_count(&kernel, self.target);
+        let innermost = Innermost::of(&kernel, self.target);
         let is_complex = kernel.nodes.iter().any(|node| node.1.is_complex());
         let open = !is_complex && !is_update(&kernel);
-        Ok(Group { parts, kernel, slots, vectors, open })
+        Ok(Group { parts, kernel, slots, innermost, open })
     }
 
     /// Both as one kernel, if that saves reading and computes the same.
@@ -197,13 +199,13 @@ impl Lowering<'_> {
     fn is_right(&self, old: &Group, new: &Group, both: &Group) -> bool {
         let k = &both.kernel;
         let operations = k.nodes.iter().filter(|n| matches!(n.0, NodeData::Op(..))).count();
-        let vectors = [old, new].iter().filter_map(|group| group.vectors).min();
         let reads_own = k.buffers.iter().any(|b| both.results(self.program).any(|result| result == b.0));
         let mixed = both.reduces() && both.parts.iter().any(|part| part.nest.init.is_empty());
         operations <= OPERATIONS
             && both.slots.len() <= TENSORS
             && !reads_own
-            && if mixed { !columns_innermost(k) } else { both.vectors >= vectors }
+            && !(mixed && columns_innermost(k))
+            && is_as_fast(both.innermost, old.innermost, new.innermost)
             && self.shares_no_memory(both)
     }
 
@@ -253,6 +255,17 @@ impl Lowering<'_> {
             second.iter().any(|b| (a.1 || b.1) && meets(b))
         })
     }
+}
+
+/// Whether the innermost loop of a kernel of two goes over as many elements at a time as theirs.
+fn is_as_fast(both: Innermost, old: Innermost, new: Innermost) -> bool {
+    let (written, length) = match (old.vectors, new.vectors) {
+        (Some(a), Some(b)) => (both.vectors >= Some(a.min(b)), old.length.max(new.length)),
+        // LLVM finds the vectors of sums.
+        (None, None) => (both.even || !old.even && !new.even, old.length.max(new.length)),
+        (sum, _) => (both.even && both.vectors.is_none(), if sum.is_none() { old.length } else { new.length }),
+    };
+    written && both.length >= LONG.min(length)
 }
 
 /// Whether a kernel reads a buffer only where it stores a result.

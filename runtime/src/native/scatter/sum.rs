@@ -104,7 +104,7 @@ impl<T: Float> pulp::WithSimd for Windows<'_, T> {
 }
 
 /// How many rows ahead memory is asked for, and for how many bytes of each.
-const AHEAD: usize = 8;
+const AHEAD: usize = 16;
 const BYTES: usize = 512;
 
 /// A place of the input and that of an update for it.
