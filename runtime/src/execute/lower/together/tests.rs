@@ -112,6 +112,20 @@ fn what_the_kernel_reads_at_other_positions_is_stored() {
     assert_eq!(kernels(T, &ops.replace('T', T), "%b"), [1, 1]);
 }
 
+#[test]
+fn a_sum_of_all_is_not_made_one_of_short_rows() {
+    // The second one goes over both tensors row by row, and the first one over all elements at once.
+    let ops = "%zero = stablehlo.constant dense<0.0> : tensor<f32>
+               %low = stablehlo.slice %x [0:12, 0:40] : (T) -> tensor<12x40xf32>
+               %high = stablehlo.slice %y [12:24, 0:40] : (T) -> tensor<12x40xf32>
+               %c = stablehlo.concatenate %high, %low, dim = 0 : (tensor<12x40xf32>, tensor<12x40xf32>) -> T
+               %q = stablehlo.multiply %c, %x : T
+               %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0, 1] : (T, tensor<f32>) -> tensor<f32>
+               %t = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [0, 1] : (T, tensor<f32>) -> tensor<f32>"
+        .replace('T', T);
+    assert_eq!(kernels("tensor<f32>, tensor<f32>", &ops, "%s, %t"), [1, 1]);
+}
+
 /// A random program: maps, turned ones, sums of rows and columns, positions.
 fn random(random: &mut fastrand::Rng, (rows, columns): (usize, usize)) -> String {
     let sizes = [rows, columns];
