@@ -48,8 +48,8 @@ pub(super) fn native(
     let (mut times, mut trace) = (Vec::new(), None);
     let calls = options.calls.max(1);
     for call in 1..=calls {
-        // A program may write into its donated arguments.
         match options.ranks.as_ref().map(|ranks| &ranks.inputs) {
+            _ if call > 1 && executable.keeps_arguments() => {}
             None | Some(RankInputs::Whole) => {
                 for (replica, values) in inputs.iter().enumerate() {
                     session.set_inputs_of(replica, values).map_err(fault)?;

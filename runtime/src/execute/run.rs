@@ -13,6 +13,7 @@ use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Span};
 use dialect::ir::{Op, Program};
 use dialect::literal::Literal;
+use dialect::ops::func;
 use dialect::sharding::Layout;
 
 use device::{Device, Fault};
@@ -148,6 +149,16 @@ impl Executable {
     /// The program that it runs.
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// Whether a call leaves its arguments in memory for the next one: it may write over those that are donated.
+    pub fn keeps_arguments(&self) -> bool {
+        let donates = |main: Op| {
+            let block = func::block(&self.program, main);
+            let count = block.map_or(0, |block| self.program.block_args(block).len());
+            (0..count).any(|i| func::is_donated(&self.program, main, i))
+        };
+        !func::function(&self.program, "main").is_none_or(donates)
     }
 
     /// The most bytes of memory that a device needs: of its arena, but for what belongs to other meshes than its own.
