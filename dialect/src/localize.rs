@@ -6,6 +6,8 @@ use crate::ir::{Attr, Name, Op, Ty, Value};
 use crate::ops::sdy;
 use crate::sharding::Shard;
 
+use smallvec::SmallVec;
+
 /// An operand or a result of an op, by number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tensor {
@@ -65,15 +67,17 @@ impl<'a> Localize<'a> {
 
     /// The same, with some attributes replaced.
     pub fn same_op_with(&mut self, changed: &[(&str, Attr)]) {
-        let operands = self.operands.to_vec();
-        self.same_op_on(&operands, changed);
+        self.same_op_on(self.operands, changed);
     }
 
     /// The same, over other operands.
     pub fn same_op_on(&mut self, operands: &[Value], changed: &[(&str, Attr)]) {
-        let op = self.build.program.op(self.op).clone();
-        let name = self.build.program.op_name(self.op).to_owned();
-        let mut attrs: Vec<(Name, Attr)> = op.attrs.to_vec();
+        let program = &*self.build.program;
+        let op = program.op(self.op);
+        let (def, name, regions) = (op.def, op.name, op.regions.clone());
+        // Shardings describe the global program.
+        let kept = op.attrs.iter().filter(|a| !sdy::is_attribute(program.name_text(a.0)));
+        let mut attrs: SmallVec<[(Name, Attr); 4]> = kept.copied().collect();
         for &(key, attr) in changed {
             let key = self.build.program.name(key);
             match attrs.iter_mut().find(|a| a.0 == key) {
@@ -81,9 +85,7 @@ impl<'a> Localize<'a> {
                 None => attrs.push((key, attr)),
             }
         }
-        // Shardings describe the global program.
-        attrs.retain(|a| !sdy::is_attribute(self.build.program.name_text(a.0)));
-        let local = self.build.raw(op.def, &name, operands, &self.result_types.clone(), &attrs, &op.regions);
+        let local = self.build.named(def, name, operands, &self.result_types, &attrs, &regions);
         self.results = self.build.program.results(local).collect();
     }
 

@@ -72,13 +72,24 @@ fn report(program: &Program, least: f64, severity: Severity, diagnostics: &mut D
     let axes = crate::partition::mesh::axes(program, Some(mesh.1), mesh.2.clone());
     let distributions = Distributions::of(program, &axes);
     let (mut models, mut seen, uses) = (Models::default(), FxHashSet::default(), OnceCell::new());
+    // Values that the plan moved, and what only passes these on: most ops read none.
+    let mut moved = vec![false; program.value_count()];
     for op in ops {
         let view = program.view(op);
         let def = view.def();
+        let reads_moved = view.operands().iter().any(|v| moved[v.index()]);
+        for value in view.results() {
+            let passed = |(_, i): (Op, usize)| moved[view.operands()[i].index()];
+            moved[value.index()] =
+                planned_user(program, op).is_some() || reads_moved && passes_on(program, value).is_some_and(passed);
+        }
+        if !reads_moved {
+            continue;
+        }
         if def.reshard(view).is_some() || def.control(view).is_some() || def.terminator() {
             continue;
         }
-        for (i, &value) in view.operands().iter().enumerate() {
+        for (i, &value) in view.operands().iter().enumerate().filter(|o| moved[o.1.index()]) {
             let Some(gather) = gather(view, i, (&distributions, &uses), &mut models, block) else { continue };
             if gather.bytes >= least && seen.insert(value) {
                 diagnostics.push(Diagnostic { severity, ..describe(view, &gather, &axes, &distributions) });

@@ -37,7 +37,21 @@ impl<'a> Builder<'a> {
         attrs: &[(Name, Attr)],
         regions: &[Region],
     ) -> Op {
-        let op = self.program.new_op(def, name, operands, results, attrs, regions, self.loc);
+        let name = self.program.name(name);
+        self.named(def, name, operands, results, attrs, regions)
+    }
+
+    /// The same with a name that is known.
+    pub fn named(
+        &mut self,
+        def: &'static dyn OpDef,
+        name: Name,
+        operands: &[Value],
+        results: &[Ty],
+        attrs: &[(Name, Attr)],
+        regions: &[Region],
+    ) -> Op {
+        let op = self.program.new_op_named(def, name, operands, results, attrs, regions, self.loc);
         self.ops.push(op);
         op
     }

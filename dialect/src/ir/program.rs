@@ -259,14 +259,31 @@ impl Program {
         regions: &[Region],
         loc: Loc,
     ) -> Op {
+        let name = self.name(name);
+        self.new_op_named(def, name, operands, results, attrs, regions, loc)
+    }
+
+    /// The same with a name that is known.
+    pub fn new_op_named(
+        &mut self,
+        def: &'static dyn OpDef,
+        name: Name,
+        operands: &[Value],
+        results: &[Ty],
+        attrs: &[(Name, Attr)],
+        regions: &[Region],
+        loc: Loc,
+    ) -> Op {
         let op = self.ops.next_key();
-        let (def, name) = (self.registry.current(def), self.name(name));
+        let def = self.registry.current(def);
         let first_result = self.values.next_key();
         for (i, &ty) in results.iter().enumerate() {
             self.values.push(ValueData { ty, source: ValueSource::Result(op, i as u32), span: Span::default(), loc });
         }
         let mut attrs = AttrList::from_slice(attrs);
-        attrs.sort_by(|a, b| self.names[a.0].cmp(&self.names[b.0]));
+        if attrs.len() > 1 {
+            attrs.sort_by(|a, b| self.names[a.0].cmp(&self.names[b.0]));
+        }
         self.ops.push(OpData {
             def,
             name,

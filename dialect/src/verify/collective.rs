@@ -15,9 +15,14 @@ use crate::sharding::{
 };
 
 impl<'a> Verifier<'a> {
+    /// The sharding of every value.
+    pub(super) fn table(&self) -> &ShardingTable {
+        self.shardings.get_or_init(|| ShardingTable::of(self.program))
+    }
+
     /// The value's sharding, if known.
     pub(super) fn sharding_of(&self, value: Value) -> Option<Rc<TensorSharding>> {
-        self.shardings.get_or_init(|| ShardingTable::of(self.program)).get(value).cloned()
+        self.table().get(value).cloned()
     }
 
     /// Checks one of Shardy's collectives.

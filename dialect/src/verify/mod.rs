@@ -201,12 +201,12 @@ impl<'a> Verifier<'a> {
         if !groups_are_right {
             return;
         }
-        let declared: Vec<&TypeData> = op.result_types().collect();
-        if types.len() != declared.len() {
-            let message = format!("'{}' has {} results, but {} are declared", op.name(), types.len(), declared.len());
+        let declared = op.result_count();
+        if types.len() != declared {
+            let message = format!("'{}' has {} results, but {declared} are declared", op.name(), types.len());
             return self.error(codes::RESULT_COUNT, op, message, "");
         }
-        for (i, (found, expected)) in declared.into_iter().zip(&types).enumerate() {
+        for (i, (found, expected)) in op.result_types().zip(&types).enumerate() {
             if !compatible(self.program, found, expected) {
                 let (found, expected) = (self.program.type_data_text(found), self.program.type_data_text(expected));
                 let which = if types.len() > 1 { format!("result {i}") } else { "the result".to_owned() };

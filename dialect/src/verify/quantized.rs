@@ -2,7 +2,7 @@
 //! accept per-axis scales, and how the scales of operands and results must be related.
 
 use super::Verifier;
-use crate::ir::{AttrData, DYNAMIC, ElementType, OpRef, Program, Quantized, TensorType};
+use crate::ir::{AttrData, DYNAMIC, ElementType, OpRef, Program, Quantized, TensorType, TypeData};
 use crate::op::Problem;
 
 /// Ops that accept operands with a scale for each element of a dimension; all others need one scale. Ops with regions
@@ -36,12 +36,12 @@ impl<'a> Verifier<'a> {
     /// Checks the quantized types of a StableHLO op.
     pub(super) fn quantized(&mut self, op: OpRef<'a>) {
         let Some(name) = op.name().strip_prefix("stablehlo.") else { return };
-        let operands: Vec<Option<&TensorType>> = (0..op.operands().len()).map(|i| op.operand_tensor(i)).collect();
-        let results: Vec<Option<&TensorType>> = (0..op.result_count()).map(|i| op.result_tensor(i)).collect();
-        let any = operands.iter().chain(&results).flatten().any(|t| matches!(t.element, ElementType::Other(_)));
-        if !any {
+        let mut types = op.operand_types().chain(op.result_types()).filter_map(TypeData::tensor);
+        if !types.any(|t| matches!(t.element, ElementType::Other(_))) {
             return;
         }
+        let operands: Vec<Option<&TensorType>> = (0..op.operands().len()).map(|i| op.operand_tensor(i)).collect();
+        let results: Vec<Option<&TensorType>> = (0..op.result_count()).map(|i| op.result_tensor(i)).collect();
         let mut problems = Vec::new();
         for (i, ty) in operands.iter().enumerate().filter_map(|(i, t)| Some((i, (*t)?))) {
             let Some(q) = Quantized::of(self.program, ty.element) else { continue };

@@ -14,6 +14,9 @@ use crate::text::nearest;
 impl<'a> Verifier<'a> {
     /// Checks all shardings on an op.
     pub(super) fn shardings(&mut self, op: OpRef<'a>) {
+        if is_silent(op) {
+            return;
+        }
         let place = Place::of_op(op);
         match op.attr(func::SHARDING) {
             Some(AttrData::ShardingPerValue(list)) => {
@@ -297,6 +300,20 @@ impl<'a> Verifier<'a> {
             }
         }
     }
+}
+
+/// Whether nothing that an op is or has concerns shardings, as of most ops of most programs.
+fn is_silent(op: OpRef<'_>) -> bool {
+    let data = op.program.op(op.op);
+    let concerns = |name: &str| {
+        sdy::is_attribute(name)
+            || [sdy::SHARDING, sdy::OUT_SHARDING, sdy::IN_SHARDINGS, sdy::OUT_SHARDINGS].contains(&name)
+    };
+    let dialects = ["sdy.", "mpmd.", "func."];
+    data.regions.is_empty()
+        && !dialects.iter().any(|dialect| op.name().starts_with(dialect))
+        && !data.attrs.iter().any(|a| concerns(op.program.name_text(a.0)))
+        && data.def.reshard(op).is_none()
 }
 
 /// Something wrong with an axis.

@@ -20,24 +20,36 @@ use crate::sharding::{AxisRef, Mesh, ReductionKind, Reshard, TensorSharding};
 /// Checks every op of a verified program; reports each op that drops, makes or changes unreduced axes without being
 /// able to.
 pub fn verify_transitions(program: &Program, diagnostics: &mut Diagnostics) {
-    Verifier::new(program, diagnostics).transitions(program.body());
+    let mut verifier = Verifier::new(program, diagnostics);
+    let partial = verifier.is_anything_unreduced();
+    verifier.transitions(program.body(), partial);
 }
 
 type Stated = Option<Rc<TensorSharding>>;
 
 impl<'a> Verifier<'a> {
-    fn transitions(&mut self, block: Block) {
+    /// Whether any value or any result of a function is unreduced.
+    fn is_anything_unreduced(&self) -> bool {
+        let program = self.program;
+        let stated = func::functions(program).any(|f| {
+            let results = 0..func::signature(program, f).results.len();
+            results.filter_map(|i| func::result_sharding(program, f, i)).any(|s| !s.unreduced.is_empty())
+        });
+        stated || self.table().iter().any(|s| !s.unreduced.is_empty())
+    }
+
+    /// Checks the ops under `block`; where nothing is `partial`, ops that only pass on what they read are fine.
+    fn transitions(&mut self, block: Block, partial: bool) {
         let program = self.program;
         for &op in program.block_ops(block) {
-            self.transition(program.view(op), block);
+            self.transition(program.view(op), block, partial);
             for &inner in program.op(op).regions.iter().flat_map(|&region| program.region_blocks(region)) {
-                self.transitions(inner);
+                self.transitions(inner, partial);
             }
         }
     }
 
-    fn transition(&mut self, op: OpRef<'a>, block: Block) {
-        let control = op.def().control(op);
+    fn transition(&mut self, op: OpRef<'a>, block: Block, partial: bool) {
         match op.def().reshard(op) {
             Some(Reshard::AllReduce(..) | Reshard::ReduceScatter(..)) => {
                 let placed = op.operands().first().is_none_or(|&v| self.sharding_of(self.past_barriers(v)).is_some());
@@ -50,10 +62,13 @@ impl<'a> Verifier<'a> {
             }
             // The verifier has checked the axes that these make.
             Some(Reshard::ReplicatedToUnreduced(..) | Reshard::ShardedToUnreduced(..)) => {}
-            _ if is_explicit(op) || sdy::group_id(op).is_some() || control == Some(Control::Manual) => {}
+            _ if !partial || is_explicit(op) || sdy::group_id(op).is_some() => {}
             _ if op.def().terminator() => self.returned(op, block),
-            _ if control == Some(Control::Call) => self.called(op),
-            _ => self.through(op),
+            _ => match op.def().control(op) {
+                Some(Control::Manual) => {}
+                Some(Control::Call) => self.called(op),
+                _ => self.through(op),
+            },
         }
     }
 

@@ -71,12 +71,11 @@ impl<'a> Check<'a> {
     }
 
     fn op(&mut self, op: OpRef<'a>) {
-        let stated = sdy::stated_sharding(op).is_some();
         match op.def().control(op) {
             // The verifier knows what each of Shardy's collectives makes of its operand's sharding.
             _ if op.def().reshard(op).is_some() => {}
             Some(Control::Call) => {}
-            Some(Control::Identity) if stated => self.constraint(op),
+            Some(Control::Identity) if sdy::stated_sharding(op).is_some() => self.constraint(op),
             Some(Control::Identity) => {
                 let results: Vec<Place> = op.results().map(|v| self.place(v)).collect();
                 results.iter().enumerate().for_each(|(i, place)| self.same(op, i, place, "its result"));
@@ -147,8 +146,8 @@ impl<'a> Check<'a> {
     }
 
     fn computation(&mut self, op: OpRef<'a>) -> Result<(), Diagnostic> {
-        let values: Vec<Value> = op.operands().iter().copied().chain(op.results()).collect();
-        let places: Vec<Place> = values.iter().map(|&v| self.place(v)).collect();
+        let values: SmallVec<[Value; 4]> = op.operands().iter().copied().chain(op.results()).collect();
+        let places: SmallVec<[Place; 4]> = values.iter().map(|&v| self.place(v)).collect();
         if places.iter().all(Option::is_none) {
             return Ok(());
         }

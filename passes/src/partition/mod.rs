@@ -25,7 +25,7 @@ use dialect::codes;
 use dialect::collective::MeshAttr;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
-use dialect::ir::{AttrData, Block, Loc, Name, Op, Program, Region, Ty, Value};
+use dialect::ir::{AttrData, Block, Loc, Name, Op, Program, Region, TensorType, Ty, Value};
 use dialect::kernel::Kernel;
 use dialect::localize::{Localize, Tensor};
 use dialect::op::Control;
@@ -92,6 +92,7 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
         program,
         diagnostics,
         mesh,
+        local_types: FxHashMap::default(),
         values: FxHashMap::default(),
         channel,
         manual: Vec::new(),
@@ -141,6 +142,8 @@ struct Partition<'a> {
     paddings: uneven::Paddings,
     /// Rows of neighbors that several ops read.
     shared: Rc<shared::Shared>,
+    /// The types of shards, by their tensors' and the place of their distribution in memory.
+    local_types: FxHashMap<(Ty, *const Distribution), Ty>,
     /// The local value of each global one.
     values: FxHashMap<Value, Value>,
     channel: i64,
@@ -157,16 +160,25 @@ impl Partition<'_> {
     /// The type of a device's shard of `value`.
     fn local_type(&mut self, value: Value) -> Ty {
         let ty = self.program.value_type(value);
-        let (Some(d), Some(t)) = (self.distribution(value), self.program.tensor_type(value)) else { return ty };
-        let mut local = t.clone();
-        local.shape = d.local_shape(&t.shape);
-        self.program.intern_type(local)
+        let (Some(d), Some(t)) = (self.distributions.get(value), self.program.tensor_type(value)) else { return ty };
+        if d.rank() != t.rank() {
+            return ty;
+        }
+        let key = (ty, Rc::as_ptr(d));
+        if let Some(&known) = self.local_types.get(&key) {
+            return known;
+        }
+        let local = TensorType { shape: d.local_shape(&t.shape), ..t.clone() };
+        let local = self.program.intern_type(local);
+        self.local_types.insert(key, local);
+        local
     }
 
     /// How `value` is sharded.
     fn shard_of(&self, value: Value) -> Shard {
         let Some(ty) = self.program.tensor_type(value) else { return Shard::default() };
-        self.distribution(value).map_or_else(|| Shard::replicated(&ty.shape), |d| d.shard(&ty.shape))
+        let distribution = self.distributions.get(value).filter(|d| d.rank() == ty.rank());
+        distribution.map_or_else(|| Shard::replicated(&ty.shape), |d| d.shard(&ty.shape))
     }
 
     /// Partitions the ops of `old` into `new`, whose arguments already stand for `old`'s.

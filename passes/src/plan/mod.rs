@@ -275,13 +275,15 @@ impl Planner<'_> {
         if in_parts > peak && self.options.memory.is_some_and(|bytes| in_parts > bytes as f64) {
             cache.send_parts(false);
         } else {
+            peak = in_parts;
             if self.options.search == Search::Full {
                 let limit = self.limit(in_parts);
                 let mut draft = Draft::new(&graph, cache, &self.models, &mut learned, self.rates(), choice);
                 between::settle(&mut draft, limit);
                 choice = draft.choice;
+                peak = graph.peak(cache, &choice);
             }
-            (cost, peak) = (graph.cost(cache, self.rates(), &choice), graph.peak(cache, &choice));
+            cost = graph.cost(cache, self.rates(), &choice);
         }
         self.report.greedy_seconds += greedy.total();
         self.report.greedy_bytes += greedy.bytes;

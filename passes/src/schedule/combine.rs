@@ -63,20 +63,23 @@ fn combine_block(
         Kind::ReduceScatter => forms.packed,
         _ => forms.several_operands,
     };
-    let candidates: Vec<Option<Group>> =
-        program.block_ops(block).iter().map(|&op| candidate(program, worth.machine, op).filter(allowed)).collect();
-    if candidates.iter().flatten().count() < 2 {
+    let each = program.block_ops(block).iter().enumerate();
+    let candidates: Vec<(usize, Group)> =
+        each.filter_map(|(i, &op)| Some((i, candidate(program, worth.machine, op).filter(allowed)?))).collect();
+    if candidates.len() < 2 {
         return;
     }
     let dependences = Dependences::of(program, block);
-    let mut levels: Vec<usize> = Vec::with_capacity(candidates.len());
+    let mut levels: Vec<usize> = Vec::with_capacity(dependences.ops.len());
     let mut groups: Vec<Group> = Vec::new();
     // Groups by level: only groups of the same level are compared.
     let mut at_level: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
-    for (i, candidate) in candidates.into_iter().enumerate() {
-        let level = dependences.waits[i].iter().map(|&w| levels[w]).max().unwrap_or(0);
+    let mut candidates = candidates.into_iter().peekable();
+    for (i, waits) in dependences.waits.iter().enumerate() {
+        let level = waits.iter().map(|&w| levels[w]).max().unwrap_or(0);
+        let candidate = candidates.next_if(|c| c.0 == i);
         levels.push(level + usize::from(candidate.is_some()));
-        let Some(new) = candidate else { continue };
+        let Some((_, new)) = candidate else { continue };
         let new = Group { level, members: vec![i], ..new };
         let same = at_level.entry(level).or_default();
         match same.iter().find(|&&g| groups[g].takes(&new, worth)) {

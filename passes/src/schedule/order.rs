@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use dialect::ir::{Block, Op, Program, Value};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 /// What each op of a block waits for: the ops whose values it or its regions read, and the last op with side effects
 /// before it, as positions in the block.
@@ -12,7 +13,7 @@ pub(super) struct Dependences {
     /// The ops, in order.
     pub(super) ops: Vec<Op>,
     /// For each position, the positions it waits for.
-    pub(super) waits: Vec<Vec<usize>>,
+    pub(super) waits: Vec<SmallVec<[usize; 4]>>,
 }
 
 impl Dependences {
@@ -23,8 +24,8 @@ impl Dependences {
         let mut waits = Vec::with_capacity(ops.len());
         let mut effect = None;
         for (i, &op) in ops.iter().enumerate() {
-            let mut list: Vec<usize> = Vec::new();
-            let mut reads = |op: Op| list.extend(program.op(op).operands.iter().filter_map(|v| maker.get(v)));
+            let mut list: SmallVec<[usize; 4]> = SmallVec::new();
+            let mut reads = |op: Op| list.extend(program.op(op).operands.iter().filter_map(|v| maker.get(v).copied()));
             reads(op);
             for &region in &program.op(op).regions {
                 for &inner in program.region_blocks(region) {
@@ -52,12 +53,14 @@ impl Dependences {
     pub(super) fn sorted(&self, together: &[usize]) -> Vec<Op> {
         let count = self.ops.len();
         let mut missing = vec![0usize; count];
-        let mut next: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let mut next: Vec<SmallVec<[usize; 4]>> = vec![SmallVec::new(); count];
+        let mut from: Vec<usize> = Vec::new();
         for (i, waits) in self.waits.iter().enumerate() {
-            let mut from: Vec<usize> = waits.iter().map(|&w| together[w]).collect();
+            from.clear();
+            from.extend(waits.iter().map(|&w| together[w]));
             from.sort_unstable();
             from.dedup();
-            for source in from {
+            for &source in &from {
                 next[source].push(together[i]);
                 missing[together[i]] += 1;
             }

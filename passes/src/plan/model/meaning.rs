@@ -5,7 +5,7 @@ use std::rc::Rc;
 use dialect::buffers::Facts;
 use dialect::define_id;
 use dialect::id::Interner;
-use dialect::ir::{Attr, AttrData, Block, Name, Op, OpRef, Program, TensorType, Ty};
+use dialect::ir::{AttrData, Op, OpRef, Program, TensorType, Value};
 use dialect::kernel::{Index, Kernel, Nest};
 use dialect::ops::{func, sdy};
 use dialect::scalar::Scalar;
@@ -34,21 +34,22 @@ pub(crate) struct Work {
     pub(crate) reads_part: bool,
 }
 
-/// What determines a model: name, attributes and types of the op and of everything inside it.
-type Key = (Vec<(Name, Vec<(Name, Attr)>, Vec<u32>)>, Vec<Ty>);
-
 /// Models of a program's ops.
 #[derive(Default)]
 pub(crate) struct Models {
     table: Interner<Model, Rc<OpModel>>,
-    known: FxHashMap<Key, Option<(Model, Work)>>,
+    /// By what determines a model.
+    known: FxHashMap<Box<[u32]>, Option<(Model, Work)>>,
+    /// The key last asked for.
+    key: Vec<u32>,
 }
 
 impl Models {
     /// The model of an op and its work; `None` for ops whose operands and results must be replicated.
     pub(crate) fn of(&mut self, program: &Program, op: Op) -> Option<(Model, Work)> {
-        let key = key(program, op);
-        if let Some(known) = self.known.get(&key) {
+        self.key.clear();
+        key(program, op, &mut self.key);
+        if let Some(known) = self.known.get(&self.key[..]) {
             return known.clone();
         }
         let view = program.view(op);
@@ -65,7 +66,7 @@ impl Models {
             };
             (model, Work { flops: view.def().flops(view), facts, reads_part })
         });
-        self.known.insert(key, found.clone());
+        self.known.insert(self.key[..].into(), found.clone());
         found
     }
 
@@ -78,35 +79,53 @@ fn elements(ty: Option<&TensorType>) -> i64 {
     ty.map_or(1, |t| t.shape.iter().fold(1, |n: i64, &size| n.saturating_mul(size)))
 }
 
-fn key(program: &Program, op: Op) -> Key {
-    let mut parts = Vec::new();
-    describe(program, op, &mut FxHashMap::default(), &mut parts);
+/// Appends what determines a model: name, attributes and types of the op and of everything inside it, as ids and counts.
+fn key(program: &Program, op: Op, key: &mut Vec<u32>) {
     let data = program.op(op);
+    describe(program, op, &FxHashMap::default(), key);
+    if !data.regions.is_empty() {
+        let mut numbers = FxHashMap::default();
+        number(program.results(op), &mut numbers);
+        inside(program, op, &mut numbers, key);
+    }
     let values = data.operands.iter().copied().chain(program.results(op));
-    (parts, values.map(|v| program.value_type(v)).collect())
+    key.extend(values.map(|v| program.value_type(v).index() as u32));
 }
 
-fn describe(
-    program: &Program,
-    op: Op,
-    numbers: &mut FxHashMap<dialect::ir::Value, u32>,
-    parts: &mut Vec<(Name, Vec<(Name, Attr)>, Vec<u32>)>,
-) {
+/// Appends an op but for what is inside: its operands by the numbers of those made around it.
+fn describe(program: &Program, op: Op, numbers: &FxHashMap<Value, u32>, key: &mut Vec<u32>) {
     let data = program.op(op);
-    let attrs = data.attrs.iter().copied().filter(|a| program.name_text(a.0) != func::SHARDING).collect();
-    let operands = data.operands.iter().map(|v| numbers.get(v).copied().unwrap_or(u32::MAX)).collect();
-    parts.push((data.name, attrs, operands));
-    let number = |v, numbers: &mut FxHashMap<_, _>| {
-        let next = numbers.len() as u32;
-        numbers.insert(v, next);
-    };
-    program.results(op).for_each(|v| number(v, numbers));
-    let blocks: Vec<Block> = data.regions.iter().flat_map(|&r| program.region_blocks(r).to_vec()).collect();
-    for block in blocks {
-        program.block_args(block).iter().for_each(|&v| number(v, numbers));
-        for &inner in program.block_ops(block) {
-            describe(program, inner, numbers, parts);
+    key.push(data.name.index() as u32);
+    let start = key.len();
+    key.push(0);
+    for &(name, attr) in &data.attrs {
+        if program.name_text(name) != func::SHARDING {
+            key.extend([name.index() as u32, attr.index() as u32]);
         }
+    }
+    key[start] = (key.len() - start) as u32;
+    key.push(data.operands.len() as u32);
+    if !numbers.is_empty() {
+        key.extend(data.operands.iter().map(|v| numbers.get(v).copied().unwrap_or(u32::MAX)));
+    }
+}
+
+/// Appends the ops inside an op.
+fn inside(program: &Program, op: Op, numbers: &mut FxHashMap<Value, u32>, key: &mut Vec<u32>) {
+    for &block in program.op(op).regions.iter().flat_map(|&r| program.region_blocks(r)) {
+        number(program.block_args(block).iter().copied(), numbers);
+        for &inner in program.block_ops(block) {
+            describe(program, inner, numbers, key);
+            number(program.results(inner), numbers);
+            inside(program, inner, numbers, key);
+        }
+    }
+}
+
+fn number(values: impl Iterator<Item = Value>, numbers: &mut FxHashMap<Value, u32>) {
+    for value in values {
+        let next = numbers.len() as u32;
+        numbers.insert(value, next);
     }
 }
 

@@ -13,14 +13,15 @@ use dialect::ops::{build, func, sdy};
 use dialect::sharding::{AxisPart, Distribution, MeshAxes, Reshard};
 use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 
 use super::graph::{self, Graph, OpId, Places};
-use crate::plan::reshard::cache::{Copies, ReshardCache};
+use crate::plan::reshard::cache::{Copies, Dist, ReshardCache};
 
 /// A value and those of its copies that have been built.
 struct Built {
     copies: Rc<Copies>,
-    values: Vec<Option<Value>>,
+    values: SmallVec<[Option<Value>; 2]>,
     /// The depth of the open block in which it is made, and where its copies are built.
     depth: usize,
     /// For a loop argument that is passed through unchanged, its initial value: copies are made from it before the
@@ -37,6 +38,8 @@ pub(crate) struct Emit<'a, 's> {
     /// Plans the body of a partly manual region.
     pub(crate) inside: &'a mut dyn FnMut(&mut Program, Op),
     built: FxHashMap<Value, Built>,
+    /// The attributes that say where results lie.
+    stated: FxHashMap<SmallVec<[Dist; 1]>, Attr>,
     /// Ops of the open blocks, outermost first.
     open: Vec<Vec<Op>>,
 }
@@ -50,7 +53,8 @@ impl<'a, 's> Emit<'a, 's> {
         cache: &'a mut ReshardCache<'s>,
         inside: &'a mut dyn FnMut(&mut Program, Op),
     ) -> Self {
-        Self { program, graph, places, cache, inside, built: FxHashMap::default(), open: Vec::new() }
+        let (built, stated) = Default::default();
+        Self { program, graph, places, cache, inside, built, stated, open: Vec::new() }
     }
 
     /// Writes the plan into `block`.
@@ -79,7 +83,7 @@ impl<'a, 's> Emit<'a, 's> {
     fn define(&mut self, value: Value, built: Value) {
         let Some(&at) = self.graph.value_at.get(&value) else { return };
         let copies = self.graph.copies(self.cache, self.places, at);
-        let mut values = vec![None; copies.list.len()];
+        let mut values = smallvec![None; copies.list.len()];
         values[0] = Some(built);
         self.built.insert(value, Built { copies, values, depth: self.open.len() - 1, before: None });
     }
@@ -140,12 +144,19 @@ impl<'a, 's> Emit<'a, 's> {
     /// Writes `op` with the shardings of its results.
     fn finish(&mut self, op: Op, at: OpId) {
         self.push(op);
-        let results: Vec<Value> = self.program.results(op).collect();
-        if !results.is_empty() {
-            let mesh_axes = self.cache.mesh_axes();
+        let results = self.program.results(op);
+        if results.len() > 0 {
             let places = &self.places[at].results;
-            let list = places.iter().map(|&d| mesh_axes.sharding(self.cache.distribution(d))).collect();
-            let attr = self.program.intern_attr(AttrData::ShardingPerValue(list));
+            let attr = match self.stated.get(places) {
+                Some(&known) => known,
+                None => {
+                    let mesh_axes = self.cache.mesh_axes();
+                    let list = places.iter().map(|&d| mesh_axes.sharding(self.cache.distribution(d))).collect();
+                    let attr = self.program.intern_attr(AttrData::ShardingPerValue(list));
+                    self.stated.insert(places.clone(), attr);
+                    attr
+                }
+            };
             self.program.set_attr(op, func::SHARDING, attr);
         }
         for value in results {
@@ -183,19 +194,19 @@ impl<'a, 's> Emit<'a, 's> {
 
     /// Replaces the operands of `op` by copies in the distributions it wants.
     fn operands(&mut self, op: Op, at: OpId) {
-        let user = self.program.op_name(op).to_owned();
+        let user = self.program.op(op).name;
         for i in 0..self.program.op(op).operands.len() {
             let operand = self.program.op(op).operands[i];
             let Some(&want) = self.places[at].operands.get(i) else { return };
             let Some(built) = self.built.get(&operand) else { continue };
             let Some(copy) = built.copies.list.iter().position(|c| c.at == want) else { continue };
-            let value = self.build(operand, copy, &user);
+            let value = self.build(operand, copy, user);
             self.program.op_mut(op).operands[i] = value;
         }
     }
 
     /// Builds a copy, and first the copies it is made from.
-    fn build(&mut self, value: Value, at: usize, user: &str) -> Value {
+    fn build(&mut self, value: Value, at: usize, user: Name) -> Value {
         let Some(built) = self.built.get(&value) else { return value };
         if let Some(done) = built.values[at] {
             return done;
@@ -236,7 +247,7 @@ impl<'a, 's> Emit<'a, 's> {
         to: &Distribution,
         kind: &Reshard<AxisPart>,
         depth: usize,
-        user: &str,
+        user: Name,
     ) -> Value {
         let mesh_axes = self.cache.mesh_axes();
         let change = kind.named(&mesh_axes.data);
@@ -251,14 +262,15 @@ impl<'a, 's> Emit<'a, 's> {
         self.program.result(op, 0)
     }
 
-    fn cause(&mut self, value: Value, from: &Distribution, to: &Distribution, user: &str) -> Attr {
+    fn cause(&mut self, value: Value, from: &Distribution, to: &Distribution, user: Name) -> Attr {
+        let user = self.program.name_text(user).to_owned();
         let text = printable(self.program, value);
         let value = self.program.attr_str(&text);
         let mesh_axes = self.cache.mesh_axes();
         let from = sharding_attr(self.program, mesh_axes, from);
         let to = sharding_attr(self.program, mesh_axes, to);
         let (pass, rule) = (self.program.attr_str("plan"), self.program.attr_str("reshard"));
-        let user = self.program.attr_str(user);
+        let user = self.program.attr_str(&user);
         let fields = [("from", from), ("pass", pass), ("rule", rule), ("to", to), ("user", user), ("value", value)];
         let fields = fields.map(|(name, attr)| (self.program.name(name), attr)).to_vec();
         self.program.intern_attr(AttrData::Dict(fields))

@@ -13,15 +13,19 @@ pub(crate) mod simulate;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use dialect::ir::{TensorType, gcd};
 use dialect::op::CollectiveKind;
 use dialect::sharding::axis::{after_prefix, common_prefix, merged, push_merged, set_difference, set_of, size_of};
 use dialect::sharding::{Axes, AxesPerDim, AxisPart, Distribution, MeshAxes, Move, Reshard, ShardDim};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::model::cost::CollectiveCost;
 use greedy::greedy;
-use search::{Edge, Problem};
+use search::{Edge, Problem, Question};
 use state::{List, MAX_ATOMS, State};
 use step::{Step, cost_of};
 
@@ -45,12 +49,17 @@ pub struct Resharder<'a> {
     manual: Axes,
     /// Whether shards may be sent in parts.
     parts: bool,
+    /// What searches found: values of other types often ask for the same, such as those of a reshape.
+    solved: RefCell<FxHashMap<Asked, Option<Rc<[(Edge, State)]>>>>,
 }
+
+/// What determines the answer of a search: its problem and the most that may be paid.
+type Asked = (Question, u64);
 
 impl<'a> Resharder<'a> {
     /// Over the given mesh axes, under one cost model.
     pub fn new(mesh_axes: &'a MeshAxes, cost: &'a dyn CollectiveCost) -> Self {
-        Self { mesh_axes, cost, manual: Axes::new(), parts: true }
+        Self { mesh_axes, cost, manual: Axes::new(), parts: true, solved: RefCell::default() }
     }
 
     /// The same inside a region that is manual along `axes`.
@@ -105,7 +114,7 @@ impl<'a> Resharder<'a> {
                 let [first, second] = [self.at_least(ty, from, &between), self.at_least(ty, &between, to)];
                 (first.0 + second.0, first.1 && second.1)
             }
-            Beginning::Search(atoms, _) => (atoms.problem(ty, from, to, self.cost).at_least(), false),
+            Beginning::Search(atoms) => (atoms.problem(ty, from, to, self.cost).at_least(), false),
         }
     }
 
@@ -128,10 +137,17 @@ impl<'a> Resharder<'a> {
                 steps.extend(self.solve(ty, &between, to));
                 steps
             }
-            Beginning::Search(atoms, plain) => {
-                let (known, bound) = self.cheaper(ty, from, plain, greedy(ty, from, to));
+            Beginning::Search(atoms) => {
+                let (known, bound) = self.cheaper(ty, from, plain(ty, from, to), greedy(ty, from, to));
                 let problem = Problem { parts: self.parts, ..atoms.problem(ty, from, to, self.cost) };
-                match problem.solve(bound) {
+                let asked = (problem.question(), bound.to_bits());
+                let found = self.solved.borrow().get(&asked).cloned();
+                let found = found.unwrap_or_else(|| {
+                    let found = problem.solve(bound).map(Rc::from);
+                    self.solved.borrow_mut().insert(asked, found.clone());
+                    found
+                });
+                match found {
                     Some(path) => atoms.steps(&path, from, to),
                     None => known,
                 }
@@ -158,14 +174,13 @@ impl<'a> Resharder<'a> {
                 false => Beginning::Through(between),
             };
         };
-        let plain = plain(ty, from, to);
-        if direct(&plain) {
-            return Beginning::Steps(plain);
+        if is_direct(ty, from, to) {
+            return Beginning::Steps(plain(ty, from, to));
         }
         if atoms.parts.len() > MAX_ATOMS || !ty.is_static() {
-            return Beginning::Steps(self.cheaper(ty, from, plain, greedy(ty, from, to)).0);
+            return Beginning::Steps(self.cheaper(ty, from, plain(ty, from, to), greedy(ty, from, to)).0);
         }
-        Beginning::Search(atoms, plain)
+        Beginning::Search(atoms)
     }
 
     /// The cheaper of two sequences that begin at `from`, the first where both cost the same, and its seconds.
@@ -192,17 +207,35 @@ enum Beginning {
     Steps(Vec<Step>),
     /// They lead through this distribution.
     Through(Distribution),
-    /// A search among arrangements of these atoms finds them; the steps always exist.
-    Search(Atoms, Vec<Step>),
+    /// A search among arrangements of these atoms finds them.
+    Search(Atoms),
 }
 
-/// Whether no sequence can be cheaper: at most one collective, and no bytes gathered only to be sliced away.
-fn direct(steps: &[Step]) -> bool {
-    match steps {
-        [] => true,
-        [one] => !matches!(one.kind, Reshard::AllReduce(..)),
-        _ => steps.iter().all(|s| s.kind.collective().is_none()),
+/// Whether no sequence can be cheaper than the plain one: nothing is reduced, and nothing gathered only to be sliced away.
+fn is_direct(ty: &TensorType, from: &Distribution, to: &Distribution) -> bool {
+    if !set_difference(&from.unreduced, &to.unreduced).is_empty() {
+        return false;
     }
+    let mut gathers = false;
+    let mut adds = !set_difference(&to.unreduced, &from.unreduced).is_empty();
+    for d in 0..from.rank() {
+        let kept = kept_prefix(ty, from, to, d);
+        gathers |= size_of(&kept) < size_of(&from.dims[d]);
+        adds |= size_of(&kept) < size_of(&to.dims[d]);
+    }
+    !(gathers && adds)
+}
+
+/// The axes of dimension `d` at `from` that stay where they are on the plain way to `to`.
+fn kept_prefix(ty: &TensorType, from: &Distribution, to: &Distribution, d: usize) -> Axes {
+    let (have, want) = (&from.dims[d], &to.dims[d]);
+    if have == want {
+        return have.clone();
+    }
+    let common = common_prefix(have, want);
+    let n = ty.shape.get(d).copied().unwrap_or(0);
+    let fits = aligned(n, &common, have) && aligned(n, &common, want);
+    if fits { common } else { Axes::new() }
 }
 
 /// The one collective that moves just what each device lacks: it moves an axis from one dimension to another, or
@@ -249,13 +282,7 @@ pub(crate) fn plain(ty: &TensorType, from: &Distribution, to: &Distribution) -> 
         push(&mut at, Reshard::AllReduce(pending, from.kind));
     }
     let gathered: AxesPerDim = (0..at.rank())
-        .map(|d| {
-            let (have, want) = (&at.dims[d], &to.dims[d]);
-            let common = common_prefix(have, want);
-            let n = ty.shape.get(d).copied().unwrap_or(0);
-            let fits = aligned(n, &common, have) && aligned(n, &common, want);
-            after_prefix(have, if fits { &common } else { &[] })
-        })
+        .map(|d| after_prefix(&at.dims[d], &kept_prefix(ty, from, to, d)))
         .collect();
     if gathered.iter().any(|g| !g.is_empty()) {
         push(&mut at, Reshard::AllGather(gathered));

@@ -52,6 +52,17 @@ pub(crate) struct Problem<'a> {
     pub(crate) cost: &'a dyn CollectiveCost,
 }
 
+/// What a [`Problem`] is about, whatever the cost model: where equal questions are asked, answers are equal.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Question {
+    atoms: Vec<AxisPart>,
+    shape: SmallVec<[i64; 4]>,
+    rest_bytes: u64,
+    from: State,
+    to: State,
+    parts: bool,
+}
+
 #[derive(PartialEq)]
 struct Queued {
     /// Lower bound on the cost of a full path through the state.
@@ -98,6 +109,18 @@ enum Price {
 }
 
 impl Problem<'_> {
+    /// What determines the answer under one cost model; whether axes divide dimensions follows.
+    pub(super) fn question(&self) -> Question {
+        Question {
+            atoms: self.atoms.clone(),
+            shape: self.shape.clone(),
+            rest_bytes: self.rest_bytes.to_bits(),
+            from: self.from.clone(),
+            to: self.to.clone(),
+            parts: self.parts,
+        }
+    }
+
     /// The cheapest path that costs at most `bound`: the edges and the states they end in.
     pub(crate) fn solve(&self, bound: f64) -> Option<Vec<(Edge, State)>> {
         let mut ids: FxHashMap<State, usize> = FxHashMap::default();
@@ -292,7 +315,11 @@ impl Problem<'_> {
     fn padded_bytes(&self, from: &State, to: &State) -> (f64, f64) {
         let dims = from.dims.iter().zip(&to.dims).enumerate();
         dims.fold((self.rest_bytes, self.rest_bytes), |(operand, result), (d, (&a, &b))| {
-            let (operand_size, result_size) = exchanged(self.dim(d, a), self.dim(d, b));
+            let before = self.dim(d, a);
+            let (operand_size, result_size) = match a == b {
+                true => (before.size() as f64, before.size() as f64),
+                false => exchanged(before, self.dim(d, b)),
+            };
             (operand * operand_size, result * result_size)
         })
     }

@@ -62,7 +62,12 @@ impl List {
     }
 
     pub(super) fn iter(self) -> impl Iterator<Item = u8> + Clone {
-        (0..self.len()).filter_map(move |i| self.get(i))
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let atom = (rest as u8 & 15).checked_sub(1);
+            rest >>= 4;
+            atom
+        })
     }
 
     pub(super) fn contains(self, atom: u8) -> bool {
