@@ -51,7 +51,7 @@ fn proposed(memory: u64, sizes: &[i64]) -> Cases {
     let options = SearchOptions { compile: compile.clone(), mesh, ..SearchOptions::default() };
     let (proposal, annotated): (Proposal, _) = compiler.search(module.clone(), &options).into_result().unwrap();
     let parts: Vec<i64> = proposal.axes.iter().map(|a| a.size).collect();
-    assert_eq!(parts, sizes, "the axis is divided: {}", proposal.jax_mesh);
+    assert_eq!(parts, sizes, "the axis is divided: {:?}", proposal.jax_mesh);
 
     let inputs = random_inputs(&Interface::of(&module).unwrap().arguments, 1, 1);
     let check = compiler.check(&annotated, &inputs, &compile, Backend::Reference, Tolerance::default());
