@@ -41,6 +41,7 @@ passes! {
     pub mod partition: PASS;
     mod rematerialize: PASS;
     mod collective_matmul: PASS;
+    mod decompose_hierarchical: PASS;
     pub mod schedule: PASS;
     pub mod spmd: PASS;
     pub mod manual: PASS;
@@ -69,7 +70,7 @@ pub static PIPELINES: &[Pipeline] = &[
     Pipeline {
         name: "compile",
         doc: "From the global program to what each device runs.",
-        passes: "several-meshes,planned{over-memory=allow},partition,rematerialize,collective-matmul,schedule,check-spmd",
+        passes: "several-meshes,planned{over-memory=allow},partition,rematerialize,collective-matmul,decompose-hierarchical,schedule,check-spmd",
     },
     Pipeline {
         name: "compile-manual",

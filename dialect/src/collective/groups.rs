@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::axes::{AxisGroups, AxisPairs, AxisPermutation};
 use crate::literal::Literal;
-use crate::sharding::MAX_DEVICES;
+use crate::sharding::{AxisPart, MAX_DEVICES, Mesh};
 
 /// How the ids in groups name devices. Source: the StableHLO specification, "Collective ops".
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -316,6 +316,14 @@ impl Groups {
             (Rows::Axes(axes), IdMode::CrossPartition | IdMode::Flattened) => Some(axes),
             _ => None,
         }
+    }
+
+    /// The same where these are axes of `mesh`, as they are wherever the compiler wrote the groups.
+    pub fn axes_of(&self, mesh: &Mesh) -> Option<&[AxisPart]> {
+        let along = self.axes()?;
+        let same = along.mesh().sizes().eq(mesh.axes.iter().map(|a| a.1))
+            && along.mesh().is_reordered() == mesh.device_ids.is_some();
+        same.then(|| along.axes())
     }
 
     /// Whether the groups are lists, in which finding a device takes a search.

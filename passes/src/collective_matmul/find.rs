@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use dialect::ir::{Block, ElementType, Op, OpRef, Program, TensorType, Ty, Value, ValueSource};
 use dialect::kernel::{Body, Contraction, Index, Input, Kernel};
-use dialect::op::{Collective, CollectiveKind};
+use dialect::op::CollectiveKind;
 use dialect::scalar::ScalarOp;
 use dialect::sharding::{Axes, Mesh, axis};
 use rustc_hash::FxHashMap;
@@ -97,7 +97,7 @@ fn candidate(program: &Program, mesh: &Mesh, uses: &Uses, block: Block, op: Op) 
         _ => return None,
     };
     let &[operand] = view.operands() else { return None };
-    let axes = ring(&collective, mesh)?;
+    let axes = Axes::from_slice(collective.groups.axes_of(mesh)?);
     let devices = axis::size_of(&axes);
     let result = program.result(op, 0);
     let products: SmallVec<[Product; 1]> = match side {
@@ -128,17 +128,9 @@ fn candidate(program: &Program, mesh: &Mesh, uses: &Uses, block: Block, op: Op) 
 }
 
 /// The largest dimension that this many devices divide.
-fn divided(ty: &TensorType, devices: i64) -> Option<usize> {
+pub(crate) fn divided(ty: &TensorType, devices: i64) -> Option<usize> {
     let divided = (0..ty.rank()).filter(|&d| ty.shape[d] > 0 && ty.shape[d] % devices == 0);
     divided.max_by_key(|&d| (ty.shape[d], std::cmp::Reverse(d)))
-}
-
-/// The axes that a collective's groups lie along, if the compiler wrote them in words of `mesh`.
-fn ring(collective: &Collective, mesh: &Mesh) -> Option<Axes> {
-    let along = collective.groups.axes()?;
-    let same = along.mesh().sizes().eq(mesh.axes.iter().map(|a| a.1))
-        && along.mesh().is_reordered() == mesh.device_ids.is_some();
-    same.then(|| Axes::from_slice(along.axes()))
 }
 
 impl Product {

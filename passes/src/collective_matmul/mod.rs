@@ -19,6 +19,7 @@ use crate::options::{OptionDef, OptionType};
 use crate::pass::Pass;
 use crate::spmd;
 use find::{Candidate, Side, candidates};
+pub(crate) use find::divided;
 use ring::{Directions, unroll};
 
 /// The pass.

@@ -132,6 +132,16 @@ impl Group {
         links.filter(|lines| !lines.is_empty()).map(Level::Links).chain(self.switches().map(Level::Switch))
     }
 
+    /// Whether it needs links or a switch inside of slices or islands.
+    pub(super) fn is_inside(&self) -> bool {
+        !self.lines().is_empty() || self.chiplets.is_some() || self.island.is_some()
+    }
+
+    /// Whether it needs the network between slices or islands.
+    pub(super) fn is_across(&self) -> bool {
+        self.network.is_some()
+    }
+
     /// The same group in slices or islands that a network joins, unless it is in one.
     pub fn across(mut self, network: Switch) -> Group {
         if network.participants > 1 {

@@ -3,7 +3,7 @@
 //!
 //! A device has a stream for arithmetic and one for communication. On a machine that overlaps them each op starts when
 //! its operands are ready and its stream is free; permutes over different links, such as both ways around a ring, run
-//! beside each other. Otherwise everything runs in sequence. Loops run as often as their
+//! beside each other, and so does what stays inside of slices beside what goes over the network between them. Otherwise everything runs in sequence. Loops run as often as their
 //! counters say, or [`UNKNOWN_TRIP_COUNT`] times.
 
 use dialect::buffers::{Buffers, Fusion, simplify};
@@ -123,8 +123,12 @@ struct Clock {
     ready: FxHashMap<Value, f64>,
 }
 
-/// The number, among routes of permutes, of collectives that use all links.
+/// The numbers, before those of permutes' routes, of collectives that use all links, those inside of slices alone, and the
+/// network between slices alone.
 const ALL_LINKS: usize = 0;
+const INSIDE: usize = 1;
+const NETWORK: usize = 2;
+const FIRST_ROUTE: usize = 3;
 
 impl Clock {
     fn starting(at: f64) -> Self {
@@ -181,25 +185,34 @@ enum Messages {
 #[derive(Default)]
 struct Routes {
     links: Vec<Links>,
+    /// For each route, whether it has links inside of slices, and whether it goes over the network.
+    levels: Vec<[bool; 2]>,
     /// For each route, which ones before it have a link of it.
     meet: Vec<Vec<bool>>,
 }
 
 impl Routes {
     /// The number of a route over these links.
-    fn number(&mut self, links: Links) -> usize {
+    fn number(&mut self, route: &Route, links: Links) -> usize {
         let known = self.links.iter().position(|l| *l == links);
         known.unwrap_or_else(|| {
             self.meet.push(self.links.iter().map(|l| l.meet(&links)).collect());
+            self.levels.push([route.link_messages + route.chiplet_messages > 0, route.network_messages > 0]);
             self.links.push(links);
             self.links.len() - 1
-        }) + 1
+        }) + FIRST_ROUTE
     }
 
     /// Whether two routes have a link.
     fn meet(&self, a: usize, b: usize) -> bool {
         let (low, high) = (a.min(b), a.max(b));
-        low == ALL_LINKS || low == high || self.meet[high - 1][low - 1]
+        match low {
+            _ if low == high => true,
+            ALL_LINKS => true,
+            INSIDE if high == NETWORK => false,
+            INSIDE | NETWORK => self.levels[high - FIRST_ROUTE][low - INSIDE],
+            _ => self.meet[high - FIRST_ROUTE][low - FIRST_ROUTE],
+        }
     }
 }
 
@@ -256,7 +269,7 @@ impl Run<'_> {
         let result_bytes = sum(&mut view.results());
         let (seconds, route) = match collective.kind {
             CollectiveKind::CollectivePermute => self.permute_seconds(view, &collective.groups, operand_bytes),
-            _ => (self.collective_seconds(&collective, operand_bytes, result_bytes), ALL_LINKS),
+            _ => self.collective_seconds(&collective, operand_bytes, result_bytes),
         };
         let group = match collective.kind {
             CollectiveKind::CollectivePermute => 2,
@@ -313,17 +326,22 @@ impl Run<'_> {
         pairs.sort_unstable();
         pairs.dedup();
         match self.machine.load(&pairs) {
-            Some((route, links)) => Messages::Sent(Some(route), self.routes.number(links)),
+            Some((route, links)) => Messages::Sent(Some(route), self.routes.number(&route, links)),
             None => Messages::Sent(None, ALL_LINKS),
         }
     }
 
-    fn collective_seconds(&self, collective: &Collective, operand: u64, result: u64) -> f64 {
+    fn collective_seconds(&self, collective: &Collective, operand: u64, result: u64) -> (f64, usize) {
         let group = self.machine.group_of(&collective.groups, self.device());
         if group.size() <= 1 {
-            return 0.0;
+            return (0.0, ALL_LINKS);
         }
-        self.machine.collective_seconds(collective.kind, operand as f64, result as f64, &group)
+        let route = match (group.is_inside(), group.is_across()) {
+            (true, false) => INSIDE,
+            (false, true) => NETWORK,
+            _ => ALL_LINKS,
+        };
+        (self.machine.collective_seconds(collective.kind, operand as f64, result as f64, &group), route)
     }
 
     fn control(&mut self, view: OpRef<'_>, control: Control, clock: &mut Clock) {

@@ -17,6 +17,7 @@ mod families;
 mod floats;
 mod gpt;
 mod groups;
+mod hierarchical;
 mod indexed;
 mod joins;
 mod json;
@@ -27,6 +28,7 @@ mod passes_alone;
 mod pipelines;
 mod plan;
 mod propagation;
+mod proposed;
 mod python;
 mod random;
 #[cfg(feature = "jit")]

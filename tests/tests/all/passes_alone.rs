@@ -15,7 +15,7 @@ use shardc_tests::sharded::number;
 const PROGRAMS: u64 = 40;
 
 /// The pipeline whose prefixes are run, pass by pass.
-const PIPELINE: [&str; 12] = [
+const PIPELINE: [&str; 13] = [
     "import",
     "propagate",
     "unify-meshes",
@@ -25,6 +25,7 @@ const PIPELINE: [&str; 12] = [
     "partition",
     "rematerialize{memory=1}",
     "collective-matmul{when=always}",
+    "decompose-hierarchical{hierarchical=always}",
     "schedule",
     "check-spmd",
     "manual",

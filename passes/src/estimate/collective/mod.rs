@@ -8,8 +8,8 @@
 //!
 //! Over several levels (chiplets of a chip, chips of a slice, slices of a network) a collective is a stage on each: an
 //! all-reduce reduces and scatters inside the slices, reduces over the network what is left, a slice's part of the data
-//! for each chip, and gathers inside again. The libraries that run collectives take them apart like this themselves, so
-//! programs have one op. On links the stages follow one another; behind switches alone, where the libraries send data on
+//! for each chip, and gathers inside again. The libraries that run collectives take them apart like this themselves, and
+//! programs may say so, too (`decompose-hierarchical`). On links the stages follow one another; behind switches alone, where the libraries send data on
 //! in pieces, they run at once.
 
 pub use dialect::op::CollectiveKind;

@@ -16,7 +16,7 @@ mod tests;
 use super::chip::Fabric;
 use super::group::{Group, Line, Switch};
 use super::target::Slice;
-use dialect::sharding::AxisPart;
+use dialect::sharding::{Axes, AxisPart, axis};
 use smallvec::SmallVec;
 use std::fmt;
 
@@ -115,6 +115,41 @@ impl Placement {
             self.count(placed, parts, &mut extents[placed.dim]);
         }
         self.group_of_extents(size, &extents)
+    }
+
+    /// The parts of `axes`, major first, each with whether it lies across slices; neighbors that both do, or both
+    /// don't, are one list of parts. `None` where a part is neither.
+    pub fn levels(&self, axes: &[AxisPart]) -> Option<Vec<(bool, Axes)>> {
+        let mut levels: Vec<(bool, Axes)> = Vec::new();
+        for part in axes {
+            let size = *self.axis_sizes.get(part.axis as usize)?;
+            // Steps of the part along its axis, from and to.
+            let (from, to) = (size / u64::from(part.end()), size / u64::from(part.pre));
+            let mut placed: SmallVec<[&PlacedPart; 4]> =
+                self.placed.iter().filter(|p| p.axis == part.axis as usize && p.size > 1).collect();
+            placed.sort_by_key(|p| std::cmp::Reverse(p.axis_stride));
+            let mut at = to;
+            for piece in placed {
+                let (low, high) = (piece.axis_stride.max(from), (piece.axis_stride * piece.size).min(to));
+                if low >= high {
+                    continue;
+                }
+                if high != at || !high.is_multiple_of(low) {
+                    return None;
+                }
+                at = low;
+                let piece_part = AxisPart { axis: part.axis, pre: (size / high) as u32, size: (high / low) as u32 };
+                let across = piece.dim == SLICES;
+                match levels.last_mut() {
+                    Some((same, parts)) if *same == across => axis::push_merged(parts, piece_part),
+                    _ => levels.push((across, Axes::from_slice(&[piece_part]))),
+                }
+            }
+            if at != from {
+                return None;
+            }
+        }
+        Some(levels)
     }
 
     /// The most bytes/s at which the formulas of [`collective`](crate::estimate::collective) let data enter a device,

@@ -1,0 +1,102 @@
+//! Finds the collectives whose groups lie in several slices, and say which of their axes do.
+
+use dialect::ir::{ElementType, Op, Program, Ty};
+use dialect::kernel::Body;
+use dialect::op::{Collective, CollectiveKind};
+use dialect::scalar::ScalarOp;
+use dialect::sharding::{Axes, Mesh, axis};
+use rustc_hash::FxHashMap;
+
+use crate::collective_matmul::divided;
+use crate::estimate::Machine;
+
+/// Axes of a group that lie on one level.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Run {
+    /// Whether they lie across slices.
+    pub(super) across: bool,
+    pub(super) axes: Axes,
+}
+
+impl Run {
+    pub(super) fn devices(&self) -> i64 {
+        axis::size_of(&self.axes)
+    }
+}
+
+/// What is combined, and along which dimension shards lie.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Kind {
+    /// Gathers along a dimension.
+    Gather(usize),
+    /// Combines and scatters along a dimension.
+    Scatter(ScalarOp, usize),
+    /// Combines; between its stages each device of a slice has a part along a dimension.
+    Reduce(ScalarOp, usize),
+}
+
+/// A collective that is possible in stages.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    pub(super) op: Op,
+    pub(super) kind: Kind,
+    /// The axes of its groups, major first; neighbors are on different levels.
+    pub(super) runs: Vec<Run>,
+    /// Equal for candidates that look alike, so that one answer does for all of them.
+    pub(super) class: usize,
+}
+
+/// All of them, in the order of the program.
+pub(super) fn candidates(program: &Program, mesh: &Mesh, machine: &Machine) -> Vec<Candidate> {
+    let mut classes: FxHashMap<(Kind, Vec<Run>, Ty), usize> = FxHashMap::default();
+    let mut found = Vec::new();
+    for block in program.blocks_under(program.body()) {
+        for &op in program.block_ops(block) {
+            let Some((kind, runs)) = candidate(program, mesh, machine, op) else { continue };
+            let next = classes.len();
+            let given = program.value_type(program.result(op, 0));
+            let class = *classes.entry((kind, runs.clone(), given)).or_insert(next);
+            found.push(Candidate { op, kind, runs, class });
+        }
+    }
+    found
+}
+
+fn candidate(program: &Program, mesh: &Mesh, machine: &Machine, op: Op) -> Option<(Kind, Vec<Run>)> {
+    let view = program.view(op);
+    let collective = view.def().collective(view)?;
+    let &[operand] = view.operands() else { return None };
+    let ty = program.tensor_type(operand)?;
+    if view.def().side_effect(view) || ty.shape.iter().any(|&size| size <= 0) {
+        return None;
+    }
+    let levels = machine.placement()?.levels(collective.groups.axes_of(mesh)?)?;
+    let runs: Vec<Run> = levels.into_iter().map(|(across, axes)| Run { across, axes }).collect();
+    if !(runs.iter().any(|r| r.across) && runs.iter().any(|r| !r.across)) {
+        return None;
+    }
+    let inside: i64 = runs.iter().filter(|r| !r.across).map(Run::devices).product();
+    let combines = || combining(&collective, ty.element);
+    let kind = match collective.kind {
+        CollectiveKind::AllGather => Kind::Gather(collective.dim),
+        CollectiveKind::ReduceScatter => Kind::Scatter(combines()?, collective.dim),
+        CollectiveKind::AllReduce => Kind::Reduce(combines()?, divided(ty, inside)?),
+        _ => return None,
+    };
+    Some((kind, runs))
+}
+
+/// What two elements are combined by, if that is one operation whose order doesn't matter.
+fn combining(collective: &Collective, element: ElementType) -> Option<ScalarOp> {
+    const KNOWN: [ScalarOp; 7] = [
+        ScalarOp::Add,
+        ScalarOp::Mul,
+        ScalarOp::Max,
+        ScalarOp::Min,
+        ScalarOp::And,
+        ScalarOp::Or,
+        ScalarOp::Xor,
+    ];
+    let body = collective.computation.as_ref()?;
+    KNOWN.into_iter().find(|&op| *body == Body::of(op, &[element; 2], element))
+}
