@@ -1,6 +1,6 @@
-// RUN: shardc opt --passes planned{search=greedy},partition,decompose-hierarchical{hierarchical=always target=2xv5e:2x2} %s
-// RUN: shardc opt --passes planned{search=greedy},partition,decompose-hierarchical{hierarchical=always target=4xh100:2} %s
-// RUN: shardc opt --passes planned{search=greedy},partition,decompose-hierarchical{hierarchical=always target=v5e:2x4} %s
+// RUN: shardc opt --passes 'planned{search=greedy},partition,decompose-hierarchical{hierarchical=always target=2xv5e:2x2}' %s
+// RUN: shardc opt --passes 'planned{search=greedy},partition,decompose-hierarchical{hierarchical=always target=4xh100:2}' %s
+// RUN: shardc opt --passes 'planned{search=greedy},partition,decompose-hierarchical{hierarchical=always target=v5e:2x4}' %s
 // A sum over two slices of four chips is reduced and scattered inside of each, summed over the network, and gathered inside. Over
 // four islands of two GPUs the same axis is divided elsewhere. In one slice it stays whole.
 sdy.mesh @mesh = <["x"=8]>

@@ -1,4 +1,4 @@
-// RUN: shardc opt --passes planned{search=greedy},partition,decompose-hierarchical{hierarchical=always target=2xv5e:2x2} %s
+// RUN: shardc opt --passes 'planned{search=greedy},partition,decompose-hierarchical{hierarchical=always target=2xv5e:2x2}' %s
 // Where the slices are the major part of an axis, what comes from one of them is no piece of the result: the dimension is two until
 // the end, and nothing is moved inside of a chip for it. Where they are the minor part, as along "y", "x", one stage after the other does.
 sdy.mesh @mesh = <["x"=2, "y"=4]>

@@ -1,5 +1,5 @@
-// RUN: shardc opt --passes planned{search=greedy},partition,decompose-hierarchical{hierarchical=always target=2xv5e:2x2} %s
-// RUN: shardc opt --passes planned{search=greedy},partition,decompose-hierarchical{target=2xv5e:2x2} %s
+// RUN: shardc opt --passes 'planned{search=greedy},partition,decompose-hierarchical{hierarchical=always target=2xv5e:2x2}' %s
+// RUN: shardc opt --passes 'planned{search=greedy},partition,decompose-hierarchical{target=2xv5e:2x2}' %s
 // Five rows of three are not divided among four chips, and along "y" alone everything stays inside of a slice.
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 func.func @main(%a: tensor<5x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x", "y"}]>}, %b: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}, {}]>}, %c: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>})

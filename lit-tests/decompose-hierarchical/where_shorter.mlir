@@ -1,5 +1,5 @@
 // RUN: shardc cost --plan greedy --target 2xv5e:2x2 %s
-// RUN: shardc opt --passes planned{search=greedy target=2xv5e:2x2},partition,schedule{target=2xv5e:2x2} %s | shardc cost --target 2xv5e:2x2 -
+// RUN: shardc opt --passes 'planned{search=greedy target=2xv5e:2x2},partition,schedule{target=2xv5e:2x2}' %s | shardc cost --target 2xv5e:2x2 -
 // Gradients of two layers, summed over two slices: while a sum is on the network, chips of a slice reduce and scatter the other.
 // Each takes as long in stages as whole (second command), and gathers wait until somebody reads them.
 sdy.mesh @mesh = <["x"=8]>

@@ -18,8 +18,8 @@ use crate::estimate::{Estimate, Machine, Target, estimate};
 use crate::options::{OptionDef, OptionType};
 use crate::pass::Pass;
 use crate::spmd;
-use find::{Candidate, Side, candidates};
 pub(crate) use find::divided;
+use find::{Candidate, Side, candidates};
 use ring::{Directions, unroll};
 
 /// The pass.

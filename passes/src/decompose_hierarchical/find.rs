@@ -88,15 +88,8 @@ fn candidate(program: &Program, mesh: &Mesh, machine: &Machine, op: Op) -> Optio
 
 /// What two elements are combined by, if that is one operation whose order doesn't matter.
 fn combining(collective: &Collective, element: ElementType) -> Option<ScalarOp> {
-    const KNOWN: [ScalarOp; 7] = [
-        ScalarOp::Add,
-        ScalarOp::Mul,
-        ScalarOp::Max,
-        ScalarOp::Min,
-        ScalarOp::And,
-        ScalarOp::Or,
-        ScalarOp::Xor,
-    ];
+    const KNOWN: [ScalarOp; 7] =
+        [ScalarOp::Add, ScalarOp::Mul, ScalarOp::Max, ScalarOp::Min, ScalarOp::And, ScalarOp::Or, ScalarOp::Xor];
     let body = collective.computation.as_ref()?;
     KNOWN.into_iter().find(|&op| *body == Body::of(op, &[element; 2], element))
 }

@@ -105,8 +105,7 @@ fn where_shorter(program: &mut Program, mesh: &Mesh, machine: &Machine, memory: 
 
 /// The classes whose collectives take most of the time, dearest first.
 fn dearest(found: &[Candidate], before: &Estimate) -> Vec<usize> {
-    let seconds: FxHashMap<_, f64> =
-        before.collectives.iter().map(|c| (c.op, c.seconds * c.count as f64)).collect();
+    let seconds: FxHashMap<_, f64> = before.collectives.iter().map(|c| (c.op, c.seconds * c.count as f64)).collect();
     let mut classes: Vec<f64> = Vec::new();
     for candidate in found {
         classes.resize(classes.len().max(candidate.class + 1), 0.0);

@@ -281,9 +281,8 @@ pub(crate) fn plain(ty: &TensorType, from: &Distribution, to: &Distribution) -> 
     if !pending.is_empty() {
         push(&mut at, Reshard::AllReduce(pending, from.kind));
     }
-    let gathered: AxesPerDim = (0..at.rank())
-        .map(|d| after_prefix(&at.dims[d], &kept_prefix(ty, from, to, d)))
-        .collect();
+    let gathered: AxesPerDim =
+        (0..at.rank()).map(|d| after_prefix(&at.dims[d], &kept_prefix(ty, from, to, d))).collect();
     if gathered.iter().any(|g| !g.is_empty()) {
         push(&mut at, Reshard::AllGather(gathered));
     }
