@@ -176,5 +176,7 @@ fn jax_mesh(candidate: &Candidate) -> Option<String> {
     candidate.axes.iter().any(|axis| axis.part.is_some()).then_some(())?;
     let sizes: Vec<String> = candidate.axes.iter().map(|axis| axis.size.to_string()).collect();
     let names: Vec<String> = candidate.axes.iter().map(|axis| format!("'{}'", axis.name)).collect();
-    Some(format!("jax.make_mesh(({}), ({}))", sizes.join(", "), names.join(", ")))
+    // Types of axes other than JAX's default let its compiler choose the shardings inside.
+    let types = format!("axis_types=(jax.sharding.AxisType.Auto,) * {}", names.len());
+    Some(format!("jax.make_mesh(({}), ({}), {types})", sizes.join(", "), names.join(", ")))
 }
