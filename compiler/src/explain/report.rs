@@ -70,11 +70,13 @@ impl Report<'_> {
                 b if *b <= -1.0 => format!(", and each device {} less memory", units::bytes(-b)),
                 _ => String::new(),
             };
+            // Steps of the same length may differ by rounding.
+            let least = step * 1e-9;
             notes.push(match saved {
-                s if *s > 0.0 => {
+                s if *s > least => {
                     format!("{what} removes it: a step takes {} less ({share}){memory}", units::seconds(*s))
                 }
-                s if *s < 0.0 => {
+                s if *s < -least => {
                     format!("{what} removes it, but a step takes {} more ({share}){memory}", units::seconds(-s))
                 }
                 _ => format!("{what} removes it: a step takes as long{memory}"),
