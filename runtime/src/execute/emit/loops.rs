@@ -295,7 +295,7 @@ pub(in crate::execute) fn columns_innermost(k: &Fused) -> bool {
     let addresses: Vec<Affine> = addresses(k).into_iter().filter(|a| a.is_affine() && a.loops[last] != 0).collect();
     let width = k.places().iter().map(|p| p.width).max().unwrap_or(1);
     let along = |l: usize| addresses.iter().any(|a| (1..=width).contains(&a.loops[l]));
-    let narrow = k.outputs[..k.accumulators.len()].iter().filter(|o| is_narrow(o.element)).count() as i64;
+    let narrow = k.places()[..k.accumulators.len()].iter().filter(|p| is_narrow(p.element)).count() as i64;
     k.loops[last] >= 8 && narrow * k.loops[last] <= WIDE && along(last) && !(k.parallel..k.loops.len()).any(along)
 }
 
