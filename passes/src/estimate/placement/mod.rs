@@ -134,7 +134,10 @@ impl Placement {
                 if low >= high {
                     continue;
                 }
-                if high != at || !high.is_multiple_of(low) {
+                // A part whose steps are none of the piece's goes through several levels at once.
+                let even =
+                    low.is_multiple_of(piece.axis_stride) && (piece.axis_stride * piece.size).is_multiple_of(high);
+                if high != at || !high.is_multiple_of(low) || !even {
                     return None;
                 }
                 at = low;
