@@ -118,12 +118,14 @@ impl Watched for Here {
 
     fn describe(&self, rank: usize, states: &[State]) -> String {
         let mut said: Vec<String> = Vec::new();
-        for (i, state) in states.iter().enumerate() {
-            let Some(id) = self.ids.get(rank * self.held.len() + i) else { break };
-            let what = match state {
-                State::Runs => "computes".to_owned(),
-                State::Left => "has ended".to_owned(),
-                State::Waits(site) => match self.names.get(*site as usize) {
+        let each = self.held.len();
+        for (i, id) in self.ids.iter().skip(rank * each).take(each).enumerate() {
+            let what = match states.get(i) {
+                // Short calls may all have been between two beats.
+                None => "is between two calls".to_owned(),
+                Some(State::Runs) => "computes".to_owned(),
+                Some(State::Left) => "has ended".to_owned(),
+                Some(State::Waits(site)) => match self.names.get(*site as usize) {
                     Some(name) => format!("is at {name}"),
                     None => "is at another collective".to_owned(),
                 },

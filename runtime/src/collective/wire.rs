@@ -166,7 +166,7 @@ pub trait Watched: Send + Sync {
     /// What each of them does, and a number that grows whenever one of them does something else.
     fn state(&self) -> (u64, Vec<State>);
 
-    /// What the devices of a rank did when they were heard of last, in words; nothing if that isn't known.
+    /// What the devices of a rank did when they were heard of last, in words; without states, that they were in no call.
     fn describe(&self, rank: usize, states: &[State]) -> String;
 }
 

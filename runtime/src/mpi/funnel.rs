@@ -38,6 +38,8 @@ pub(super) struct Asked {
     /// Their numbers.
     pub(super) numbers: Option<Result<Vec<usize>, String>>,
     pub(super) watched: Option<Arc<dyn Watched>>,
+    /// The devices of the run that is or was last, who know their names.
+    pub(super) named: Option<Arc<dyn Watched>>,
     /// Why this rank has failed; to be told to the others.
     pub(super) failed: Option<String>,
     /// Whether they have been told.
@@ -114,8 +116,6 @@ pub(super) struct Funnel {
     peers: Vec<Peer>,
     active: Vec<Exchange>,
     letters: Vec<Letter>,
-    /// The devices of the run that is or was last, who know their names.
-    watched: Option<Arc<dyn Watched>>,
     /// Why nothing works any longer, and when the process has to end.
     ended: Option<(String, Instant)>,
     /// When something has happened last, on any rank.
@@ -184,7 +184,6 @@ impl Funnel {
             peers,
             active: Vec::new(),
             letters: Vec::new(),
-            watched: None,
             ended: None,
             moved: Instant::now(),
             version: 0,
@@ -386,9 +385,6 @@ impl Funnel {
     fn speak(&mut self) {
         let watched = self.shared.lock().watched.clone();
         let state = watched.as_ref().map(|watched| watched.state());
-        if watched.is_some() {
-            self.watched = watched;
-        }
         let beat = Beat {
             version: self.version + state.as_ref().map_or(0, |state| state.0),
             devices: state.map(|state| state.1),
@@ -493,7 +489,8 @@ impl Funnel {
     /// What the devices of a rank did when it was heard of last.
     fn scene(&self, rank: usize) -> String {
         let states = &self.peers[rank].devices;
-        let text = self.watched.as_ref().map(|watched| watched.describe(rank, states)).unwrap_or_default();
+        let named = self.shared.lock().named.clone();
+        let text = named.map(|named| named.describe(rank, states)).unwrap_or_default();
         if text.is_empty() { text } else { format!("; on rank {rank} {text}") }
     }
 

@@ -185,6 +185,9 @@ impl Wire for World {
         if let (Some(devices), Some(why)) = (&devices, &queue.ended) {
             devices.fail(why);
         }
+        if let Some(devices) = &devices {
+            queue.named = Some(devices.clone());
+        }
         queue.watched = devices;
     }
 }
