@@ -135,7 +135,7 @@ impl Suite {
         settings.set_prepend_module_to_snapshot(false);
         settings.set_omit_expression(true);
         let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        settings.bind(|| insta::assert_snapshot!(stem, shown));
+        settings.bind(|| insta::assert_snapshot!(stem, without_rounding(&shown)));
         Ok(())
     }
 
@@ -188,6 +188,15 @@ fn is(file: &Path, extension: &str) -> bool {
     file.extension().is_some_and(|e| e == extension)
 }
 
+/// What commands said, without how far results that count as equal are apart by rounding: processors differ in that.
+fn without_rounding(text: &str) -> String {
+    let line = |line: &str| match line.split_once(": equal (largest error ") {
+        Some((result, _)) => format!("{result}: equal (but for rounding)\n"),
+        None => format!("{line}\n"),
+    };
+    text.lines().map(line).collect()
+}
+
 fn said(fault: &Failed) -> String {
     fault.message().unwrap_or("it failed").to_owned()
 }
@@ -215,6 +224,13 @@ fn words(command: &str) -> Result<Vec<String>, Failed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_rounding_of_equal_results_is_left_out() {
+        let text = "result 0: equal (largest error 1e-8 at [1], where 2e-7 is allowed)\nresult 1: different (largest error 1)\n";
+        let left = "result 0: equal (but for rounding)\nresult 1: different (largest error 1)\n";
+        assert_eq!(super::without_rounding(text), left);
+    }
 
     #[test]
     fn quotes_hold_words_together() {
