@@ -70,7 +70,7 @@ pub static PIPELINES: &[Pipeline] = &[
     Pipeline {
         name: "compile",
         doc: "From the global program to what each device runs.",
-        passes: "several-meshes,planned{over-memory=allow},partition,rematerialize,collective-matmul,decompose-hierarchical,schedule,check-spmd",
+        passes: "several-meshes,planned{over-memory=allow},partition,rematerialize,collective-matmul,schedule,decompose-hierarchical,check-spmd",
     },
     Pipeline {
         name: "compile-manual",

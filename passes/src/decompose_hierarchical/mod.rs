@@ -1,10 +1,10 @@
 //! decompose-hierarchical: takes collectives between slices apart into stages, one inside of every slice and one over the
 //! network that joins them.
 //!
-//! Assumes what `partition` leaves. Leaves the same results, up to the order in which sums are added. The model prices a
-//! collective over several levels as these stages, one after the other (see `estimate::collective`), and libraries run it
-//! so; apart they are worth more where something else may run between them: what stays inside of a slice beside
-//! what is on its way between slices.
+//! Assumes what `partition` leaves, with small collectives joined (`schedule`): what was sent together is left whole. Leaves
+//! the same results, up to the order in which sums are added. The model prices a collective over several levels as these
+//! stages, one after the other (see `estimate::collective`), and libraries run it so; apart they are worth more where
+//! something else may run between them: what stays inside of a slice beside what is on its way between slices.
 
 mod find;
 mod stages;
