@@ -71,7 +71,7 @@ pub use cost::{CollectiveCost, Cost, MeshCost, PipelineCost, TimelineEvent};
 pub use cost_diff::{CollectiveDiff, CollectiveSum, CostDiff};
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Outcome, Place, Severity};
 pub use execute::{Backend, ExecuteOptions, Execution, HAS_NATIVE, Interface, MemoryPlan, Progress};
-pub use execute::{Block, RankInputs, Ranks, ResultShard};
+pub use execute::{Block, Compiled, RankInputs, Ranks, ResultShard};
 pub use explain::{AxisOrigin, ExplainOptions, ExplainedCollective, Explanation, OpPlace, Removal, ValueExplanation};
 pub use frames::Frame;
 pub use inputs::{edge_inputs, random_inputs};

@@ -123,8 +123,16 @@ fn kernels_are_kept_from_run_to_run_unless_told_otherwise() {
     let kept = || std::fs::read_dir(&folder).map_or(0, Iterator::count);
     let plain = run(&["--no-cache"], &folder);
     assert_eq!(kept(), 0);
+    let told = run(&["--compile-only", "--json"], &folder);
+    let last = text(&told).lines().last().map(str::to_owned);
+    let compiled: serde_json::Value = serde_json::from_str(&last.unwrap()).unwrap();
+    assert_eq!((&compiled["kernels"], kept()), (&1.into(), 1));
+    let written =
+        || std::fs::read_dir(&folder).unwrap().flatten().map(|file| file.metadata().unwrap().modified().unwrap()).max();
+    let when = written();
     assert_eq!((run(&[], &folder), kept()), (plain.clone(), 1));
-    assert_eq!((run(&[], &folder), kept()), (plain.clone(), 1));
+    // It was read, not made again.
+    assert_eq!((run(&[], &folder), kept(), written()), (plain.clone(), 1, when));
     // A folder that can't be written is no reason to stop.
     let file = std::fs::read_dir(&folder).unwrap().flatten().next().unwrap().path();
     assert_eq!(run(&[], &file), plain);

@@ -33,7 +33,7 @@ pub(crate) use checks::runnable;
 pub use interface::Interface;
 
 use checks::{check_inputs, check_memory};
-use native::{Planned, devices_fit, kernels, linalg, native, planned};
+use native::{Planned, compiled, devices_fit, kernels, linalg, native, planned};
 
 /// What runs a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -188,6 +188,17 @@ pub struct Execution {
     pub trace: Option<Trace>,
 }
 
+/// Machine code of a program, compiled and not called: [`Compiler::compile_kernels`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Compiled {
+    /// Time spent compiling machine code, or reading it from the cache.
+    pub compile: Duration,
+    /// How many distinct kernels the program has.
+    pub kernels: usize,
+    /// The most bytes of memory that a device needs to run it.
+    pub arena_bytes: usize,
+}
+
 /// A part of a result. Those of all processes together make up the results.
 #[derive(Clone, Debug)]
 pub struct ResultShard {
@@ -225,6 +236,15 @@ impl Compiler {
         let checked = if is_given { check_inputs(module, inputs) } else { Ok(()) };
         let ran = checked.and_then(|()| runnable(program)).and_then(|()| run(module, plan, inputs, options));
         Outcome::of(module.source(), ran)
+    }
+
+    /// Compiles the machine code that [`Self::execute`] runs a per-device program by, and calls nothing. With
+    /// [`ExecuteOptions::cache`], the next run on a machine like this one has nothing left to compile. It needs no memory for
+    /// the program's values.
+    pub fn compile_kernels(&self, module: &Module, options: &ExecuteOptions) -> Outcome<Compiled> {
+        let program = module.program();
+        let planned = runnable(program).and_then(|()| planned(program.clone()).map_err(one));
+        Outcome::of(module.source(), planned.and_then(|planned| compiled(module, planned, options)))
     }
 
     /// Evaluates a program of global values with the reference evaluator, once for each replica's inputs.

@@ -16,10 +16,27 @@ use runtime::jit::{Cache, DEFAULT_LIMIT};
 use runtime::subnormals::Subnormals;
 
 use super::interface::blocks;
-use super::{ExecuteOptions, Execution, Interface, RankInputs, Ranks, ResultShard, replicas_and_partitions};
+use super::{Compiled, ExecuteOptions, Execution, Interface, RankInputs, Ranks, ResultShard, replicas_and_partitions};
 use crate::diagnostic::one;
 use crate::module::Module;
 use crate::trace::of_tracks;
+
+/// Compiles the kernels of a program as [`native`] does, into the cache if there is one, and calls nothing.
+pub(super) fn compiled(module: &Module, planned: Planned, options: &ExecuteOptions) -> Result<Compiled, Diagnostics> {
+    let start = Instant::now();
+    let executable = executable(module, planned, options)?;
+    let (kernels, arena_bytes) = (executable.kernel_texts().count(), executable.arena_bytes());
+    Ok(Compiled { compile: start.elapsed(), kernels, arena_bytes })
+}
+
+fn executable(module: &Module, planned: Planned, options: &ExecuteOptions) -> Result<Executable, Diagnostics> {
+    let cache = options.cache.as_ref().map(|folder| Cache::new(folder, DEFAULT_LIMIT));
+    let math = if options.strict_math { Math::Strict } else { Math::Fast };
+    let (replicas, partitions) = replicas_and_partitions(module.program());
+    // Devices of all processes here share the cores.
+    let here = options.ranks.as_ref().map(|r| replicas * partitions * r.neighbors / r.wire.ranks().max(1));
+    Executable::compile_planned(planned, cache.as_ref(), math, here).map_err(one)
+}
 
 pub(super) fn native(
     module: &Module,
@@ -28,14 +45,10 @@ pub(super) fn native(
     ids: Vec<u32>,
     options: &ExecuteOptions,
 ) -> Result<Execution, Diagnostics> {
-    let cache = options.cache.as_ref().map(|folder| Cache::new(folder, DEFAULT_LIMIT));
     let fault = |message: String| one(Diagnostic::error(codes::INPUT_TYPES, Default::default(), message));
     let start = Instant::now();
-    let math = if options.strict_math { Math::Strict } else { Math::Fast };
     let (replicas, partitions) = replicas_and_partitions(module.program());
-    // Devices of all processes here share the cores.
-    let here = options.ranks.as_ref().map(|r| replicas * partitions * r.neighbors / r.wire.ranks().max(1));
-    let executable = Executable::compile_planned(planned, cache.as_ref(), math, here).map_err(one)?;
+    let executable = executable(module, planned, options)?;
     let compile = start.elapsed();
     let subnormals = if options.keep_subnormals { Subnormals::Keep } else { Subnormals::Flush };
     let session = executable

@@ -5,7 +5,7 @@ use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::Program;
 use dialect::literal::Literal;
 
-use super::{ExecuteOptions, Execution, Interface};
+use super::{Compiled, ExecuteOptions, Execution, Interface};
 use crate::diagnostic::one;
 use crate::module::Module;
 
@@ -23,6 +23,10 @@ pub(super) fn native(
     _: Vec<u32>,
     _: &ExecuteOptions,
 ) -> Result<Execution, Diagnostics> {
+    Err(no_native())
+}
+
+pub(super) fn compiled(_: &Module, _: Planned, _: &ExecuteOptions) -> Result<Compiled, Diagnostics> {
     Err(no_native())
 }
 

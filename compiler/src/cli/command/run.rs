@@ -14,8 +14,8 @@ use crate::cli::ranks::{Here, Identity, PATIENCE};
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::cli::{arrays, cache, profile, progress, shards};
 use crate::{
-    Backend, Block, CheckedResult, CompileOptions, ExecuteOptions, Execution, HAS_NATIVE, Interface, Module, Profile,
-    Progress, RankInputs, Source, Straggler, random_inputs, units,
+    Backend, Block, CheckedResult, CompileOptions, Compiled, ExecuteOptions, Execution, HAS_NATIVE, Interface, Module,
+    Profile, Progress, RankInputs, Source, Straggler, random_inputs, units,
 };
 
 const EXAMPLES: &str = "\
@@ -25,6 +25,7 @@ Examples:
   shardc run model.mlir --inputs in.npz --expect expected.npz     exit code 1 when a result differs
   shardc run model.mlir --repeat 20 --json                        seconds to compile and to call
   shardc run model.mlir --repeat 5 --profile                      where the time of the last call went
+  shardc run model.mlir --compile-only                            kernels into the cache, for a quick start later
   shardc run model.mlir --trace run.json                          what each device did when, for ui.perfetto.dev
 
 Arrays are the global ones: numpy.savez('in.npz', arg0=x, arg1=y). bfloat16 is stored as raw bits (dtype V2).
@@ -78,6 +79,9 @@ pub(crate) struct Args {
     /// Call it this many times and report how long that takes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: Option<u32>,
+    /// Compile the kernels, into the cache for the next run, and call nothing: it needs neither inputs nor memory for them
+    #[arg(long, conflicts_with_all = ["inputs", "outputs", "expect", "repeat", "interpret", "trace", "profile"])]
+    compile_only: bool,
     /// Run by the reference evaluator: slow, and what everything else is judged by
     #[arg(long)]
     interpret: bool,
@@ -159,6 +163,10 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
     let interface = interface(&module)?;
     session.take(&source, session.compiler.runnable(&module))?;
     check_devices(args, &interface, here)?;
+    let cache = if args.no_cache { None } else { cache::folder() };
+    if args.compile_only {
+        return compile_only(args, session, here, &module, cache);
+    }
     let mut plan = None;
     if here.is_none() {
         session.take(&source, session.compiler.fits_in_memory(&module))?;
@@ -196,7 +204,6 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
     };
     let backend = if args.interpret { Backend::Reference } else { Backend::Native };
     let calls = args.repeat.unwrap_or(1) as usize;
-    let cache = if args.no_cache { None } else { cache::folder() };
     let (keep_subnormals, strict_math) = (args.keep_subnormals, args.strict_math);
     let devices = args.devices.clone();
     let trace = args.trace.is_some() || args.profile;
@@ -291,6 +298,41 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
     });
     session.print(&text)?;
     if equal { Ok(()) } else { Err(Failure::Said) }
+}
+
+/// Compiles the kernels and says how long that takes.
+fn compile_only(
+    args: &Args,
+    session: &mut Session<'_>,
+    here: Option<&Here>,
+    module: &Module,
+    cache: Option<PathBuf>,
+) -> Outcome {
+    let ranks = here.and_then(|here| here.options(false, RankInputs::Whole, args.fast_reduce));
+    let Args { keep_subnormals, strict_math, .. } = *args;
+    let execute = ExecuteOptions { cache, keep_subnormals, strict_math, ranks, ..ExecuteOptions::default() };
+    let (compiler, source) = (session.compiler.clone(), module.source().clone());
+    let compiled = progress::during(|| "compiling kernels".to_owned(), || compiler.compile_kernels(module, &execute));
+    let Compiled { compile, kernels, arena_bytes } = session.take(&source, compiled)?;
+    if here.is_some_and(|here| here.rank > 0) {
+        return Ok(());
+    }
+    let compile_s = compile.as_secs_f64();
+    session.set_document(&CompiledOnly { compile_s, kernels, arena_bytes });
+    let bytes = units::bytes(arena_bytes as f64);
+    let text = format!("compiled in {compile_s:.6} s: {kernels} kernels; a device needs {bytes} to run them\n");
+    session.emit(args.common.output.as_deref(), &text)
+}
+
+/// What `--compile-only --json` prints.
+#[derive(Serialize)]
+struct CompiledOnly {
+    /// Seconds to compile machine code, or to read it from the cache.
+    compile_s: f64,
+    /// Number of distinct kernels.
+    kernels: usize,
+    /// The most bytes of memory that the runtime would have for a device.
+    arena_bytes: usize,
 }
 
 /// The inputs that the devices of one rank need, from an archive of its own: of each argument either all, or the block.
