@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+/// Programs are many small vectors and lists, made on one thread and dropped on it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     shardc::main()
 }
