@@ -135,11 +135,13 @@ impl<'a> Flow<'a> {
 
     fn computation(&mut self, op: OpRef<'a>) {
         let (replicas, partitions) = self.devices;
-        let spread = match op.def().kernel(op) {
-            Kernel::External(External::PartitionId) => {
+        // What tells devices apart reads nothing.
+        let source = op.operands().is_empty().then(|| op.def().kernel(op));
+        let spread = match source {
+            Some(Kernel::External(External::PartitionId)) => {
                 self.spreads.by_value((0..replicas * partitions).map(|d| d % partitions))
             }
-            Kernel::External(External::ReplicaId) => {
+            Some(Kernel::External(External::ReplicaId)) => {
                 self.spreads.by_value((0..replicas * partitions).map(|d| d / partitions))
             }
             _ if op.def().side_effect(op) => Spread::ANY,

@@ -23,9 +23,7 @@ impl Known {
             return None;
         }
         if let Some(literal) = op.def().constant(op) {
-            let value = integer(literal)?;
-            let devices = spreads.classes(Spread::UNIFORM).len();
-            return Some(spreads.by_value(std::iter::repeat_n(value, devices)));
+            return Some(spreads.constant(integer(literal)?));
         }
         if operands.is_empty() {
             return None;

@@ -33,13 +33,15 @@ struct Data {
 pub(super) struct Spreads {
     all: IndexSet<Data, FxBuildHasher>,
     joined: FxHashMap<(Spread, Spread), Spread>,
+    constants: FxHashMap<i64, Spread>,
 }
 
 impl Spreads {
     /// Those of values on several devices.
     pub(super) fn new(devices: usize) -> Self {
         debug_assert!(devices > 1, "one device differs from none");
-        let mut spreads = Self { all: IndexSet::default(), joined: FxHashMap::default() };
+        let mut spreads =
+            Self { all: IndexSet::default(), joined: FxHashMap::default(), constants: FxHashMap::default() };
         spreads.intern(vec![0; devices].into(), None);
         spreads.intern((0..devices as u32).collect(), None);
         spreads
@@ -80,6 +82,17 @@ impl Spreads {
         let mut distinct: IndexSet<i64, FxBuildHasher> = IndexSet::default();
         let classes: Rc<[u32]> = values.map(|value| distinct.insert_full(value).0 as u32).collect();
         self.intern(classes, Some(distinct.into_iter().collect()))
+    }
+
+    /// All devices hold this number.
+    pub(super) fn constant(&mut self, value: i64) -> Spread {
+        if let Some(&known) = self.constants.get(&value) {
+            return known;
+        }
+        let devices = self.classes(Spread::UNIFORM).len();
+        let made = self.by_value(std::iter::repeat_n(value, devices));
+        self.constants.insert(value, made);
+        made
     }
 
     /// The same classes, with unknown values.
