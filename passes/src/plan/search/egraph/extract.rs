@@ -6,11 +6,14 @@
 
 use egg::Id;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::term::{Term, Terms};
 
 /// Most sweeps over all classes.
 const MAX_SWEEPS: usize = 12;
+/// Sums of the same prices in other orders differ by no more than this fraction.
+const ROUNDING: f64 = 1e-6;
 
 /// The node chosen for each class of a set, sorted by class, and the cost of all of them.
 struct Chosen {
@@ -18,26 +21,44 @@ struct Chosen {
     price: f64,
 }
 
-/// The nodes that make class `root`, each with the cost that `price` gives; `None` when nothing makes it.
-pub(super) fn extract(terms: &Terms<'_, '_>, root: Id, price: &mut dyn FnMut(&Term) -> f64) -> Option<Vec<Term>> {
+/// The nodes that make class `root`, each with its price, of all nodes in the order of their classes; `None` when nothing
+/// makes it.
+pub(super) fn extract(terms: &Terms<'_, '_>, root: Id, prices: Vec<f64>) -> Option<Vec<Term>> {
     let classes: Vec<_> = terms.classes().collect();
     let index: FxHashMap<Id, u32> = classes.iter().enumerate().map(|(i, c)| (c.id, i as u32)).collect();
-    let nodes: Vec<Vec<(Vec<u32>, f64)>> = classes
+    let mut prices = prices.into_iter();
+    let nodes: Vec<Vec<(SmallVec<[u32; 3]>, f64)>> = classes
         .iter()
         .map(|c| {
-            let node = |n: &Term| (n.children.iter().map(|&c| index[&terms.find(c)]).collect(), price(n));
-            c.nodes.iter().map(node).collect()
+            let children = |n: &Term| n.children.iter().map(|&c| index[&terms.find(c)]).collect();
+            c.nodes.iter().zip(&mut prices).map(|(n, price)| (children(n), price)).collect()
         })
         .collect();
     let mut best: Vec<Option<Chosen>> = (0..classes.len()).map(|_| None).collect();
+    // How many sets had been found when each class last got one, and when each node was last looked at: while the sets of
+    // its operands stay what they are, nothing follows that hasn't before.
+    let mut found = 0u32;
+    let mut last_found = vec![0u32; classes.len()];
+    let mut seen: Vec<Vec<Option<u32>>> = nodes.iter().map(|n| vec![None; n.len()]).collect();
     for _ in 0..MAX_SWEEPS {
         let mut changed = false;
         for class in 0..classes.len() {
-            for (i, (children, _)) in nodes[class].iter().enumerate() {
+            for (i, (children, own)) in nodes[class].iter().enumerate() {
+                let before = seen[class][i].replace(found);
+                if before.is_some_and(|at| children.iter().all(|&c| last_found[c as usize] <= at)) {
+                    continue;
+                }
+                // All nodes of the first operand's set are in the new one.
+                let first = children.first().map_or(0.0, |&c| best[c as usize].as_ref().map_or(0.0, |b| b.price));
+                if best[class].as_ref().is_some_and(|b| (first + own) * (1.0 - ROUNDING) > b.price) {
+                    continue;
+                }
                 let Some(all) = united(&best, children, class as u32, i as u32) else { continue };
                 let total: f64 = all.iter().map(|&(c, n)| nodes[c as usize][n as usize].1).sum();
                 if best[class].as_ref().is_none_or(|b| total < b.price * (1.0 - 1e-9)) {
                     best[class] = Some(Chosen { nodes: all, price: total });
+                    found += 1;
+                    last_found[class] = found;
                     changed = true;
                 }
             }

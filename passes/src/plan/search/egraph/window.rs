@@ -172,13 +172,9 @@ impl Window {
         terms.rebuild();
         saturate(&mut terms, rewrites);
         let root = terms.find(root);
-        let mut prices: FxHashMap<Term, f64> = FxHashMap::default();
         let all: Vec<Term> = terms.classes().flat_map(|c| c.nodes.clone()).collect();
-        for term in all {
-            let price = price(&mut terms, &term, rates);
-            prices.insert(term, price);
-        }
-        let chosen = extract(&terms, root, &mut |term| prices.get(term).copied().unwrap_or(0.0)).unwrap_or_default();
+        let prices: Vec<f64> = all.iter().map(|term| price(&mut terms, term, rates)).collect();
+        let chosen = extract(&terms, root, prices).unwrap_or_default();
         let way_of = |op: OpId| {
             let mut strategies = chosen.iter().filter_map(|t| match t.head {
                 TermKind::Op { op: o, id, .. } if o == op => Some(id),
