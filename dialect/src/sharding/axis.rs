@@ -132,6 +132,9 @@ pub fn merged(axes: impl IntoIterator<Item = AxisPart>) -> Axes {
 
 /// Sorts into mesh order and merges neighbors.
 pub fn sort_and_merge(axes: &mut Axes) {
+    if axes.len() < 2 {
+        return;
+    }
     axes.sort_unstable();
     let sorted = std::mem::take(axes);
     for axis in sorted {
@@ -170,6 +173,9 @@ pub fn difference(axes: &[AxisPart], others: &[AxisPart]) -> Axes {
 
 /// The parts of the set `axes` that are in none of `others`, as a set.
 pub fn set_difference(axes: &[AxisPart], others: &[AxisPart]) -> Axes {
+    if axes.is_empty() {
+        return Axes::new();
+    }
     set_of(difference(axes, others))
 }
 
@@ -218,6 +224,9 @@ pub fn common_prefix(first: &[AxisPart], second: &[AxisPart]) -> Axes {
 
 /// The axes after `prefix`, a prefix of the merged list `axes` as [`common_prefix`] finds it.
 pub fn after_prefix(axes: &[AxisPart], prefix: &[AxisPart]) -> Axes {
+    if axes == prefix {
+        return Axes::new();
+    }
     let mut out = Axes::new();
     for (i, &axis) in axes.iter().enumerate() {
         match prefix.get(i) {

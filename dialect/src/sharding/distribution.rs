@@ -82,7 +82,8 @@ impl Distribution {
 
     /// Bytes of one device's shard.
     pub fn local_bytes(&self, ty: &TensorType) -> f64 {
-        let elements = self.local_shape(&ty.shape).iter().map(|&n| n.max(0) as f64).product::<f64>();
+        let dims = ty.shape.iter().zip(&self.dims);
+        let elements = dims.map(|(&n, d)| ShardDim::new(n, size_of(d)).size().max(0) as f64).product::<f64>();
         elements * ty.element.bytes() as f64
     }
 

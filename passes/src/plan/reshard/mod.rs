@@ -27,7 +27,7 @@ use super::model::cost::CollectiveCost;
 use greedy::greedy;
 use search::{Edge, Problem, Question};
 use state::{List, MAX_ATOMS, State};
-use step::{Step, cost_of};
+use step::{Step, cost_of, step_cost};
 
 /// A sequence of steps with its modeled seconds and moved bytes.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -85,7 +85,7 @@ impl<'a> Resharder<'a> {
         to: &Distribution,
         kind: &Reshard<AxisPart>,
     ) -> f64 {
-        Step { kind: kind.clone(), to: to.clone() }.cost(from, ty, self.cost).0
+        step_cost(kind, from, to, ty, self.cost).0
     }
 
     /// Seconds of a collective that leaves a device as many bytes as it had.
@@ -167,7 +167,7 @@ impl<'a> Resharder<'a> {
         if let Some(step) = one_step(ty, from, to) {
             return Beginning::Steps(vec![step]);
         }
-        let Some(atoms) = Atoms::of(self.mesh_axes, &self.manual, from, to) else {
+        let Some(parts) = agreed_parts(self.mesh_axes, from, to) else {
             let between = agreeing_part(from, to);
             return match between == *from {
                 true => Beginning::Steps(plain(ty, from, to)),
@@ -177,6 +177,7 @@ impl<'a> Resharder<'a> {
         if is_direct(ty, from, to) {
             return Beginning::Steps(plain(ty, from, to));
         }
+        let atoms = Atoms::of(parts, self.mesh_axes, &self.manual, from, to);
         if atoms.parts.len() > MAX_ATOMS || !ty.is_static() {
             return Beginning::Steps(self.cheaper(ty, from, plain(ty, from, to), greedy(ty, from, to)).0);
         }
@@ -321,7 +322,7 @@ fn agreeing_part(from: &Distribution, to: &Distribution) -> Distribution {
 /// Whether both split every axis at boundaries that divide each other.
 #[cfg(test)]
 pub(crate) fn agree(mesh_axes: &MeshAxes, from: &Distribution, to: &Distribution) -> bool {
-    Atoms::of(mesh_axes, &[], from, to).is_some()
+    agreed_parts(mesh_axes, from, to).is_some()
 }
 
 fn boundaries(axis: u32, parts: impl Iterator<Item = AxisPart>) -> SmallVec<[u32; 8]> {
@@ -341,29 +342,42 @@ struct Atoms {
     dims: SmallVec<[usize; 4]>,
 }
 
-impl Atoms {
-    /// `None` when the two split an axis at boundaries that don't divide each other.
-    fn of(mesh_axes: &MeshAxes, manual: &[AxisPart], from: &Distribution, to: &Distribution) -> Option<Self> {
-        let mut parts = Vec::new();
-        for axis in mesh_axes.nontrivial().map(|a| a.axis) {
-            let at = boundaries(axis, from.axes().chain(to.axes()));
-            for w in at.windows(2) {
-                let part = AxisPart { axis, pre: w[0], size: w[1] / w[0] };
-                if w[1] % w[0] != 0 {
-                    return None;
-                }
-                if from.axes().chain(to.axes()).any(|p| p.conflicts_with(part)) {
-                    parts.push(part);
-                }
+/// The parts of axes that both distributions are made of; `None` when the two split an axis at boundaries that don't divide
+/// each other.
+fn agreed_parts(mesh_axes: &MeshAxes, from: &Distribution, to: &Distribution) -> Option<Vec<AxisPart>> {
+    let all: SmallVec<[AxisPart; 16]> = from.axes().chain(to.axes()).collect();
+    let mut parts = Vec::new();
+    for axis in mesh_axes.nontrivial().map(|a| a.axis) {
+        let at = boundaries(axis, all.iter().copied());
+        for w in at.windows(2) {
+            let part = AxisPart { axis, pre: w[0], size: w[1] / w[0] };
+            if w[1] % w[0] != 0 {
+                return None;
+            }
+            if all.iter().any(|p| p.conflicts_with(part)) {
+                parts.push(part);
             }
         }
+    }
+    Some(parts)
+}
+
+impl Atoms {
+    /// Made of the [`agreed_parts`].
+    fn of(
+        mut parts: Vec<AxisPart>,
+        mesh_axes: &MeshAxes,
+        manual: &[AxisPart],
+        from: &Distribution,
+        to: &Distribution,
+    ) -> Self {
         split_to_fit(&mut parts, from, to);
         let dims = (0..from.rank()).filter(|&d| !from.dims[d].is_empty() || !to.dims[d].is_empty()).collect();
         let mut atoms = Self { parts, dims };
         if !set_difference(&from.unreduced, &to.unreduced).is_empty() {
             atoms.borrow(mesh_axes, manual);
         }
-        Some(atoms)
+        atoms
     }
 
     /// Adds axes that neither end uses: reducing into shards along them and gathering those afterwards may be cheaper.
@@ -528,6 +542,13 @@ impl Atoms {
 /// others (4 and 8 become 4, 4 and 2), and parts that no dimension changes for each other stay whole.
 fn split_to_fit(parts: &mut Vec<AxisPart>, from: &Distribution, to: &Distribution) {
     let whole = parts.clone();
+    let divides = |p: AxisPart, q: AxisPart| {
+        let common = gcd(p.size.into(), q.size.into()) as u32;
+        (1 < common && common < p.size).then_some(common)
+    };
+    if whole.iter().all(|&p| whole.iter().all(|&q| divides(p, q).is_none())) {
+        return;
+    }
     // What is still summed up may be scattered anywhere.
     let pending = set_difference(&from.unreduced, &to.unreduced);
     let changed: SmallVec<[[Axes; 2]; 4]> = from
@@ -547,9 +568,8 @@ fn split_to_fit(parts: &mut Vec<AxisPart>, from: &Distribution, to: &Distributio
         changed.iter().any(|[a, b]| among(a, p) && among(b, q) || among(b, p) && among(a, q))
     };
     let divisor = |p: AxisPart| {
-        let others = whole.iter().filter(|&&q| meet(p, q));
-        let common = others.map(|q| gcd(p.size.into(), q.size.into()) as u32);
-        common.filter(|&g| 1 < g && g < p.size).max()
+        let common = whole.iter().filter_map(|&q| divides(p, q).filter(|_| meet(p, q)));
+        common.max()
     };
     let mut i = 0;
     while i < parts.len() && parts.len() < 8 {

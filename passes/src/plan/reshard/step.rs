@@ -20,17 +20,28 @@ pub struct Step {
 impl Step {
     /// Its modeled seconds and the bytes it moves on a ring.
     pub fn cost(&self, from: &Distribution, ty: &TensorType, cost: &dyn CollectiveCost) -> (f64, f64) {
-        let Some(kind) = self.kind.collective() else { return (0.0, 0.0) };
-        let axes = self.kind.group_axes(from, &self.to);
-        let (operand, result) = exchanged_bytes(from, &self.to, ty);
-        if self.kind == Reshard::PermuteParts {
-            let parts = ShardParts::of(&ty.shape, from, &self.to).map_or(1, |parts| parts.count);
-            return (parts_seconds(cost, parts, operand, &axes), operand);
-        }
-        let n = size_of(&axes);
-        let moved = CollectiveLoad::new(kind, operand, result, n as u64).moved_bytes();
-        (cost.seconds(kind, operand, result, &axes), moved)
+        step_cost(&self.kind, from, &self.to, ty, cost)
     }
+}
+
+/// Modeled seconds of the step `kind` from `from` to `to`, and the bytes it moves on a ring.
+pub(super) fn step_cost(
+    step: &Reshard<AxisPart>,
+    from: &Distribution,
+    to: &Distribution,
+    ty: &TensorType,
+    cost: &dyn CollectiveCost,
+) -> (f64, f64) {
+    let Some(kind) = step.collective() else { return (0.0, 0.0) };
+    let axes = step.group_axes(from, to);
+    let (operand, result) = exchanged_bytes(from, to, ty);
+    if *step == Reshard::PermuteParts {
+        let parts = ShardParts::of(&ty.shape, from, to).map_or(1, |parts| parts.count);
+        return (parts_seconds(cost, parts, operand, &axes), operand);
+    }
+    let n = size_of(&axes);
+    let moved = CollectiveLoad::new(kind, operand, result, n as u64).moved_bytes();
+    (cost.seconds(kind, operand, result, &axes), moved)
 }
 
 /// Seconds to permute a shard of `bytes` in this many parts, one after the other.
