@@ -173,16 +173,16 @@ impl OpModel {
         if !self.divisible(factor) {
             return None;
         }
-        let mut next = strategy.clone();
-        let axes = &mut next.factors[factor];
+        let mut axes = strategy.factors[factor].clone();
         let place = |p: AxisPart| (rank(p), p.pre);
         let at = axes.iter().position(|&p| place(p) > place(axis)).unwrap_or(axes.len());
         axes.insert(at, axis);
-        *axes = merged(axes.iter().copied());
-        let wanted = axes.clone();
+        let wanted = merged(axes);
         if !helps(self.extent(factor), &strategy.factors[factor], &wanted) {
             return None;
         }
+        let mut next = strategy.clone();
+        next.factors[factor].clone_from(&wanted);
         self.legalize(&mut next);
         (next.factors[factor] == wanted).then_some(next)
     }

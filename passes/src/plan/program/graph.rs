@@ -306,10 +306,11 @@ impl Reader<'_, '_> {
             let propagated = self.propagated_of(view.results());
             return self.border(op, &propagated, &propagated);
         }
+        let Some(control) = view.def().control(view) else { return self.computation(op) };
         let results = self.propagated_of(view.results());
-        match view.def().control(view) {
-            Some(Control::While) => self.whole_loop(op, &results),
-            Some(Control::Case | Control::If) => {
+        match control {
+            Control::While => self.whole_loop(op, &results),
+            Control::Case | Control::If => {
                 self.before(op);
                 for region in 0..self.program.op(op).regions.len() {
                     if let Some(block) = view.block(region) {
@@ -318,7 +319,7 @@ impl Reader<'_, '_> {
                 }
                 self.after(op, &[Distribution::replicated(0)], &results);
             }
-            Some(Control::Inline) => {
+            Control::Inline => {
                 self.before(op);
                 let args = self.propagated_of(view.region_args(0).iter().copied());
                 if let Some(block) = view.block(0) {
@@ -326,16 +327,15 @@ impl Reader<'_, '_> {
                 }
                 self.after(op, &args, &results);
             }
-            Some(Control::Manual) => {
+            Control::Manual => {
                 let (operands, results) = manual_places(self.program, self.cache.mesh_axes(), op, self.diagnostics);
                 self.border(op, &operands, &results);
             }
-            Some(Control::Identity) => self.border(op, &results, &results),
-            Some(Control::Call) => {
+            Control::Identity => self.border(op, &results, &results),
+            Control::Call => {
                 let d = Diagnostic::error(codes::CALL_LEFT, self.program.op(op).span, "a call is left in the program");
                 self.diagnostics.push(d.note("run the pass import before: it inlines calls"));
             }
-            None => self.computation(op),
         }
     }
 

@@ -83,7 +83,7 @@ impl Move<'_, '_, '_> {
             // Distributions that readers want which don't change; the readers that change, by what they want now and
             // after the move.
             let mut anyway: SmallVec<[Dist; 4]> = SmallVec::new();
-            let mut groups: Vec<([Dist; 2], SmallVec<[Question; 4]>)> = Vec::new();
+            let mut groups: SmallVec<[([Dist; 2], SmallVec<[Question; 4]>); 4]> = SmallVec::new();
             for &(op, i) in uses {
                 let Some(&now) = draft.choice.places[op].operands.get(i as usize) else { continue };
                 let option = option_of(op);

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::Move;
 use super::classes::{FactorSet, NO_FACTORS};
 use super::cut::Question;
-use super::moves::Target;
+use super::moves::{Moves, Target};
 use crate::bit_set::BitSet;
 use crate::plan::model::choice::StrategyId;
 use crate::plan::model::meaning::Model;
@@ -114,11 +114,17 @@ impl Move<'_, '_, '_> {
 
     /// The strategy that follows from `now` when the axes shard one of `factors` instead.
     fn strategy_id(&mut self, model: Model, now: StrategyId, factors: FactorSet, last: bool) -> Option<StrategyId> {
-        let (axes, rank) = (&self.moves.groups[self.group], |p: AxisPart| self.moves.ranks[p.axis as usize]);
-        let whole = without(self.draft.placer.strategy(now), axes);
+        let Moves { groups, without: known, ranks, classes, .. } = &mut *self.moves;
+        let (axes, rank) = (&groups[self.group], |p: AxisPart| ranks[p.axis as usize]);
+        let whole = known.entry((now, self.group));
+        let whole = &**whole.or_insert_with(|| Rc::new(without(self.draft.placer.strategy(now), axes)));
         let meaning = self.draft.models.get(model);
-        let sharded = |f: usize| axes.iter().try_fold(whole.clone(), |s, &axis| meaning.with_axis(&s, axis, f, &rank));
-        let factors = self.moves.classes.factors(factors);
+        let sharded = |f: usize| {
+            let (&first, others) = axes.split_first()?;
+            let begun = meaning.with_axis(whole, first, f, &rank)?;
+            others.iter().try_fold(begun, |s, &axis| meaning.with_axis(&s, axis, f, &rank))
+        };
+        let factors = classes.factors(factors);
         let mut each = factors.iter();
         let found = match (factors.is_empty(), last) {
             // Without axes on a major factor, minor factors of the same dimension may lose theirs too.

@@ -57,7 +57,7 @@ pub(super) struct Cut {
 impl Cut {
     /// With so many questions, [`Question::number`]ed from 0 on.
     pub(super) fn new(questions: usize) -> Self {
-        Self { edges: Vec::new(), more: vec![0; FIRST + questions] }
+        Self { edges: Vec::with_capacity(4 * questions), more: vec![0; FIRST + questions] }
     }
 
     pub(super) fn question(&mut self) -> Question {

@@ -11,6 +11,7 @@ use super::layers;
 use super::roles::{Role, Roles};
 use crate::plan::model::choice::StrategyId;
 use crate::plan::model::meaning::Model;
+use crate::plan::model::strategy::Strategy;
 use crate::plan::program::graph::OpId;
 use crate::plan::search::draft::Draft;
 
@@ -46,6 +47,8 @@ pub(super) struct Moves {
     /// Where the groups may be moved.
     pub(super) targets: Vec<Target>,
     pub(super) strategies: FxHashMap<Asked, Option<StrategyId>>,
+    /// Strategies without the axes of a group.
+    pub(super) without: FxHashMap<(StrategyId, usize), Rc<Strategy>>,
     /// By group: the ops with factors that the group's axes shard in the propagated distributions, and these factors.
     pub(super) propagated: FxHashMap<usize, Rc<[(OpId, FactorSet)]>>,
     /// For each role its index among the changes of the current move, or `NONE`.
@@ -93,8 +96,9 @@ impl Moves {
         }
         targets.extend([Target::Replicated, Target::Propagated]);
         let option_of = vec![NONE; roles.ops.len()].into();
-        let (strategies, propagated) = Default::default();
-        Self { roles, classes, ranks: ranks(draft), groups, wholes, targets, strategies, propagated, option_of }
+        let ranks = ranks(draft);
+        let (strategies, without, propagated) = Default::default();
+        Self { roles, classes, ranks, groups, wholes, targets, strategies, without, propagated, option_of }
     }
 }
 
