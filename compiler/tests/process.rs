@@ -123,9 +123,8 @@ fn kernels_are_kept_from_run_to_run_unless_told_otherwise() {
     let kept = || std::fs::read_dir(&folder).map_or(0, Iterator::count);
     let plain = run(&["--no-cache"], &folder);
     assert_eq!(kept(), 0);
-    let told = run(&["--compile-only", "--json"], &folder);
-    let last = text(&told).lines().last().map(str::to_owned);
-    let compiled: serde_json::Value = serde_json::from_str(&last.unwrap()).unwrap();
+    let told = text_of(&run(&["--compile-only", "--json"], &folder));
+    let compiled: serde_json::Value = serde_json::from_str(told.lines().last().unwrap()).unwrap();
     assert_eq!((&compiled["kernels"], kept()), (&1.into(), 1));
     let written =
         || std::fs::read_dir(&folder).unwrap().flatten().map(|file| file.metadata().unwrap().modified().unwrap()).max();

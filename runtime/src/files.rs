@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 /// Writes a file as a whole: to a new file in the same folder, which takes the old one's place once everything is
 /// written. If that fails, the old one stays as it was. What is no regular file (a pipe, a terminal) is written directly.
-/// Nobody waits until a disk has it: that takes milliseconds, and what a machine without power loses can be made again.
 pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     // Resolves links, so that they stay links.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -17,7 +16,7 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> 
         return write(&mut OpenOptions::new().write(true).open(&path)?);
     }
     let (mut file, draft) = create_beside(&path)?;
-    let written = write(&mut file).and_then(|()| {
+    let written = write(&mut file).and_then(|()| file.sync_all()).and_then(|()| {
         old.map_or(Ok(()), |old| file.set_permissions(old.permissions()))?;
         fs::rename(&draft, &path)
     });

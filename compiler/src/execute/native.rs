@@ -25,8 +25,8 @@ use crate::trace::of_tracks;
 pub(super) fn compiled(module: &Module, planned: Planned, options: &ExecuteOptions) -> Result<Compiled, Diagnostics> {
     let start = Instant::now();
     let executable = executable(module, planned, options)?;
-    let (kernels, arena_bytes) = (executable.kernel_texts().count(), executable.arena_bytes());
-    Ok(Compiled { compile: start.elapsed(), kernels, arena_bytes })
+    let compile = start.elapsed();
+    Ok(Compiled { compile, kernels: executable.kernel_texts().len(), arena_bytes: executable.arena_bytes() })
 }
 
 fn executable(module: &Module, planned: Planned, options: &ExecuteOptions) -> Result<Executable, Diagnostics> {

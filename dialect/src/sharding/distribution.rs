@@ -77,14 +77,16 @@ impl Distribution {
 
     /// The shape of one device's shard, rounded up where a dimension doesn't divide.
     pub fn local_shape(&self, shape: &[i64]) -> Shape {
-        shape.iter().zip(&self.dims).map(|(&n, d)| ShardDim::new(n, size_of(d)).size()).collect()
+        self.local_sizes(shape).collect()
+    }
+
+    fn local_sizes(&self, shape: &[i64]) -> impl Iterator<Item = i64> {
+        shape.iter().zip(&self.dims).map(|(&n, d)| ShardDim::new(n, size_of(d)).size())
     }
 
     /// Bytes of one device's shard.
     pub fn local_bytes(&self, ty: &TensorType) -> f64 {
-        let dims = ty.shape.iter().zip(&self.dims);
-        let elements = dims.map(|(&n, d)| ShardDim::new(n, size_of(d)).size().max(0) as f64).product::<f64>();
-        elements * ty.element.bytes() as f64
+        self.local_sizes(&ty.shape).map(|n| n.max(0) as f64).product::<f64>() * ty.element.bytes() as f64
     }
 
     /// Whether every dimension divides by the number of its shards.

@@ -115,7 +115,7 @@ impl Executable {
     }
 
     /// The MLIR text of each kernel.
-    pub fn kernel_texts(&self) -> impl Iterator<Item = String> {
+    pub fn kernel_texts(&self) -> impl ExactSizeIterator<Item = String> {
         self.lowered.kernels.iter().enumerate().map(|(i, text)| rename(text, &format!("k{i}")))
     }
 

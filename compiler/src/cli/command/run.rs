@@ -347,7 +347,7 @@ fn blocks(module: &Module, path: &Path, here: &Here, interface: &Interface) -> R
 
 /// What all processes of a run must have alike.
 fn identity(args: &Args, source: &Source, options: &CompileOptions) -> Identity {
-    let Args { seed, repeat, keep_subnormals, strict_math, devices, devices_per_rank, trace, profile, .. } = args;
+    let Args { seed, repeat, keep_subnormals, strict_math, devices, devices_per_rank, trace, profile, compile_only, .. } = args;
     let fast_reduce = args.fast_reduce;
     let (trace, expect) = (trace.is_some(), args.expect.is_some());
     Identity {
@@ -356,7 +356,8 @@ fn identity(args: &Args, source: &Source, options: &CompileOptions) -> Identity 
         program: fingerprint(source.text.as_bytes()),
         options: format!(
             "{options:?} seed {seed} repeat {repeat:?} subnormals {keep_subnormals} strict {strict_math} devices {devices:?} \
-             per rank {devices_per_rank:?} trace {trace} profile {profile} expect {expect} fast reduce {fast_reduce}"
+             per rank {devices_per_rank:?} trace {trace} profile {profile} expect {expect} fast reduce {fast_reduce} \
+             compile only {compile_only}"
         ),
     }
 }

@@ -542,11 +542,11 @@ impl Atoms {
 /// others (4 and 8 become 4, 4 and 2), and parts that no dimension changes for each other stay whole.
 fn split_to_fit(parts: &mut Vec<AxisPart>, from: &Distribution, to: &Distribution) {
     let whole = parts.clone();
-    let divides = |p: AxisPart, q: AxisPart| {
+    let shared = |p: AxisPart, q: AxisPart| {
         let common = gcd(p.size.into(), q.size.into()) as u32;
         (1 < common && common < p.size).then_some(common)
     };
-    if whole.iter().all(|&p| whole.iter().all(|&q| divides(p, q).is_none())) {
+    if whole.iter().all(|&p| whole.iter().all(|&q| shared(p, q).is_none())) {
         return;
     }
     // What is still summed up may be scattered anywhere.
@@ -568,7 +568,7 @@ fn split_to_fit(parts: &mut Vec<AxisPart>, from: &Distribution, to: &Distributio
         changed.iter().any(|[a, b]| among(a, p) && among(b, q) || among(b, p) && among(a, q))
     };
     let divisor = |p: AxisPart| {
-        let common = whole.iter().filter_map(|&q| divides(p, q).filter(|_| meet(p, q)));
+        let common = whole.iter().filter_map(|&q| shared(p, q).filter(|_| meet(p, q)));
         common.max()
     };
     let mut i = 0;
