@@ -31,14 +31,19 @@ struct Work(*const (dyn Fn(usize) + Sync));
 // SAFETY: the closure may be called from any thread, and is alive until the latch of its run opens.
 unsafe impl Send for Work {}
 
-/// Opens when all jobs of a run are done.
-struct Latch {
+/// Opens when so many things are done.
+pub(crate) struct Latch {
     left: Mutex<usize>,
     open: Condvar,
 }
 
 impl Latch {
-    fn count_down(&self) {
+    pub(crate) fn new(left: usize) -> Self {
+        Self { left: Mutex::new(left), open: Condvar::new() }
+    }
+
+    /// One of them is done.
+    pub(crate) fn count_down(&self) {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         *left -= 1;
         if *left == 0 {
@@ -46,7 +51,8 @@ impl Latch {
         }
     }
 
-    fn wait(&self) {
+    /// Waits until all are done.
+    pub(crate) fn wait(&self) {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         while *left > 0 {
             left = self.open.wait(left).unwrap_or_else(PoisonError::into_inner);
@@ -65,7 +71,7 @@ pub(crate) fn all_at_once(count: usize, work: &(dyn Fn(usize) + Sync), missing: 
         let _ = catch_unwind(AssertUnwindSafe(|| work(0)));
         return;
     }
-    let latch = Arc::new(Latch { left: Mutex::new(count), open: Condvar::new() });
+    let latch = Arc::new(Latch::new(count));
     // SAFETY: only the lifetime changes. Threads use the closure before they count down the latch, and this function
     // returns when all have.
     let erased = Work(unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(work) });

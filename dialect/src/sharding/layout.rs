@@ -136,6 +136,14 @@ impl Layout {
         (0..self.devices()).filter(|&d| self.has(d)).filter(is_first).collect()
     }
 
+    /// Of each device, the first one that has the same shard, padding included.
+    pub fn same_shards(&self) -> Vec<usize> {
+        let mut first = rustc_hash::FxHashMap::default();
+        let shard =
+            |device: usize| (self.has(device), self.piece(device), index(&self.unreduced, self.position(device)));
+        (0..self.devices()).map(|device| *first.entry(shard(device)).or_insert(device)).collect()
+    }
+
     /// The same with undefined padding: shards are padded with values that show up in any result that uses them.
     pub fn with_undefined_padding(mut self) -> Self {
         self.padding = Padding::Undefined;

@@ -1,18 +1,23 @@
 //! Memory that the devices of a group have in common.
 //!
 //! What an all_gather or an all_reduce gives is alike on all devices of a group. Such a value lies in memory of the group,
-//! to which each device writes its part, instead of copying everybody's to memory of its own.
+//! to which each device writes its part, instead of copying everybody's to memory of its own. So do arguments of which
+//! several devices have the same shard: what all of them read is in the cache that they share once, not once for each.
 //!
 //! **Invariant:** values lie in it where the plan of each device's memory has them. So two at one place aren't needed at
 //! once, and each device of the group is done with the first when all of them have come to the collective that gives the
-//! second; nothing else ever writes there.
+//! second; nothing else ever writes there, and nothing at all where an argument lies.
 
 use dialect::buffers::{BufferId, Buffers};
 use dialect::ir::{Block, Program};
+use dialect::sharding::Layout;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::step::SlotData;
 use crate::collective::Plan;
+
+/// Arguments of fewer bytes are in a core's own caches whoever holds them. Tests have small ones.
+const LEAST: usize = if cfg!(test) { 1 } else { 1 << 16 };
 
 /// Memory for values that are alike in groups of devices.
 pub(super) struct Common {
@@ -26,6 +31,13 @@ impl Common {
     /// Number of groups.
     pub(super) fn groups(&self) -> usize {
         self.group.iter().max().map_or(0, |last| last + 1)
+    }
+
+    /// Devices of the smallest group.
+    pub(super) fn fewest(&self) -> usize {
+        let mut members = vec![0usize; self.groups()];
+        self.group.iter().for_each(|&group| members[group] += 1);
+        members.into_iter().min().unwrap_or(0)
     }
 
     /// Bytes of all groups together.
@@ -55,13 +67,41 @@ pub(super) fn hold(commons: &mut Vec<Common>, plan: &Plan, devices: usize, slot:
         return;
     }
     let group = (0..devices).map(|device| plan.group(device)).collect::<Option<Vec<usize>>>();
-    let Some(group) = group.filter(|group| !is_each_alone(group)) else { return };
+    if let Some(group) = group {
+        hold_of(commons, group, slot);
+    }
+}
+
+/// Puts an argument, which nothing writes, into memory that the devices with the same shard have in common.
+pub(super) fn hold_argument(commons: &mut Vec<Common>, layout: &Layout, devices: usize, slot: &mut SlotData) {
+    if slot.bytes < LEAST {
+        return;
+    }
+    let (shards, partitions) = (layout.same_shards(), layout.devices());
+    // Replicas have arguments of their own.
+    hold_of(commons, (0..devices).map(|d| d / partitions * partitions + shards[d % partitions]).collect(), slot);
+}
+
+fn hold_of(commons: &mut Vec<Common>, mut group: Vec<usize>, slot: &mut SlotData) {
+    if is_each_alone(&group) {
+        return;
+    }
+    number(&mut group);
     let index = commons.iter().position(|c| c.group == group).unwrap_or_else(|| {
         commons.push(Common { group, bytes: 0 });
         commons.len() - 1
     });
     commons[index].bytes = commons[index].bytes.max(slot.offset + slot.bytes);
     slot.common = Some(index);
+}
+
+/// Numbers groups in order of their first devices.
+fn number(group: &mut [usize]) {
+    let mut numbers: FxHashMap<usize, usize> = FxHashMap::default();
+    for group in group {
+        let next = numbers.len();
+        *group = *numbers.entry(*group).or_insert(next);
+    }
 }
 
 /// Whether every device is a group of its own, which has nothing in common.
@@ -176,6 +216,119 @@ mod tests {
              %r = stablehlo.add %l#1, %a : tensor<2x2xf32>"
         ));
         assert_eq!(found.len(), 2);
+    }
+
+    /// A program of six devices with these arguments, each a global type, its local type and its sharding; two replicas of
+    /// it have other inputs. Compares all results with the reference evaluator's, and says which arguments lie in memory of
+    /// groups, with how many there are.
+    fn arguments(
+        arguments: &[(&str, &str, &str)],
+        results: &[(&str, &str, &str)],
+        ops: &str,
+    ) -> (Vec<Option<usize>>, usize) {
+        let typed = |&(global, local, sharding): &(&str, &str, &str)| {
+            format!(
+                "tensor<{local}> {{shardc.global_type = tensor<{global}>, shardc.sharding = \"<@mesh, {sharding}>\"}}"
+            )
+        };
+        let names: Vec<String> = arguments.iter().enumerate().map(|(i, a)| format!("%{i}: {}", typed(a))).collect();
+        let kinds: Vec<String> = results.iter().map(typed).collect();
+        let mesh = MESH.replace("num_replicas = 1", "num_replicas = 2");
+        let text = format!(
+            "module attributes {{{mesh}}} {{ func.func @main({}) -> ({}) {{ {ops} }} }}",
+            names.join(", "),
+            kinds.join(", ")
+        );
+        let mut diagnostics = Diagnostics::default();
+        let program = dialect::parse(&text, &mut diagnostics);
+        dialect::verify(&program, &mut diagnostics);
+        assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
+        let executable = Executable::compile(program.clone(), None).expect("compiles");
+        let session = executable.session().expect("memory");
+        let mut random = fastrand::Rng::with_seed(6);
+        let mut value = |ty: &TensorType| Literal::from_fn(ty, |_| Scalar::Float(f64::from(random.i32(-9..9))));
+        let layouts = session.argument_layouts().to_vec();
+        let inputs = [0; 2].map(|_| layouts.iter().map(|layout| value(&layout.ty)).collect::<Vec<Literal>>());
+        let shards = |(i, layout): (usize, &dialect::sharding::Layout)| {
+            (0..12).map(|d| Some(layout.shard(&inputs[d / 6][i], d % 6))).collect()
+        };
+        let lanes: Vec<_> = layouts.iter().enumerate().map(shards).collect();
+        let want = crate::reference::evaluate(&program, "main", 2, 6, &lanes).expect("evaluates");
+        for _ in 0..3 {
+            (0..2).for_each(|replica| session.set_inputs_of(replica, &inputs[replica]).expect("inputs fit"));
+            session.run().expect("runs");
+            for (i, want) in want.iter().enumerate() {
+                for (device, want) in want.iter().enumerate() {
+                    assert_eq!(Some(session.result(i, device)), *want, "result {i} of device {device}\n{text}");
+                }
+            }
+        }
+        (executable.lowered_arguments(), executable.shared_panels())
+    }
+
+    #[test]
+    fn arguments_that_devices_hold_alike_lie_in_their_memory_once() {
+        let of = |sharding, local| ("4x6xf32", local, sharding);
+        let (whole, rows, columns) =
+            (of("[{}, {}]", "4x6xf32"), of("[{\\22x\\22}, {}]", "2x6xf32"), of("[{}, {\\22y\\22}]", "4x2xf32"));
+        let both = of("[{\\22x\\22}, {\\22y\\22}]", "2x2xf32");
+        // Two arguments of one sharding, and two that are results as they are.
+        let found = arguments(
+            &[whole, rows, columns, both, rows],
+            &[whole, rows, ("12x12xf32", "6x4xf32", both.2)],
+            "%r = stablehlo.dot_general %1, %2, contracting_dims = [0] x [1] : (tensor<2x6xf32>, tensor<4x2xf32>) -> tensor<6x4xf32>
+             return %0, %4, %r : tensor<4x6xf32>, tensor<2x6xf32>, tensor<6x4xf32>",
+        );
+        assert_eq!(found, (vec![Some(2), Some(4), Some(6), None, Some(4)], 0));
+    }
+
+    #[test]
+    fn operands_in_common_have_panels_in_common() {
+        let (whole, split) = (("70x80xf32", "70x80xf32", "[{}, {}]"), ("12x80xf32", "6x80xf32", "[{\\22x\\22}, {}]"));
+        let product = |name: &str, from: &str, right: &str| {
+            format!(
+                "{name} = stablehlo.dot_general {from}, {right}, contracting_dims = [1] x [1] : (tensor<6x80xf32>, tensor<70x80xf32>) -> tensor<6x70xf32>"
+            )
+        };
+        // The first two have the same panels; the third's operand is computed.
+        let ops = format!(
+            "{}\n{}\n%s = stablehlo.add %1, %1 : tensor<70x80xf32>\n{}\nreturn %p, %q, %r : tensor<6x70xf32>, tensor<6x70xf32>, tensor<6x70xf32>",
+            product("%p", "%0", "%1"),
+            product("%q", "%2", "%1"),
+            product("%r", "%2", "%s"),
+        );
+        let result = ("12x70xf32", "6x70xf32", split.2);
+        let found = arguments(&[split, whole, split], &[result; 3], &ops);
+        assert_eq!(found, (vec![Some(4), Some(2), Some(4)], 1));
+        // Each turn of a loop finds what the first one's panels are; devices take other branches.
+        let ops = format!(
+            "%zero = stablehlo.constant dense<0> : tensor<i32>
+             %one = stablehlo.constant dense<1> : tensor<i32>
+             %three = stablehlo.constant dense<3> : tensor<i32>
+             %l:2 = stablehlo.while(%i = %zero, %x = %0) : tensor<i32>, tensor<6x80xf32>
+             cond {{
+               %c = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+               stablehlo.return %c : tensor<i1>
+             }} do {{
+               %j = stablehlo.add %i, %one : tensor<i32>
+               %id = stablehlo.partition_id : tensor<ui32>
+               %two = stablehlo.constant dense<2> : tensor<ui32>
+               %small = stablehlo.compare LT, %id, %two : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+               %y = \"stablehlo.if\"(%small) ({{
+                 {}
+                 %n = stablehlo.slice %q [0:6, 0:40] : (tensor<6x70xf32>) -> tensor<6x40xf32>
+                 %m = stablehlo.concatenate %n, %n, dim = 1 : (tensor<6x40xf32>, tensor<6x40xf32>) -> tensor<6x80xf32>
+                 stablehlo.return %m : tensor<6x80xf32>
+               }}, {{
+                 stablehlo.return %x : tensor<6x80xf32>
+               }}) : (tensor<i1>) -> tensor<6x80xf32>
+               stablehlo.return %j, %y : tensor<i32>, tensor<6x80xf32>
+             }}
+             return %l#1 : tensor<6x80xf32>",
+            product("%q", "%x", "%1")
+        );
+        let found = arguments(&[split, whole], &[split], &ops);
+        assert_eq!(found, (vec![Some(4), Some(2)], 1));
     }
 
     #[test]

@@ -14,6 +14,8 @@ use dialect::id::TiVec;
 use dialect::ir::{Block, ElementType, Op, Program, Shape, Uses, Value, ValueSource};
 use dialect::kernel::{External, Init, Input, Kernel, Outside};
 use dialect::op::Control;
+use dialect::ops::func;
+use dialect::sharding::Layout;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -26,6 +28,7 @@ use super::fuse::{Part, build, nest_of};
 use super::fused::Fused;
 use super::panels::Panels;
 use super::routine;
+use super::shared::{SharedPanels, Sharing};
 use super::step::{self, ConstantSlot, Slot, SlotData, Step, Steps};
 use crate::collective::Plan;
 use crate::gemm::{Gemm, Packed};
@@ -59,6 +62,8 @@ pub(super) struct Lowered {
     pub gemms: Vec<Gemm>,
     /// Matrix products by rows.
     pub products: Vec<Packed>,
+    /// Panels that devices have in common.
+    pub shared_panels: Vec<SharedPanels>,
     /// Bytes of a device's memory, with the panels of right operands behind what the plan has.
     pub bytes: usize,
     /// Native code that isn't compiled kernels.
@@ -122,7 +127,7 @@ pub(super) fn lower(
     program: &Program,
     buffers: &Buffers,
     block: Block,
-    devices: usize,
+    (arguments, devices): (&[Layout], usize),
     target: Target,
 ) -> Result<Lowered, Diagnostic> {
     let mut lowering = Lowering {
@@ -136,10 +141,12 @@ pub(super) fn lower(
         slots: FxHashMap::default(),
         texts: FxHashMap::default(),
         alone: None,
+        common: FxHashMap::default(),
     };
-    for &arg in program.block_args(block) {
+    for (i, &arg) in program.block_args(block).iter().enumerate() {
         let slot = lowering.slot(arg)?;
         lowering.out.arguments.push(slot);
+        lowering.hold_argument(i, arguments.get(i));
     }
     for &(op, _) in &buffers.constants {
         let view = program.view(op);
@@ -159,11 +166,21 @@ pub(super) fn lower(
     }
     let mut out = lowering.out;
     let mut panels = Panels::new(buffers.bytes);
-    let steps = chain::join(
+    let mut steps = chain::join(
         steps,
         &mut Parts { kernels: &out.ranges, gemms: &out.gemms, slots: &mut out.slots, panels: &mut panels },
         target.threads,
     );
+    let mut sharing = Sharing {
+        gemms: &out.gemms,
+        arguments: out.arguments.iter().filter_map(|&a| Some((out.slots[a].common?, out.slots[a].offset))).collect(),
+        products: &mut panels,
+        slots: &mut out.slots,
+        commons: &mut out.commons,
+        panels: Vec::new(),
+    };
+    sharing.share(&mut steps);
+    out.shared_panels = sharing.panels;
     out.steps = panels.keep(steps, &out.gemms, &mut out.slots);
     (out.bytes, out.products) = panels.end();
     Ok(out)
@@ -186,6 +203,8 @@ struct Lowering<'a> {
     texts: FxHashMap<String, usize>,
     /// Buffers of one value each, once somebody asked.
     alone: Option<FxHashSet<BufferId>>,
+    /// The buffers of arguments that devices have in common, with the number of what holds each.
+    common: FxHashMap<BufferId, usize>,
 }
 
 impl Lowering<'_> {
@@ -209,12 +228,27 @@ impl Lowering<'_> {
 
     fn slot_of(&mut self, buffer: BufferId, element: ElementType, shape: Shape) -> Slot {
         let slots = &mut self.out.slots;
-        let offset = self.buffers.buffer(buffer).offset;
+        let (offset, common) = (self.buffers.buffer(buffer).offset, self.common.get(&buffer).copied());
         *self.slots.entry((buffer, element, shape)).or_insert_with_key(|(_, element, shape)| {
             let bytes = shape.iter().product::<i64>().max(0) as usize * element.bytes();
             let shape = shape.clone();
-            slots.push_and_get_key(SlotData { element: *element, shape, bytes, offset, common: None })
+            slots.push_and_get_key(SlotData { element: *element, shape, bytes, offset, common })
         })
+    }
+
+    /// Puts argument `i` into memory of the devices that have the same shard, if nothing ever writes there: what is donated
+    /// may be written over.
+    fn hold_argument(&mut self, i: usize, layout: Option<&Layout>) {
+        let (program, main) = (self.program, func::function(self.program, "main"));
+        let (slot, argument) = (self.out.arguments[i], program.block_args(self.main)[i]);
+        let buffer = self.buffers.get(argument);
+        if let (Some(layout), Some(main), Some(buffer)) = (layout, main, buffer)
+            && !func::is_donated(program, main, i)
+        {
+            let slot = &mut self.out.slots[slot];
+            common::hold_argument(&mut self.out.commons, layout, self.devices, slot);
+            self.common.extend(slot.common.map(|common| (buffer, common)));
+        }
     }
 
     /// Puts the result of a collective into memory of its groups where it can lie there.

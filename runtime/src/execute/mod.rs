@@ -21,6 +21,7 @@ mod precision;
 mod room;
 mod routine;
 mod run;
+mod shared;
 mod small;
 mod step;
 mod touched;

@@ -38,6 +38,11 @@ impl Panels {
         self.products.len() - 1
     }
 
+    /// The product of this number.
+    pub(super) fn get(&self, product: usize) -> &Packed {
+        &self.products[product]
+    }
+
     /// A place for panels of a chain, behind those that it has already.
     pub(super) fn of_chain(&mut self, product: usize, used: &mut usize, slots: &mut TiVec<Slot, SlotData>) -> Slot {
         let bytes = self.products[product].bytes();
@@ -181,7 +186,8 @@ impl Panels {
     }
 }
 
-fn slot(offset: usize, bytes: usize) -> SlotData {
+/// The slot of panels.
+pub(super) fn slot(offset: usize, bytes: usize) -> SlotData {
     let shape = smallvec![(bytes / size_of::<f32>()) as i64];
     SlotData { element: ElementType::F32, shape, bytes, offset, common: None }
 }
@@ -195,7 +201,12 @@ fn writes(steps: &[(Op, Step)], slots: &TiVec<Slot, SlotData>, written: &mut Vec
         match step {
             // Which of them it only reads isn't known here.
             Step::Kernel { slots, .. } => all(slots),
-            Step::Gemm { out, .. } | Step::Packed { out, .. } | Step::DeviceId { out, .. } => all(&[*out]),
+            Step::Gemm { out, .. }
+            | Step::Packed { out, .. }
+            | Step::Shared { out, .. }
+            | Step::DeviceId { out, .. } => {
+                all(&[*out]);
+            }
             Step::Pack { to, .. } | Step::Collective { to, .. } | Step::Ragged { to, .. } | Step::Copy { to, .. } => {
                 all(&[*to])
             }

@@ -15,6 +15,7 @@ use dialect::ir::{Op, Program};
 use dialect::literal::Literal;
 use dialect::ops::func;
 use dialect::sharding::Layout;
+use rustc_hash::FxHashSet;
 
 use device::{Device, Fault};
 
@@ -24,6 +25,7 @@ use super::emit::Target;
 use super::lower::{KERNEL, Lowered, SharedKernel, lower};
 use super::memory::Arena;
 use super::room::{Planned, Room};
+use super::shared::{Packing, SharedPanels};
 use super::step::{Slot, SlotData, Step};
 use super::trace::{Recorder, Track};
 use crate::collective::{Plan, Ranks, Scratch, Shared, Site, Transport, Wire};
@@ -98,7 +100,7 @@ impl Executable {
         let threads =
             (std::thread::available_parallelism().map_or(1, |n| n.get()) / here.unwrap_or(room.devices)).max(1);
         let target = Target { threads, math, vector_bytes: vector_bytes() };
-        let mut lowered = lower(&program, &buffers, block, room.devices, target)?;
+        let mut lowered = lower(&program, &buffers, block, (&room.arguments, room.devices), target)?;
         room.grow(lowered.bytes);
         let kernels = compile_kernels(&lowered.kernels, cache).map_err(|e| {
             let message = format!("no native code for a kernel: {e}");
@@ -134,6 +136,19 @@ impl Executable {
     #[cfg(test)]
     pub(super) fn lowered_commons(&self) -> &[Common] {
         &self.lowered.commons
+    }
+
+    /// Of each argument, how many groups of devices have it in common.
+    #[cfg(test)]
+    pub(super) fn lowered_arguments(&self) -> Vec<Option<usize>> {
+        let groups = |&slot: &Slot| Some(self.lowered.commons[self.slot(slot).common?].groups());
+        self.lowered.arguments.iter().map(groups).collect()
+    }
+
+    /// How many right operands have panels in common.
+    #[cfg(test)]
+    pub(super) fn shared_panels(&self) -> usize {
+        self.lowered.shared_panels.len()
     }
 
     /// Number of devices, of all replicas together.
@@ -306,16 +321,22 @@ impl Session<'_> {
     /// Gives the devices of one replica that this process runs their shards: `piece` makes the part of an argument, by its
     /// number, from `start` on and of these sizes.
     pub fn set_pieces(&self, replica: usize, piece: impl Fn(usize, &[i64], &[i64]) -> Literal) {
-        let e = self.executable;
+        let (e, partitions) = (self.executable, self.executable.room.partitions);
         for (i, layout) in e.room.arguments.iter().enumerate() {
             let slot = e.slot(e.lowered.arguments[i]);
-            for (partition, arena) in self.of(replica) {
+            let mut written: FxHashSet<*const Arena> = FxHashSet::default();
+            for device in self.held.clone().filter(|device| device / partitions == replica) {
+                let (memory, partition) = (self.memory(slot, device), device % partitions);
+                // Devices that have it in common have the same shard of it.
+                if !written.insert(memory) {
+                    continue;
+                }
                 if !layout.has(partition) {
-                    arena.zero(slot.offset, slot.bytes);
+                    memory.zero(slot.offset, slot.bytes);
                     continue;
                 }
                 let shard = layout.shard_from(partition, |start, sizes| piece(i, start, sizes));
-                arena.write(slot.offset, &shard.dense_bytes());
+                memory.write(slot.offset, &shard.dense_bytes());
             }
         }
     }
@@ -349,13 +370,12 @@ impl Session<'_> {
         let ended = |device: usize, result| {
             results.lock().unwrap_or_else(PoisonError::into_inner).insert(device, result);
         };
+        let packings = self.packings();
         let work = |device: usize| {
             let recorder = recorders[device].lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(recorder) = recorder {
-                ended(
-                    device,
-                    Device { session: self, transport: transport.as_dyn(), device: first + device, recorder }.main(),
-                );
+                let (session, transport, packings) = (self, transport.as_dyn(), &packings[..]);
+                ended(device, Device { session, transport, device: first + device, recorder, packings }.main());
             }
         };
         let missing = |device: usize, error: std::io::Error| {
@@ -398,6 +418,17 @@ impl Session<'_> {
         Err(diagnostic)
     }
 
+    /// What no device has made yet of the panels that groups have in common; none without memory in common.
+    fn packings(&self) -> Vec<Vec<Packing>> {
+        let lowered = &self.executable.lowered;
+        let of = |panels: &SharedPanels| {
+            let groups = self.commons.get(panels.common).map_or(0, Vec::len);
+            let pieces = lowered.products[panels.product].pieces();
+            (0..groups).map(|_| Packing::of(pieces)).collect()
+        };
+        lowered.shared_panels.iter().map(of).collect()
+    }
+
     /// Assembles the global results from the shards of the first replica's devices.
     pub fn results(&self) -> Vec<Literal> {
         self.results_of(0)
@@ -416,8 +447,10 @@ impl Session<'_> {
     /// A device's shard of result `i`; zeros of a device that another process runs.
     pub fn result(&self, i: usize, device: usize) -> Literal {
         let slot = self.executable.slot(self.executable.lowered.results[i]);
-        let arena = device.checked_sub(self.held.start).and_then(|index| self.arenas.get(index));
-        let bytes = arena.map_or_else(|| vec![0; slot.bytes], |arena| arena.read(slot.offset, slot.bytes));
+        let bytes = match self.held.contains(&device) {
+            true => self.memory(slot, device).read(slot.offset, slot.bytes),
+            false => vec![0; slot.bytes],
+        };
         Literal::from_bytes(slot.element, &slot.shape, bytes)
     }
 
@@ -441,11 +474,10 @@ impl Session<'_> {
         self.scratch.sent()
     }
 
-    /// Those of one replica's devices that this process runs, by their numbers in the replica, with their memory.
-    fn of(&self, replica: usize) -> impl Iterator<Item = (usize, &Arena)> {
-        let n = self.executable.room.partitions;
-        let mine = self.held.clone().zip(&self.arenas).filter(move |(device, _)| device / n == replica);
-        mine.map(move |(device, arena)| (device % n, arena))
+    /// The memory that a slot of a device, which this process runs, is in: the device's, or what its group has in common.
+    fn memory(&self, slot: &SlotData, device: usize) -> &Arena {
+        let common = |i: usize| self.commons.get(i)?.get(self.executable.lowered.commons[i].group[device]);
+        slot.common.and_then(common).unwrap_or(&self.arenas[device - self.held.start])
     }
 }
 

@@ -80,6 +80,19 @@ pub(super) enum Step {
         /// Result.
         out: Slot,
     },
+    /// Computes a matrix product of which several devices have the right operand in common, and its panels.
+    Shared {
+        /// Index of the product by rows.
+        product: usize,
+        /// Left operand.
+        left: Slot,
+        /// Right operand.
+        right: Slot,
+        /// Index of the [panels](super::shared::SharedPanels).
+        panels: usize,
+        /// Result.
+        out: Slot,
+    },
     /// Runs a collective.
     Collective {
         /// Index of the collective.

@@ -30,6 +30,12 @@ const LARGE: usize = 1 << 20;
 /// that it transposes.
 const MANY: [usize; 2] = [192, 1024];
 
+/// The least rows, the least rows of all devices together, and the least elements of the right operand for panels that
+/// devices have in common: the library copies panels sooner than a wide operand. Tests have small ones.
+const FEW: usize = if cfg!(test) { 2 } else { 16 };
+const ENOUGH: usize = if cfg!(test) { 4 } else { 512 };
+const WIDE: usize = if cfg!(test) { 1 << 12 } else { NEAR };
+
 /// A product of f32 whose result lies row after row, that of a batch after that of another, and is computed by ranges of
 /// these rows.
 #[derive(Clone, Debug)]
@@ -41,13 +47,16 @@ pub(crate) struct Packed {
     rows: usize,
     /// The batches, outermost first.
     batch: Vec<Run>,
+    /// Whether the right operand is read where it lies.
+    in_place: bool,
 }
 
-/// A right operand: its first element, and how many there are from row to row, panel to panel and batch to batch.
+/// A right operand: its first element, and how many there are from row to row, column to column and panel to panel.
 #[derive(Clone, Copy)]
 struct Panels {
     first: *const f32,
     row: isize,
+    column: isize,
     panel: isize,
 }
 
@@ -89,7 +98,8 @@ impl Packed {
             }
             all *= run.size;
         }
-        (all * columns.size == gemm.lengths[2]).then_some(Self { gemm, exchanged, rows: all, batch })
+        let in_place = columns.rhs == 1 && gemm.contracted.size * columns.size <= NEAR;
+        (all * columns.size == gemm.lengths[2]).then_some(Self { gemm, exchanged, rows: all, batch, in_place })
     }
 
     /// Which operands of the product are the left and the right one: their numbers.
@@ -127,7 +137,12 @@ impl Packed {
 
     /// Whether the right operand is as good where it lies.
     pub(crate) fn is_near(&self) -> bool {
-        self.gemm.columns.rhs == 1 && self.elements() <= NEAR
+        self.in_place
+    }
+
+    /// The same product, to the same bits, with the right operand where it lies instead of in panels.
+    pub(crate) fn without_panels(&self) -> Self {
+        Self { in_place: true, ..self.clone() }
     }
 
     /// Whether it pays to have panels where the product is computed more than once.
@@ -135,6 +150,22 @@ impl Packed {
         let turned = usize::from(self.gemm.columns.rhs != 1);
         let rows = self.gemm.rows.size;
         (2..=MANY[turned]).contains(&rows) && self.elements() <= LARGE && self.elements() >= 1 << 12 && !self.is_near()
+    }
+
+    /// Whether it pays that so many devices, which have the right operand in common, have its panels in common.
+    pub(crate) fn pays_among(&self, devices: usize) -> bool {
+        let rows = self.gemm.rows.size;
+        devices > 1
+            && FEW <= rows
+            && rows <= MANY[1]
+            && rows * devices >= ENOUGH
+            && self.elements() > WIDE
+            && !self.in_place
+    }
+
+    /// How many panels there are, of all batches.
+    pub(crate) fn pieces(&self) -> usize {
+        self.kinds() * self.panels()
     }
 
     /// Elements of the right operand that one batch reads.
@@ -179,26 +210,34 @@ impl Packed {
     ///
     /// The operand has as many elements as the product says, and there are [`Self::bytes`] for the panels, aligned.
     pub(crate) unsafe fn pack(&self, from: *const u8, to: *mut u8, threads: usize) {
-        let (columns, depth) = (self.gemm.columns, self.gemm.contracted);
-        let from = from.cast::<f32>().wrapping_offset(self.gemm.start[1]);
-        let to = to.cast::<f32>();
-        let panels = columns.size.div_ceil(PANEL);
         let addresses = Shared((from, to));
-        let one = |i: usize| {
+        let one = |piece: usize| {
             let (from, to) = addresses.get();
-            let (kind, panel) = (i / panels, i % panels);
-            let from = from.wrapping_offset(self.right(kind) + (panel * PANEL) as isize * columns.rhs);
-            let to = to.wrapping_add(kind * self.kind() + panel * PANEL * depth.size);
-            let width = PANEL.min(columns.size - panel * PANEL);
-            // SAFETY: the columns of a panel.
-            unsafe { copy(from, [depth.rhs, columns.rhs], [depth.size, width], to) };
+            // SAFETY: the caller's promise.
+            unsafe { self.pack_piece(from, to, piece) };
         };
-        let all = 0..self.kinds() * panels;
+        let all = 0..self.pieces();
         if threads > 1 && self.bytes() >= PARALLEL {
             all.into_par_iter().for_each(one);
         } else {
             all.for_each(one);
         }
+    }
+
+    /// Copies one of the [panels](Self::pieces).
+    ///
+    /// # Safety
+    ///
+    /// As of [`Self::pack`].
+    pub(crate) unsafe fn pack_piece(&self, from: *const u8, to: *mut u8, piece: usize) {
+        let (columns, depth) = (self.gemm.columns, self.gemm.contracted);
+        let from = from.cast::<f32>().wrapping_offset(self.gemm.start[1]);
+        let (kind, panel) = (piece / self.panels(), piece % self.panels());
+        let from = from.wrapping_offset(self.right(kind) + (panel * PANEL) as isize * columns.rhs);
+        let to = to.cast::<f32>().wrapping_add(kind * self.kind() + panel * PANEL * depth.size);
+        let width = PANEL.min(columns.size - panel * PANEL);
+        // SAFETY: the columns of a panel.
+        unsafe { copy(from, [depth.rhs, columns.rhs], [depth.size, width], to) };
     }
 
     /// Where the right operand of this number begins.
@@ -245,7 +284,6 @@ impl Packed {
     unsafe fn part(&self, left: *const u8, right: *const u8, out: *mut u8, rows: Range<usize>, panels: Range<usize>) {
         let gemm = &self.gemm;
         let (left, right, out) = (left.cast::<f32>(), right.cast::<f32>(), out.cast::<f32>());
-        let near = self.is_near();
         let mut row = rows.start;
         while row < rows.end {
             let (batch, first) = (row / gemm.rows.size, row % gemm.rows.size);
@@ -260,15 +298,17 @@ impl Packed {
                     kinds *= run.size;
                 }
             }
-            let right = match near {
+            let right = match self.in_place {
                 true => Panels {
                     first: right.wrapping_offset(gemm.start[1] + self.right(kind)),
                     row: gemm.contracted.rhs,
-                    panel: PANEL as isize,
+                    column: gemm.columns.rhs,
+                    panel: PANEL as isize * gemm.columns.rhs,
                 },
                 false => Panels {
                     first: right.wrapping_add(kind * self.kind()),
                     row: PANEL as isize,
+                    column: 1,
                     panel: (PANEL * gemm.contracted.size) as isize,
                 },
             };
@@ -306,7 +346,7 @@ impl Packed {
                     lhs: left.wrapping_offset(start as isize * depth.lhs),
                     lhs_strides: [along, depth.lhs],
                     rhs: right.first.wrapping_offset(panel as isize * right.panel + start as isize * right.row),
-                    rhs_strides: [right.row, 1],
+                    rhs_strides: [right.row, right.column],
                 };
                 // SAFETY: the caller's promise.
                 unsafe { product.library(1) };

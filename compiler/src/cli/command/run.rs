@@ -347,7 +347,18 @@ fn blocks(module: &Module, path: &Path, here: &Here, interface: &Interface) -> R
 
 /// What all processes of a run must have alike.
 fn identity(args: &Args, source: &Source, options: &CompileOptions) -> Identity {
-    let Args { seed, repeat, keep_subnormals, strict_math, devices, devices_per_rank, trace, profile, compile_only, .. } = args;
+    let Args {
+        seed,
+        repeat,
+        keep_subnormals,
+        strict_math,
+        devices,
+        devices_per_rank,
+        trace,
+        profile,
+        compile_only,
+        ..
+    } = args;
     let fast_reduce = args.fast_reduce;
     let (trace, expect) = (trace.is_some(), args.expect.is_some());
     Identity {

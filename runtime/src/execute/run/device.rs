@@ -15,6 +15,7 @@ use super::Session;
 use crate::collective::Transport;
 use crate::execute::lower::Computation;
 use crate::execute::memory::Arena;
+use crate::execute::shared::Packing;
 use crate::execute::step::{Slot, SlotData, Step};
 use crate::execute::trace::{Recorder, Track};
 use crate::gemm::Packed;
@@ -125,6 +126,8 @@ pub(super) struct Device<'s> {
     pub(super) transport: &'s dyn Transport,
     pub(super) device: usize,
     pub(super) recorder: Option<Recorder>,
+    /// How far panels are made that devices have in common, by their numbers and groups.
+    pub(super) packings: &'s [Vec<Packing>],
 }
 
 impl Device<'_> {
@@ -152,11 +155,7 @@ impl Device<'_> {
 
     /// The memory that a slot is in: the device's, or what its group has in common.
     fn memory(&self, slot: &SlotData) -> &Arena {
-        let common = slot.common.and_then(|i| {
-            let group = self.session.executable.lowered.commons[i].group[self.device];
-            self.session.commons.get(i)?.get(group)
-        });
-        common.unwrap_or(self.arena())
+        self.session.memory(slot, self.device)
     }
 
     /// The address of a slot.
@@ -284,17 +283,15 @@ impl Device<'_> {
                 }
             }
             Step::Packed { product, left, right, out } => {
+                self.product(&e.lowered.products[*product], [left, right, out].map(|slot| self.at(*slot)));
+            }
+            Step::Shared { product, left, right, panels, out } => {
                 let product = &e.lowered.products[*product];
-                let slots = [left, right, out].map(|slot| self.at(*slot));
-                let slots = Addresses(&slots);
-                let threads = product.threads(e.threads);
-                // A thread that comes late leaves one of its parts to the others.
-                let parts = if threads > 1 { 2 * threads } else { 1 };
-                threads::in_parts(self.session.subnormals, threads, parts as i64, |part| {
-                    let &[left, right, out] = slots.get() else { return };
-                    // SAFETY: as of a product that isn't by rows; panels were written before.
-                    unsafe { product.run_part(left, right, out, part as usize, parts) };
-                });
+                let [left, right, out] = [left, right, out].map(|slot| self.at(*slot));
+                match self.panels(*panels) {
+                    Some(panels) => self.product(product, [left, panels, out]),
+                    None => self.product(&product.without_panels(), [left, right, out]),
+                }
             }
             Step::Ragged { collective, from, to } => {
                 let [rows, output, starts, sizes, places] = from.map(|slot| self.read(self.slot(slot)));
@@ -401,6 +398,40 @@ impl Device<'_> {
                 threads::inside(self.session.subnormals, || computation.computation.run(&views, &mut made, threads))
             }
         }?)
+    }
+
+    /// Computes a product by rows, of panels or of an operand that is read where it lies.
+    fn product(&self, product: &Packed, [left, right, out]: [*mut u8; 3]) {
+        let slots = [left, right, out];
+        let slots = Addresses(&slots);
+        let threads = product.threads(self.session.executable.threads);
+        // A thread that comes late leaves one of its parts to the others.
+        let parts = if threads > 1 { 2 * threads } else { 1 };
+        threads::in_parts(self.session.subnormals, threads, parts as i64, |part| {
+            let &[left, right, out] = slots.get() else { return };
+            // SAFETY: as of a product that isn't by rows; panels were written before.
+            unsafe { product.run_part(left, right, out, part as usize, parts) };
+        });
+    }
+
+    /// The panels of a right operand that the device's group has in common, once they are made; none without such memory.
+    fn panels(&self, number: usize) -> Option<*mut u8> {
+        let lowered = &self.session.executable.lowered;
+        let panels = &lowered.shared_panels[number];
+        let packing = self.packings.get(number)?.get(lowered.commons[panels.common].group[self.device])?;
+        let product = &lowered.products[panels.product];
+        let slots = [panels.from, panels.to].map(|slot| self.at(slot));
+        let to = slots[1];
+        let slots = Addresses(&slots);
+        let threads = self.session.executable.threads;
+        threads::in_parts(self.session.subnormals, threads, threads as i64, |_| {
+            let &[from, to] = slots.get() else { return };
+            // SAFETY: a whole operand, which nobody writes, and room for its panels, each of which one thread writes before
+            // anybody reads it.
+            packing.help(|piece| unsafe { product.pack_piece(from, to, piece) });
+        });
+        packing.wait();
+        Some(to)
     }
 
     /// Evaluates ops with the reference evaluator and stores the results of the last one.
