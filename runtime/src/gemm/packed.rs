@@ -329,6 +329,8 @@ impl Packed {
         let (columns, depth) = (self.gemm.columns, self.gemm.contracted);
         // The library computes a row alone in another order than one of several.
         let mut twice = [0.0; 2 * PANEL];
+        // It also has another order for columns whose elements are neighbors, so a block of these is copied.
+        let mut turned = vec![0.0f32; if right.column == 1 { 0 } else { PANEL * DEPTH }];
         for panel in panels {
             let first = panel * PANEL;
             let width = PANEL.min(columns.size - first);
@@ -338,15 +340,23 @@ impl Packed {
                 _ => (result, columns.size as isize, self.gemm.rows.lhs),
             };
             for start in (0..depth.size).step_by(DEPTH) {
+                let deep = DEPTH.min(depth.size - start);
+                let mut rhs = right.first.wrapping_offset(panel as isize * right.panel + start as isize * right.row);
+                let mut along_rhs = right.row;
+                if right.column != 1 {
+                    // SAFETY: a block of the operand.
+                    unsafe { copy(rhs, [right.row, right.column], [deep, width], turned.as_mut_ptr()) };
+                    (rhs, along_rhs) = (turned.as_ptr(), PANEL as isize);
+                }
                 let product = Product {
-                    sizes: [rows.max(2), width, DEPTH.min(depth.size - start)],
+                    sizes: [rows.max(2), width, deep],
                     out: to,
                     out_strides: [down, 1],
                     adds: start > 0,
                     lhs: left.wrapping_offset(start as isize * depth.lhs),
                     lhs_strides: [along, depth.lhs],
-                    rhs: right.first.wrapping_offset(panel as isize * right.panel + start as isize * right.row),
-                    rhs_strides: [right.row, right.column],
+                    rhs,
+                    rhs_strides: [along_rhs, 1],
                 };
                 // SAFETY: the caller's promise.
                 unsafe { product.library(1) };

@@ -49,6 +49,7 @@ fn any_ranges_of_rows_have_the_bits_of_the_whole() {
         unsafe { gemm.run(pointers[0], pointers[1], plain.as_mut_ptr().cast(), 1) };
         let [left, right] = packed.sides().map(|side| pointers[side]);
         let mut panels = vec![f32::NAN; packed.bytes() / size_of::<f32>()];
+        let lies = right;
         let right = if near {
             right
         } else {
@@ -77,6 +78,12 @@ fn any_ranges_of_rows_have_the_bits_of_the_whole() {
             row = end;
         }
         same(&got, "by rows");
+        let (mut got, alone) = (vec![f32::NAN; lengths[2]], packed.without_panels());
+        for part in 0..3 {
+            // SAFETY: as above.
+            unsafe { alone.run_part(left, lies, got.as_mut_ptr().cast(), part, 3) };
+        }
+        same(&got, "without panels");
         for threads in 2..5 {
             got.fill(f32::NAN);
             for part in 0..threads {
