@@ -15,10 +15,13 @@ const MAX_CUTS: usize = 8;
 
 impl Move<'_, '_, '_> {
     /// The cheapest answers, with redistributions that nobody has asked for yet at lower bounds, but for those that these
-    /// answers need: most moves help nowhere, which is found without many searches.
+    /// answers need: most moves help nowhere, which is found without many searches. All no if they aren't worth it.
     pub(super) fn answers(&mut self, options: &[Change], values: &[ValueRole]) -> Vec<bool> {
         for _ in 0..MAX_CUTS {
-            let (answers, exact) = self.solve(options, values, false);
+            let (answers, gain, exact) = self.solve(options, values, false);
+            if gain < self.worth {
+                return vec![false; options.len()];
+            }
             if exact || !answers.contains(&true) || !self.search_for(options, values, &answers) {
                 return answers;
             }
@@ -56,13 +59,14 @@ impl Move<'_, '_, '_> {
         dearer
     }
 
-    /// The cheapest answers, with redistributions at their exact costs or at lower bounds, and whether all were exact.
-    fn solve(&mut self, options: &[Change], values: &[ValueRole], exact: bool) -> (Vec<bool>, bool) {
+    /// The cheapest answers, with redistributions at their exact costs or at lower bounds, the seconds that they save, and
+    /// whether all were exact.
+    fn solve(&mut self, options: &[Change], values: &[ValueRole], exact: bool) -> (Vec<bool>, f64, bool) {
         let mut cut = Cut::new(options.len());
         let exact = self.price(options, values, exact, &mut cut);
-        let mut answers = cut.solve();
+        let (mut answers, gain) = cut.solve();
         answers.truncate(options.len());
-        (answers, exact)
+        (answers, gain, exact)
     }
 
     /// Adds the costs of the answers: work of each op, redistributions of each value, exactly or at lower bounds; returns

@@ -7,7 +7,7 @@ use dialect::sharding::axis::set_difference;
 use smallvec::SmallVec;
 
 use super::Move;
-use super::classes::{FactorSet, NO_FACTORS};
+use super::classes::{DimensionClass, FactorSet, NO_FACTORS};
 use super::cut::Question;
 use super::moves::{Moves, Target};
 use crate::bit_set::BitSet;
@@ -33,6 +33,7 @@ impl Move<'_, '_, '_> {
         let mut asked: Vec<(OpId, FactorSet)> = Vec::new();
         match target {
             Target::First(class) | Target::Last(class) => asked.extend_from_slice(self.moves.classes.ops(class)),
+            Target::Only(class) => asked = self.only(class),
             Target::Replicated => asked.extend(self.moves.roles.ops.iter().map(|ops| (ops[0], NO_FACTORS))),
             Target::Propagated => asked.extend_from_slice(&self.all_propagated()),
         }
@@ -58,6 +59,16 @@ impl Move<'_, '_, '_> {
             options.push(Change { op, id, places, more, question: Question::number(options.len()) });
         }
         options
+    }
+
+    /// The ops with factors of the class, and all others without any.
+    fn only(&self, class: DimensionClass) -> Vec<(OpId, FactorSet)> {
+        let Moves { roles, classes, .. } = &*self.moves;
+        let mut asked = classes.ops(class).to_vec();
+        let mut own = vec![false; roles.ops.len()];
+        asked.iter().for_each(|&(op, _)| own[roles.of[op].index()] = true);
+        asked.extend(roles.ops.iter().zip(own).filter(|role| !role.1).map(|role| (role.0[0], NO_FACTORS)));
+        asked
     }
 
     /// The strategy that ops of `model` have after the move.

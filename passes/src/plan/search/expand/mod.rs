@@ -29,15 +29,41 @@ use roles::ValueRole;
 const ROUNDS: usize = 4;
 /// Another round follows one that saved at least this fraction of the total cost.
 const WORTH: f64 = 1e-3;
+/// Trades are tried for so many classes, those with the most work.
+const TRADED: usize = 7;
 
 /// Makes a plan cheaper; returns its seconds.
 pub(crate) fn expand(draft: &mut Draft<'_, '_>) -> f64 {
     let start = Instant::now();
     let mut moves = Moves::of(draft);
     draft.effort.roles = moves.roles.ops.len();
-    let seconds = rounds(draft, &mut moves);
+    let all = moves.targets.clone();
+    let mut seconds = rounds(draft, &mut moves);
+    if trades(draft, &mut moves) {
+        moves.targets = all;
+        seconds = rounds(draft, &mut moves);
+    }
     draft.effort.expand_time += start.elapsed();
     seconds
+}
+
+/// Moves axes, and parts of them, from everything else to one class; returns whether that helped.
+///
+/// A value may be worth sharding less than it is: where something cheap is computed by more devices, that which is
+/// dear to move moves less.
+fn trades(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> bool {
+    let mut helped = false;
+    let worth = draft.total() * WORTH;
+    let classes: Vec<_> = moves.classes.by_weight.iter().copied().take(TRADED).collect();
+    for group in 0..moves.groups.len() {
+        for &class in &classes {
+            let made = Move { draft, moves, group, target: Target::Only(class), worth }.make();
+            draft.effort.moves += 1;
+            draft.effort.helpful_moves += usize::from(made);
+            helped |= made;
+        }
+    }
+    helped
 }
 
 /// Makes rounds of all moves for as long as they help; returns the seconds of the plan.
@@ -48,14 +74,14 @@ fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
     let mut all_helped = 0;
     for round in 0..ROUNDS {
         let mut helped = vec![false; moves.targets.len()];
-        let groups = if round == 0 { moves.wholes } else { moves.groups.len() };
+        let groups = if round == 0 { moves.wholes } else { moves.halves };
         for group in 0..groups {
             for (i, helped) in helped.iter_mut().enumerate() {
                 let target = moves.targets[i];
                 if tried.insert((group, target), all_helped) == Some(all_helped) {
                     continue;
                 }
-                let made = Move { draft, moves, group, target }.make();
+                let made = Move { draft, moves, group, target, worth: 0.0 }.make();
                 all_helped += usize::from(made);
                 draft.effort.moves += 1;
                 draft.effort.helpful_moves += usize::from(made);
@@ -67,7 +93,7 @@ fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
         moves.targets.retain(|&target| helped.next() == Some(true) || target == Target::Propagated);
         let total = draft.total();
         debug_assert!((moves.roles.total(draft) - total).abs() <= 1e-6 * total, "layers that are not alike");
-        if total > last * (1.0 - WORTH) && groups == moves.groups.len() {
+        if total > last * (1.0 - WORTH) && groups == moves.halves {
             return total;
         }
         last = total;
@@ -81,6 +107,8 @@ struct Move<'d, 'a, 's> {
     moves: &'d mut Moves,
     group: usize,
     target: Target,
+    /// Seconds that it must save by its cut; less isn't searched for.
+    worth: f64,
 }
 
 impl Move<'_, '_, '_> {

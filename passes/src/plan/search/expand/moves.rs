@@ -27,6 +27,8 @@ pub(super) enum Target {
     First(DimensionClass),
     /// Along the last factor: in a product of two values of one class, the contracted one.
     Last(DimensionClass),
+    /// Along the first factor of the class, and along nothing in ops that don't have it.
+    Only(DimensionClass),
     /// Along nothing: replicated.
     Replicated,
     /// Where propagation put it.
@@ -40,10 +42,12 @@ pub(super) struct Moves {
     /// The position of each axis in the order of axes that shard one dimension.
     pub(super) ranks: Vec<usize>,
     /// Axes that are moved together: all of them; then pairs; then each alone, the last one first; then halves of large
-    /// ones.
+    /// ones; then other parts of them.
     pub(super) groups: Vec<Axes>,
     /// How many of these groups consist of whole axes.
     pub(super) wholes: usize,
+    /// How many of these groups consist of whole axes and halves.
+    pub(super) halves: usize,
     /// Where the groups may be moved.
     pub(super) targets: Vec<Target>,
     pub(super) strategies: FxHashMap<Asked, Option<StrategyId>>,
@@ -76,12 +80,14 @@ impl Moves {
             groups.insert(0, axes.clone());
         }
         let wholes = groups.len();
-        for axis in axes.iter().rev().filter(|a| a.size >= MIN_SPLIT) {
-            let Some(major) = (2..axis.size).filter(|d| axis.size % d == 0 && d * d <= axis.size).max() else {
-                continue;
-            };
-            groups.push(Axes::from_slice(&[AxisPart { size: major, ..*axis }]));
-            groups.push(Axes::from_slice(&[AxisPart { pre: major, size: axis.size / major, ..*axis }]));
+        let large = || axes.iter().rev().filter(|a| a.size >= MIN_SPLIT);
+        for (axis, major) in large().filter_map(|a| Some((a, half(a)?))) {
+            groups.extend(split(axis, major));
+        }
+        let halves = groups.len();
+        for axis in large() {
+            let others = (2..axis.size).filter(|&major| axis.size % major == 0 && half(axis) != Some(major));
+            groups.extend(others.flat_map(|major| split(axis, major)));
         }
         let mut dimensions = Dimensions::of(draft.graph, draft.models, draft.cache);
         let repeats = layers::repeats(&layers::keys(draft), &mut |repeat| dimensions.join(repeat));
@@ -98,8 +104,19 @@ impl Moves {
         let option_of = vec![NONE; roles.ops.len()].into();
         let ranks = ranks(draft);
         let (strategies, without, propagated) = Default::default();
-        Self { roles, classes, ranks, groups, wholes, targets, strategies, without, propagated, option_of }
+        Self { roles, classes, ranks, groups, wholes, halves, targets, strategies, without, propagated, option_of }
     }
+}
+
+/// The size of the major one of two parts of an axis that are nearest to each other in size.
+fn half(axis: &AxisPart) -> Option<u32> {
+    (2..axis.size).filter(|d| axis.size % d == 0 && d * d <= axis.size).max()
+}
+
+/// The two parts of an axis of which the major one has this size.
+fn split(axis: &AxisPart, major: u32) -> [Axes; 2] {
+    let minor = AxisPart { pre: axis.pre * major, size: axis.size / major, ..*axis };
+    [AxisPart { size: major, ..*axis }, minor].map(|part| Axes::from_slice(&[part]))
 }
 
 /// The order of axes that shard one dimension: the most common order in the propagated distributions.
