@@ -64,7 +64,7 @@ impl Move<'_, '_, '_> {
     fn solve(&mut self, options: &[Change], values: &[ValueRole], exact: bool) -> (Vec<bool>, f64, bool) {
         let mut cut = Cut::new(options.len());
         let exact = self.price(options, values, exact, &mut cut);
-        let (mut answers, gain) = cut.solve();
+        let (mut answers, gain) = cut.solve(self.worth);
         answers.truncate(options.len());
         (answers, gain, exact)
     }

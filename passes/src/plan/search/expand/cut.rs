@@ -97,8 +97,8 @@ impl Cut {
     }
 
     /// The cheapest answers, of equally cheap ones those with the fewest yeses, and by how many seconds they are cheaper
-    /// than no to all.
-    pub(super) fn solve(mut self) -> (Vec<bool>, f64) {
+    /// than no to all. All no where they are cheaper by less than `worth` seconds.
+    pub(super) fn solve(mut self, worth: f64) -> (Vec<bool>, f64) {
         let nodes = self.more.len();
         for q in FIRST as u32..nodes as u32 {
             let more = self.more[q as usize];
@@ -111,6 +111,9 @@ impl Cut {
                 return (levels[FIRST..].iter().map(|&l| l > 0).collect(), residual.left(YES) as f64 * 1e-12);
             }
             residual.block(&levels);
+            if residual.left(YES) as f64 * 1e-12 < worth {
+                break;
+            }
         }
         (vec![false; nodes - FIRST], 0.0)
     }
@@ -246,7 +249,7 @@ mod tests {
             questions.iter().zip(&single).for_each(|(&q, &s)| cut.yes_costs(q, s));
             pairs.iter().for_each(|&(a, b, t)| cut.pair(questions[a], questions[b], t));
             cut.implies(questions[implied.0], questions[implied.1]);
-            let found = cost(&cut.solve().0);
+            let found = cost(&cut.solve(0.0).0);
             let all = (0..1u32 << n).map(|bits| cost(&(0..n).map(|i| bits >> i & 1 == 1).collect::<Vec<_>>()));
             let best = all.fold(f64::INFINITY, f64::min);
             assert!((found - best).abs() < 1e-6, "{found} instead of {best}: {single:?} {pairs:?} {implied:?}");

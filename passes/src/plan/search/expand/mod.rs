@@ -3,7 +3,7 @@
 //! A move asks every op with the class: keep the axis where it is, or shard the class along it? A minimum cut over the
 //! joint cost finds all answers at once: the expansion moves of Y. Boykov, O. Veksler and R. Zabih, "Fast approximate
 //! energy minimization via graph cuts", 2001. Two more moves remove the axis from everything or put it back where
-//! propagation had it. Ops with the same role in repeated layers give one answer. The changes of a move are split into
+//! propagation had it. In the end *trades* shard one class along a part of an axis and take that part from all other ops. Ops with the same role in repeated layers give one answer. The changes of a move are split into
 //! independent groups, and a group is kept only if it lowers the exact cost.
 
 mod answers;
@@ -13,6 +13,7 @@ mod cut;
 mod layers;
 mod moves;
 mod roles;
+mod trades;
 
 use std::time::Instant;
 
@@ -29,41 +30,20 @@ use roles::ValueRole;
 const ROUNDS: usize = 4;
 /// Another round follows one that saved at least this fraction of the total cost.
 const WORTH: f64 = 1e-3;
-/// Trades are tried for so many classes, those with the most work.
-const TRADED: usize = 7;
+/// A move must save at least this fraction of the total cost by its cut: less is not worth a search for redistributions.
+const LEAST: f64 = 1e-4;
 
 /// Makes a plan cheaper; returns its seconds.
 pub(crate) fn expand(draft: &mut Draft<'_, '_>) -> f64 {
     let start = Instant::now();
     let mut moves = Moves::of(draft);
     draft.effort.roles = moves.roles.ops.len();
-    let all = moves.targets.clone();
     let mut seconds = rounds(draft, &mut moves);
-    if trades(draft, &mut moves) {
-        moves.targets = all;
-        seconds = rounds(draft, &mut moves);
+    if trades::trades(draft, &mut moves) {
+        seconds = draft.total();
     }
     draft.effort.expand_time += start.elapsed();
     seconds
-}
-
-/// Moves axes, and parts of them, from everything else to one class; returns whether that helped.
-///
-/// A value may be worth sharding less than it is: where something cheap is computed by more devices, that which is
-/// dear to move moves less.
-fn trades(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> bool {
-    let mut helped = false;
-    let worth = draft.total() * WORTH;
-    let classes: Vec<_> = moves.classes.by_weight.iter().copied().take(TRADED).collect();
-    for group in 0..moves.groups.len() {
-        for &class in &classes {
-            let made = Move { draft, moves, group, target: Target::Only(class), worth }.make();
-            draft.effort.moves += 1;
-            draft.effort.helpful_moves += usize::from(made);
-            helped |= made;
-        }
-    }
-    helped
 }
 
 /// Makes rounds of all moves for as long as they help; returns the seconds of the plan.
@@ -81,7 +61,7 @@ fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
                 if tried.insert((group, target), all_helped) == Some(all_helped) {
                     continue;
                 }
-                let made = Move { draft, moves, group, target, worth: 0.0 }.make();
+                let made = Move { draft, moves, group, target, worth: last * LEAST }.make();
                 all_helped += usize::from(made);
                 draft.effort.moves += 1;
                 draft.effort.helpful_moves += usize::from(made);
@@ -115,6 +95,7 @@ impl Move<'_, '_, '_> {
     /// Makes those changes that lower the cost; returns whether there were any.
     fn make(&mut self) -> bool {
         let options = self.options();
+        self.moves.asked += options.len();
         if options.is_empty() {
             return false;
         }

@@ -38,6 +38,8 @@ pub(super) enum Target {
 /// The moves that can be made on one graph.
 pub(super) struct Moves {
     pub(super) roles: Roles,
+    /// How many ops have been asked so far.
+    pub(super) asked: usize,
     pub(super) classes: DimensionClasses,
     /// The position of each axis in the order of axes that shard one dimension.
     pub(super) ranks: Vec<usize>,
@@ -104,7 +106,20 @@ impl Moves {
         let option_of = vec![NONE; roles.ops.len()].into();
         let ranks = ranks(draft);
         let (strategies, without, propagated) = Default::default();
-        Self { roles, classes, ranks, groups, wholes, halves, targets, strategies, without, propagated, option_of }
+        Self {
+            roles,
+            asked: 0,
+            classes,
+            ranks,
+            groups,
+            wholes,
+            halves,
+            targets,
+            strategies,
+            without,
+            propagated,
+            option_of,
+        }
     }
 }
 
