@@ -21,7 +21,7 @@ const BYTES: usize = 32 << 20;
 impl Rates {
     /// Measures them, in about a tenth of a second.
     pub fn measure() -> Self {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let cores = crate::threads::cores();
         let flops = best(cores, || {
             let (a, b, mut c) = (vec![1f32; SIDE * SIDE], vec![1f32; SIDE * SIDE], vec![0f32; SIDE * SIDE]);
             move || {

@@ -138,9 +138,10 @@ impl Layout {
 
     /// Of each device, the first one that has the same shard, padding included.
     pub fn same_shards(&self) -> Vec<usize> {
+        // A program may have hundreds of arguments on thousands of devices, so a shard's number is one.
+        let all: Vec<Digit> = self.digits_of_dims.iter().chain([&self.unreduced]).flatten().copied().collect();
         let mut first = rustc_hash::FxHashMap::default();
-        let shard =
-            |device: usize| (self.has(device), self.piece(device), index(&self.unreduced, self.position(device)));
+        let shard = |device: usize| if self.has(device) { index(&all, self.position(device)) } else { -1 };
         (0..self.devices()).map(|device| *first.entry(shard(device)).or_insert(device)).collect()
     }
 
@@ -232,4 +233,42 @@ fn combine(kind: ReductionKind, a: &Literal, b: &Literal) -> Literal {
     let op = reduction_op(kind);
     let values = (0..a.len()).map(|i| op.apply(a.element, a.element, &[a.get(i), b.get(i)]));
     Literal::from_scalars(a.element, &a.shape, values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Program;
+    use crate::sharding::{DimSharding, MeshRef};
+
+    #[test]
+    fn devices_with_the_same_shard() {
+        let mut p = Program::new();
+        let names = ["x", "y", "z"].map(|name| p.name(name));
+        let device_ids = Some(vec![3, 1, 2, 0, 4, 7, 6, 5, 8, 9, 11, 10]);
+        let mesh = Mesh { axes: names.iter().copied().zip([2, 3, 2]).collect(), device_ids };
+        let [x, y, z] = names.map(AxisRef::full);
+        let ty = TensorType::new(&[5, 4], ElementType::F32);
+        for (rows, columns, unreduced) in [
+            (vec![], vec![], vec![]),
+            (vec![x, z], vec![], vec![]),
+            (vec![z], vec![x], vec![y]),
+            (vec![y], vec![x], vec![]),
+        ] {
+            let dims = [rows, columns].iter().map(|axes| DimSharding::closed(axes)).collect();
+            let mut sharding = TensorSharding::with_dims(MeshRef::Symbol(names[0]), dims);
+            sharding.unreduced.extend(unreduced);
+            for layout in
+                [Layout::new(&ty, Some(&sharding), &mesh), Layout::new(&ty, Some(&sharding), &mesh).among(&mesh, 14)]
+            {
+                let held = |d: usize| {
+                    let unreduced = index(&layout.unreduced, layout.position(d));
+                    layout.has(d).then(|| (layout.piece(d), unreduced))
+                };
+                let all = 0..layout.devices();
+                let first = |d: usize| all.clone().find(|&other| held(other) == held(d)).expect("itself");
+                assert_eq!(layout.same_shards(), all.clone().map(first).collect::<Vec<_>>());
+            }
+        }
+    }
 }

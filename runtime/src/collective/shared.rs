@@ -150,7 +150,7 @@ impl Shared {
                 ..Devices::default()
             }),
             failed: AtomicBool::new(false),
-            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            cores: crate::threads::cores(),
             little: LITTLE,
         }
     }

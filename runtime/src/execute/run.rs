@@ -97,8 +97,7 @@ impl Executable {
         here: Option<usize>,
     ) -> Result<Self, Diagnostic> {
         let Planned { program, block, buffers, mut room, written } = planned;
-        let threads =
-            (std::thread::available_parallelism().map_or(1, |n| n.get()) / here.unwrap_or(room.devices)).max(1);
+        let threads = (threads::cores() / here.unwrap_or(room.devices)).max(1);
         let target = Target { threads, math, vector_bytes: vector_bytes() };
         let mut lowered = lower(&program, &buffers, block, (&room.arguments, room.devices), target)?;
         room.grow(lowered.bytes);

@@ -51,14 +51,24 @@ impl Packing {
             if piece >= self.pieces {
                 return;
             }
+            let _counted = Counted(&self.made);
             make(piece);
-            self.made.count_down();
         }
     }
 
     /// Waits until all are made.
     pub(super) fn wait(&self) {
         self.made.wait();
+    }
+}
+
+/// Counts a latch down at its end, even by a panic: whoever waits goes on then, and the run fails as the device that
+/// panicked does.
+struct Counted<'l>(&'l Latch);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.count_down();
     }
 }
 

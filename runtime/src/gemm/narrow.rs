@@ -552,7 +552,7 @@ fn with_tile<T: Tile>(f: impl FnOnce(&mut T)) {
     f(&mut tile);
     let mut kept = kept();
     // As many as there are threads that compute at once; devices may be more.
-    if kept.len() < std::thread::available_parallelism().map_or(1, |n| n.get()) {
+    if kept.len() < crate::threads::cores() {
         kept.push(tile);
     }
 }

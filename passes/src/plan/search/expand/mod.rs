@@ -3,8 +3,9 @@
 //! A move asks every op with the class: keep the axis where it is, or shard the class along it? A minimum cut over the
 //! joint cost finds all answers at once: the expansion moves of Y. Boykov, O. Veksler and R. Zabih, "Fast approximate
 //! energy minimization via graph cuts", 2001. Two more moves remove the axis from everything or put it back where
-//! propagation had it. In the end *trades* shard one class along a part of an axis and take that part from all other ops. Ops with the same role in repeated layers give one answer. The changes of a move are split into
-//! independent groups, and a group is kept only if it lowers the exact cost.
+//! propagation had it. In the end *trades* shard one class along a part of an axis and take that part from all other
+//! ops. Ops with the same role in repeated layers give one answer. The changes of a move are split into independent
+//! groups, and a group is kept only if it lowers the exact cost.
 
 mod answers;
 mod changes;
