@@ -1,5 +1,7 @@
 //! What this machine can do at most, measured.
 
+use std::num::NonZero;
+use std::sync::OnceLock;
 use std::thread;
 use std::time::Instant;
 
@@ -18,10 +20,16 @@ const SIDE: usize = 256;
 /// How many bytes each core copies.
 const BYTES: usize = 32 << 20;
 
+/// How many threads can run at once. The system is asked once: it reads files to tell.
+pub(crate) fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
+}
+
 impl Rates {
     /// Measures them, in about a tenth of a second.
     pub fn measure() -> Self {
-        let cores = crate::threads::cores();
+        let cores = cores();
         let flops = best(cores, || {
             let (a, b, mut c) = (vec![1f32; SIDE * SIDE], vec![1f32; SIDE * SIDE], vec![0f32; SIDE * SIDE]);
             move || {

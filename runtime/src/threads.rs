@@ -7,7 +7,6 @@
 
 #![allow(unsafe_code, reason = "kept threads run closures that borrow from the caller, who waits for them")]
 
-use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -59,12 +58,6 @@ impl Latch {
             left = self.open.wait(left).unwrap_or_else(PoisonError::into_inner);
         }
     }
-}
-
-/// How many threads can run at once. The system is asked once: it reads files to tell.
-pub(crate) fn cores() -> usize {
-    static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, NonZero::get))
 }
 
 /// Threads that wait for work.

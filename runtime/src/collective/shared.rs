@@ -150,7 +150,7 @@ impl Shared {
                 ..Devices::default()
             }),
             failed: AtomicBool::new(false),
-            cores: crate::threads::cores(),
+            cores: crate::rates::cores(),
             little: LITTLE,
         }
     }

@@ -30,6 +30,7 @@ use super::step::{Slot, SlotData, Step};
 use super::trace::{Recorder, Track};
 use crate::collective::{Plan, Ranks, Scratch, Shared, Site, Transport, Wire};
 use crate::jit::{Cache, Engine, KernelFn, vector_bytes};
+use crate::rates;
 use crate::subnormals::Subnormals;
 use crate::threads;
 
@@ -97,7 +98,7 @@ impl Executable {
         here: Option<usize>,
     ) -> Result<Self, Diagnostic> {
         let Planned { program, block, buffers, mut room, written } = planned;
-        let threads = (threads::cores() / here.unwrap_or(room.devices)).max(1);
+        let threads = (rates::cores() / here.unwrap_or(room.devices)).max(1);
         let target = Target { threads, math, vector_bytes: vector_bytes() };
         let mut lowered = lower(&program, &buffers, block, (&room.arguments, room.devices), target)?;
         room.grow(lowered.bytes);

@@ -552,7 +552,7 @@ fn with_tile<T: Tile>(f: impl FnOnce(&mut T)) {
     f(&mut tile);
     let mut kept = kept();
     // As many as there are threads that compute at once; devices may be more.
-    if kept.len() < crate::threads::cores() {
+    if kept.len() < crate::rates::cores() {
         kept.push(tile);
     }
 }

@@ -88,7 +88,7 @@ impl<'t> Queue<'t> {
         // One kernel may call functions, which another thread compiles meanwhile.
         let calls = |unit: &Unit<'_>| matches!(unit, Unit::Kernel(_, text) if text.contains("math."));
         let most = if self.lock().waiting.iter().any(calls) { waiting + 1 } else { waiting };
-        let threads = crate::threads::cores().min(most);
+        let threads = crate::rates::cores().min(most);
         if waiting > 0 {
             let worker = || {
                 workbench::with(self.processor, |workbench| {
