@@ -88,7 +88,7 @@ impl Moves {
         }
         let halves = groups.len();
         for axis in large() {
-            let others = (2..axis.size).filter(|&major| axis.size % major == 0 && half(axis) != Some(major));
+            let others = (2..axis.size).filter(|&major| axis.size.is_multiple_of(major) && half(axis) != Some(major));
             groups.extend(others.flat_map(|major| split(axis, major)));
         }
         let mut dimensions = Dimensions::of(draft.graph, draft.models, draft.cache);
@@ -125,7 +125,7 @@ impl Moves {
 
 /// The size of the major one of two parts of an axis that are nearest to each other in size.
 fn half(axis: &AxisPart) -> Option<u32> {
-    (2..axis.size).filter(|d| axis.size % d == 0 && d * d <= axis.size).max()
+    (2..axis.size).filter(|d| axis.size.is_multiple_of(*d) && d * d <= axis.size).max()
 }
 
 /// The two parts of an axis of which the major one has this size.
