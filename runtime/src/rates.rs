@@ -1,4 +1,4 @@
-//! What this machine can do at most, measured.
+//! How many cores this machine has, and what they can do at most, measured.
 
 use std::num::NonZero;
 use std::sync::OnceLock;

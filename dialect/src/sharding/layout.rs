@@ -138,7 +138,7 @@ impl Layout {
 
     /// Of each device, the first one that has the same shard, padding included.
     pub fn same_shards(&self) -> Vec<usize> {
-        // A program may have hundreds of arguments on thousands of devices, so a shard's number is one.
+        // One number tells shards apart: a program may have hundreds of arguments on thousands of devices.
         let all: Vec<Digit> = self.digits_of_dims.iter().chain([&self.unreduced]).flatten().copied().collect();
         let mut first = rustc_hash::FxHashMap::default();
         let shard = |device: usize| if self.has(device) { index(&all, self.position(device)) } else { -1 };

@@ -6,7 +6,7 @@
 use dialect::diagnostic::Diagnostics;
 use dialect::ir::{Attr, AttrData, Name, Op, Program};
 use dialect::ops::func;
-use dialect::ops::mhlo::{NUM_PARTITIONS, NUM_REPLICAS};
+use dialect::ops::mhlo::NUM_PARTITIONS;
 use dialect::ops::mpmd::{DEVICES, TOPOLOGY};
 use dialect::ops::sdy;
 use dialect::sharding::{Mesh, MeshRef};
@@ -57,12 +57,11 @@ pub(super) fn meshes(program: &mut Program, _: &mut Diagnostics) {
     program.set_block_ops(program.body(), kept);
 }
 
-/// Fragments run on the devices of their meshes, and not on all that the module says there are. Without the number of
-/// partitions, one replica would be said to be the only device.
+/// Fragments run on the devices of their meshes, and not on all that the module says there are.
 fn state_devices(program: &mut Program, main: Op, devices: i64) {
     let devices = program.attr_i64(devices);
     program.set_attr(main, DEVICES, devices);
-    [NUM_PARTITIONS, NUM_REPLICAS].into_iter().for_each(|name| program.remove_attr(program.module, name));
+    program.remove_attr(program.module, NUM_PARTITIONS);
 }
 
 /// How many devices a program over several meshes says there are.

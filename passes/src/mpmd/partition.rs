@@ -12,6 +12,7 @@ use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::build::Builder;
 use dialect::ir::{Attr, AttrData, Block, ElementType, Loc, MeshTensor, Name, Op, Program, TypeData, Value};
+use dialect::ops::mhlo::NUM_REPLICAS;
 use dialect::ops::mpmd::{self, Kind, Topology};
 use dialect::ops::{func, sdy};
 use dialect::sharding::{MeshRef, TensorSharding};
@@ -71,6 +72,9 @@ pub(super) fn partition(program: &mut Program, options: &Options, diagnostics: &
             return diagnostics.push(d.note("run the pass mpmd-assign before, or write it into a fragment"));
         }
     }
+    // Groups are of a mesh's devices from here on. Where the number of partitions isn't said, one replica would be said to be
+    // the only device.
+    program.remove_attr(program.module, NUM_REPLICAS);
     let names = func::functions(program).filter_map(|f| func::symbol(program, f).map(str::to_owned)).collect();
     let leaves = sent_elsewhere(program, &topology, &ops);
     let mut pass = Pass {

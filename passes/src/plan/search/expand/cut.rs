@@ -108,10 +108,10 @@ impl Cut {
         let (mut levels, mut queue) = (vec![0u32; nodes], Vec::with_capacity(nodes));
         for _ in 0..MAX_PHASES {
             if !residual.level(&mut levels, &mut queue) {
-                return (levels[FIRST..].iter().map(|&l| l > 0).collect(), residual.left(YES) as f64 * 1e-12);
+                return (levels[FIRST..].iter().map(|&l| l > 0).collect(), residual.gain());
             }
             residual.block(&levels);
-            if residual.left(YES) as f64 * 1e-12 < worth {
+            if residual.gain() < worth {
                 break;
             }
         }
@@ -168,10 +168,11 @@ impl Residual {
         false
     }
 
-    /// What more could flow from a node, were it for its own arcs alone.
-    fn left(&self, node: u32) -> u64 {
-        let arcs = self.first[node as usize] as usize..self.first[node as usize + 1] as usize;
-        self.arcs[arcs].iter().map(|arc| arc.left).fold(0, u64::saturating_add)
+    /// The most seconds that the cheapest answers can save, exactly what they do once nothing more flows: what is left of
+    /// the arcs from [`YES`].
+    fn gain(&self) -> f64 {
+        let arcs = self.first[YES as usize] as usize..self.first[YES as usize + 1] as usize;
+        self.arcs[arcs].iter().map(|arc| arc.left).fold(0, u64::saturating_add) as f64 * 1e-12
     }
 
     /// Saturates all shortest paths (a blocking flow).
