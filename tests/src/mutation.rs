@@ -1,10 +1,27 @@
 //! Programs damaged at random, from fixed seeds.
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
+/// A program that can be damaged.
+pub struct Original {
+    /// The program.
+    pub text: String,
+    /// The text's hash, by which it is chosen.
+    key: u64,
+}
+
+impl Original {
+    fn new(text: String) -> Self {
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        Self { key: hasher.finish(), text }
+    }
+}
+
 /// The programs that are mutated: the corpus, the lit tests and the ops' examples.
-pub fn corpus() -> Vec<String> {
+pub fn corpus() -> Vec<Original> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
     for folder in [root.join("corpus"), root.with_file_name("lit-tests")] {
@@ -14,7 +31,7 @@ pub fn corpus() -> Vec<String> {
     assert!(files.len() >= 50, "found only {} programs", files.len());
     let mut texts: Vec<String> = files.iter().map(|f| fs::read_to_string(f).unwrap()).collect();
     texts.extend(dialect::ops::OPS.iter().flat_map(|def| def.examples()).map(|text| example(text)));
-    texts
+    texts.into_iter().map(Original::new).collect()
 }
 
 /// A program with an op's example, whose first argument is sharded if its rank is known.
@@ -56,6 +73,19 @@ impl Random {
 
     fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
         from[self.below(from.len())]
+    }
+
+    /// One of these programs: that of the highest hash together with a random number. So one more program takes its share
+    /// of the choices, and all others stay as they are.
+    fn original<'a>(&mut self, from: impl Iterator<Item = &'a Original>) -> &'a str {
+        let number = self.0.u64(..);
+        // The finalizer of MurmurHash3, by A. Appleby.
+        let mix = |mut h: u64| {
+            h = (h ^ h >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+            h = (h ^ h >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+            h ^ h >> 33
+        };
+        &from.max_by_key(|o| mix(o.key ^ number)).expect("there are programs").text
     }
 }
 
@@ -118,16 +148,16 @@ const WORDS: &[&str] = &[
 ];
 
 /// One of the victims with one to four mutations, which may insert lines from all of the corpus.
-pub fn mutated(victims: &[&String], corpus: &[String], seed: u64) -> String {
+pub fn mutated(victims: &[&Original], corpus: &[Original], seed: u64) -> String {
     let mut random = Random(fastrand::Rng::with_seed(seed));
-    let mut text = victims[random.below(victims.len())].clone().into_bytes();
+    let mut text = random.original(victims.iter().copied()).as_bytes().to_vec();
     for _ in 0..=random.below(4) {
         mutate(&mut text, corpus, &mut random);
     }
     String::from_utf8_lossy(&text).into_owned()
 }
 
-fn mutate(text: &mut Vec<u8>, corpus: &[String], random: &mut Random) {
+fn mutate(text: &mut Vec<u8>, corpus: &[Original], random: &mut Random) {
     let at = random.below(text.len());
     match random.below(12) {
         0 if !text.is_empty() => text[at] ^= 1 << random.below(8),
@@ -167,7 +197,7 @@ fn mutate(text: &mut Vec<u8>, corpus: &[String], random: &mut Random) {
             text.splice(place..place, copy);
         }
         _ => {
-            let other = corpus[random.below(corpus.len())].as_bytes();
+            let other = random.original(corpus.iter()).as_bytes();
             let copy = other[line(other, random.below(other.len()))].to_vec();
             let place = line(text, at).start;
             text.splice(place..place, copy);

@@ -69,7 +69,7 @@ pub fn verify(program: &Program, diagnostics: &mut Diagnostics) {
     verifier.meshes();
     verifier.symbols();
     structure::values(&mut verifier);
-    verifier.module_arguments(program.body());
+    verifier.module(program.view(program.module));
     verifier.block(program.body(), None);
 }
 

@@ -8,8 +8,18 @@ use crate::op::{Control, OpDef};
 use crate::ops::func;
 
 impl<'a> Verifier<'a> {
-    /// Nothing calls a module, so it takes no arguments: `block` is its body.
-    pub(super) fn module_arguments(&mut self, block: Block) {
+    /// A module is one block. Nothing calls it, so it takes no arguments.
+    pub(super) fn module(&mut self, op: OpRef<'a>) {
+        let blocks = match self.program.op(op.op).regions[..] {
+            [region] => self.program.region_blocks(region),
+            _ => &[],
+        };
+        let &[block] = blocks else {
+            return self.error(codes::MODULE_STRUCTURE, op, "a module has one region of one block", "");
+        };
+        if !op.operands().is_empty() {
+            self.error(codes::MODULE_STRUCTURE, op, "a module has no operands", "");
+        }
         if let Some(&first) = self.program.block_args(block).first() {
             let d =
                 Diagnostic::error(codes::MODULE_STRUCTURE, self.program.value_span(first), "a module has no arguments");
@@ -39,14 +49,7 @@ impl<'a> Verifier<'a> {
         }
         let regions = &self.program.op(op.op).regions;
         if name == func::MODULE_NAME {
-            return match (&regions[..], op.operands()) {
-                (&[region], []) if self.program.region_blocks(region).len() == 1 => {
-                    self.module_arguments(self.program.region_blocks(region)[0]);
-                }
-                _ => {
-                    self.error(codes::MODULE_STRUCTURE, op, "a module has one region of one block, and no operands", "")
-                }
-            };
+            return self.module(op);
         }
         // Unregistered ops may have regions of any form. Op definitions are zero-sized, so their addresses can't be
         // compared.

@@ -1,14 +1,15 @@
-//! What stands beside `@main`: each device has public functions as they are where nothing in them is sharded, and modules
-//! and ops that aren't known here.
+//! What stands beside `@main`: each device has public functions as they are where nothing in them is sharded, functions
+//! that ops name, which one device runs whole, and modules and ops that aren't known here.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
-use dialect::ir::{Op, Program};
+use dialect::ir::{Op, Program, Value};
 use dialect::op::{Control, OpDef as _};
 use dialect::ops::{UNKNOWN, func};
 use dialect::sharding::ShardingTable;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::symbols::is_private;
+use crate::symbols::{is_private, led_to};
 
 /// What stays: public functions, without what the passes before wrote on them, and what isn't known here. Warns of
 /// functions that can't stay.
@@ -16,11 +17,13 @@ pub(super) fn kept(program: &mut Program, main: Op, diagnostics: &mut Diagnostic
     let others: Vec<Op> = func::functions(program).filter(|&f| f != main && !is_private(program, f)).collect();
     let foreign = |op: &Op| program.op_name(*op) == func::MODULE_NAME || program.op(*op).def.name() == UNKNOWN.name();
     let foreign: Vec<Op> = program.block_ops(program.body()).iter().copied().filter(foreign).collect();
-    if others.is_empty() {
-        return foreign;
-    }
-    let table = ShardingTable::of(program);
-    let (whole, sharded): (Vec<Op>, Vec<Op>) = others.into_iter().partition(|&f| is_whole(program, &table, f));
+    let (whole, sharded): (Vec<Op>, Vec<Op>) = match others.is_empty() {
+        true => Default::default(),
+        false => {
+            let table = ShardingTable::of(program);
+            others.into_iter().partition(|&f| is_whole(program, &table, f))
+        }
+    };
     for &function in &sharded {
         let name = func::symbol(program, function).unwrap_or_default();
         let message = format!("@{name} is sharded, but only @main is partitioned: it is left out");
@@ -28,7 +31,14 @@ pub(super) fn kept(program: &mut Program, main: Op, diagnostics: &mut Diagnostic
         diagnostics.push(d.note("partition it in a module of its own, where it is called main"));
     }
     whole.iter().for_each(|&function| strip(program, function));
-    [whole, foreign].concat()
+    let kept = [whole, foreign].concat();
+    let private: Vec<Op> = func::functions(program).filter(|&f| f != main && is_private(program, f)).collect();
+    if !private.is_empty() {
+        let live = led_to(program, &[&kept[..], &[main]].concat());
+        let named = private.into_iter().filter(|function| live.contains(function));
+        named.for_each(|function| make_whole(program, function, diagnostics));
+    }
+    kept
 }
 
 /// Whether every device computes all of the function.
@@ -47,6 +57,31 @@ fn is_whole(program: &Program, table: &ShardingTable, function: Op) -> bool {
                 && view.def().annotation(view).is_none()
                 && view.def().control(view) != Some(Control::Manual)
         })
+}
+
+/// Takes all that is said of shardings out of a function that an op names: whoever runs it has whole values.
+fn make_whole(program: &mut Program, function: Op, diagnostics: &mut Diagnostics) {
+    strip(program, function);
+    let Some(block) = func::block(program, function) else { return };
+    let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
+    let mut gone: FxHashSet<Op> = FxHashSet::default();
+    for op in program.ops_under(block) {
+        let view = program.view(op);
+        if view.def().control(view) == Some(Control::Manual) {
+            let message = "a function that an op names runs on one device: it has no manual computation";
+            let d = Diagnostic::error(codes::SHARDING_ON_ONE_DEVICE, program.op(op).span, message);
+            diagnostics.push(d.note("put the manual computation around the op that names the function"));
+        } else if view.def().reshard(view).is_some() || view.def().annotation(view).is_some() {
+            gone.insert(op);
+            program.rename_operands(op, &renamed);
+            renamed.extend(program.results(op).zip(program.op(op).operands.iter().copied()));
+        }
+    }
+    for inner in program.blocks_under(block) {
+        let ops = program.block_ops(inner).iter().copied().filter(|op| !gone.contains(op)).collect();
+        program.set_block_ops(inner, ops);
+    }
+    program.rename(&renamed);
 }
 
 /// Takes out shardings that say that everything is on every device.

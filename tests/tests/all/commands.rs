@@ -7,7 +7,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use shardc_tests::mutation::{corpus, mutated};
+use shardc_tests::mutation::{Original, corpus, mutated};
 use shardc_tests::sharded::number;
 
 /// Mutations per run, each through every command.
@@ -70,8 +70,8 @@ fn is_small(text: &str) -> bool {
 
 #[test]
 fn no_command_ends_with_a_bug() {
-    let corpus: Vec<String> = corpus().into_iter().filter(|text| text.len() <= LARGEST).collect();
-    let victims: Vec<&String> = corpus.iter().collect();
+    let corpus: Vec<Original> = corpus().into_iter().filter(|o| o.text.len() <= LARGEST).collect();
+    let victims: Vec<&Original> = corpus.iter().collect();
     let (from, count) = (number("COMMANDS_FROM", 0), number("COMMANDS", COUNT));
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
@@ -80,7 +80,7 @@ fn no_command_ends_with_a_bug() {
         // Every second program is as it was written: what nobody damaged must not end with a bug either.
         for seed in (from + first..from + count).step_by(2) {
             let text = if first == 0 {
-                corpus[seed as usize / 2 % corpus.len()].clone()
+                corpus[seed as usize / 2 % corpus.len()].text.clone()
             } else {
                 mutated(&victims, &corpus, seed)
             };

@@ -20,7 +20,7 @@ use dialect::literal::Literal;
 use dialect::op::Control;
 use dialect::ops::func;
 use dialect::scalar::Scalar;
-use shardc_tests::mutation::{corpus, mutated};
+use shardc_tests::mutation::{Original, corpus, mutated};
 
 /// Mutations per run.
 const COUNT: u64 = 100_000;
@@ -34,7 +34,7 @@ const SMALL: f64 = 1e5;
 fn damaged_programs_give_diagnostics() {
     let corpus = corpus();
     let only = std::env::var("MUTATE_ONLY").unwrap_or_default();
-    let victims: Vec<&String> = corpus.iter().filter(|text| text.contains(&only)).collect();
+    let victims: Vec<&Original> = corpus.iter().filter(|o| o.text.contains(&only)).collect();
     assert!(!victims.is_empty(), "no program contains {only:?}");
     let first = number("MUTATE_FROM").unwrap_or(0);
     let end = first + number("MUTATIONS").unwrap_or(COUNT);
