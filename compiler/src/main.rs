@@ -2,6 +2,9 @@
 
 use std::process::ExitCode;
 
+#[cfg(feature = "jit")]
+mod unused;
+
 /// Programs are many small vectors and lists, made on one thread and dropped on it.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

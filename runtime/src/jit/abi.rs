@@ -14,7 +14,6 @@ use melior::dialect::DialectRegistry;
 use melior::ir::Module as MlirModule;
 use melior::ir::ValueLike;
 use melior::ir::operation::{OperationRef, OperationResult};
-use melior::utility::register_all_llvm_translations;
 use mlir_sys::{
     LLVMContextRef, LLVMModuleRef, MlirDialectHandle, mlirDialectHandleInsertDialect, mlirGetDialectHandle__affine__,
     mlirGetDialectHandle__arith__, mlirGetDialectHandle__cf__, mlirGetDialectHandle__complex__,
@@ -232,6 +231,15 @@ impl Drop for TargetMachine {
     }
 }
 
+// The only dialects that are left where a module is translated. MLIR's C API registers the translations of all dialects or
+// none, and what it refers to for that are all dialects, passes and targets that there are.
+unsafe extern "C" {
+    #[link_name = "_ZN4mlir33registerBuiltinDialectTranslationERNS_11MLIRContextE"]
+    fn register_builtin_translation(context: *mut c_void);
+    #[link_name = "_ZN4mlir30registerLLVMDialectTranslationERNS_11MLIRContextE"]
+    fn register_llvm_translation(context: *mut c_void);
+}
+
 /// A context with the dialects of kernels, and those that they are lowered to. Dialects are loaded when they are first used.
 pub(super) fn context() -> Context {
     static REGISTER: Once = Once::new();
@@ -243,7 +251,12 @@ pub(super) fn context() -> Context {
         unsafe { mlirDialectHandleInsertDialect(dialect(), registry.to_raw()) };
     }
     let context = Context::new_with_registry(&registry, false);
-    register_all_llvm_translations(&context);
+    let raw = context.to_raw().ptr;
+    // SAFETY: the functions take a reference to a context, which is alive.
+    unsafe {
+        register_builtin_translation(raw);
+        register_llvm_translation(raw);
+    }
     context
 }
 

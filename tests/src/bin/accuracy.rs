@@ -19,7 +19,7 @@ fn main() {
             found.push(("f64", worst_in_double(python, function, count)));
         }
         for (ty, worst) in found {
-            let of = |(engine, error, at)| format!("{:<36}", format!("{engine:?} {error:.2} at {at:e}"));
+            let of = |(engine, error, at)| format!("{:<39}", format!("{engine:?} {error:.2} at {at:e}"));
             let columns: String = worst.into_iter().map(of).collect();
             println!("{:<36}{ty}  {}", function.op, columns.trim_end());
         }
