@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 #[cfg(feature = "jit")]
-mod unused;
+runtime::without_all_of_mlir!();
 
 /// Programs are many small vectors and lists, made on one thread and dropped on it.
 #[global_allocator]
