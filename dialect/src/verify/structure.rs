@@ -15,10 +15,16 @@ impl<'a> Verifier<'a> {
             _ => &[],
         };
         let &[block] = blocks else {
-            return self.error(codes::MODULE_STRUCTURE, op, "a module has one region of one block", "");
+            let help = "put all functions and meshes into one block, without a label such as ^bb0";
+            return self.error(codes::MODULE_STRUCTURE, op, "a module has one region of one block", help);
         };
         if !op.operands().is_empty() {
-            self.error(codes::MODULE_STRUCTURE, op, "a module has no operands", "");
+            self.error(
+                codes::MODULE_STRUCTURE,
+                op,
+                "a module has no operands",
+                "leave them out: nothing calls a module",
+            );
         }
         if let Some(&first) = self.program.block_args(block).first() {
             let d =

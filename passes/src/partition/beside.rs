@@ -11,9 +11,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::symbols::{is_private, led_to};
 
-/// What stays: public functions, without what the passes before wrote on them, and what isn't known here. Warns of
-/// functions that can't stay.
-pub(super) fn kept(program: &mut Program, main: Op, diagnostics: &mut Diagnostics) -> Vec<Op> {
+/// What stays: `main`, public functions, without what the passes before wrote on them, what isn't known here, and the
+/// private functions that those name. Warns of functions that can't stay.
+pub(super) fn kept(program: &mut Program, main: Op, diagnostics: &mut Diagnostics) -> FxHashSet<Op> {
     let others: Vec<Op> = func::functions(program).filter(|&f| f != main && !is_private(program, f)).collect();
     let foreign = |op: &Op| program.op_name(*op) == func::MODULE_NAME || program.op(*op).def.name() == UNKNOWN.name();
     let foreign: Vec<Op> = program.block_ops(program.body()).iter().copied().filter(foreign).collect();
@@ -31,13 +31,10 @@ pub(super) fn kept(program: &mut Program, main: Op, diagnostics: &mut Diagnostic
         diagnostics.push(d.note("partition it in a module of its own, where it is called main"));
     }
     whole.iter().for_each(|&function| strip(program, function));
-    let kept = [whole, foreign].concat();
-    let private: Vec<Op> = func::functions(program).filter(|&f| f != main && is_private(program, f)).collect();
-    if !private.is_empty() {
-        let live = led_to(program, &[&kept[..], &[main]].concat());
-        let named = private.into_iter().filter(|function| live.contains(function));
-        named.for_each(|function| make_whole(program, function, diagnostics));
-    }
+    let kept = led_to(program, &[&whole[..], &foreign, &[main]].concat());
+    let named = |&f: &Op| f != main && is_private(program, f) && kept.contains(&f);
+    let named: Vec<Op> = func::functions(program).filter(named).collect();
+    named.into_iter().for_each(|function| make_whole(program, function, diagnostics));
     kept
 }
 
@@ -66,6 +63,7 @@ fn make_whole(program: &mut Program, function: Op, diagnostics: &mut Diagnostics
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
     let mut gone: FxHashSet<Op> = FxHashSet::default();
     for op in program.ops_under(block) {
+        program.rename_operands(op, &renamed);
         let view = program.view(op);
         if view.def().control(view) == Some(Control::Manual) {
             let message = "a function that an op names runs on one device: it has no manual computation";
@@ -73,7 +71,6 @@ fn make_whole(program: &mut Program, function: Op, diagnostics: &mut Diagnostics
             diagnostics.push(d.note("put the manual computation around the op that names the function"));
         } else if view.def().reshard(view).is_some() || view.def().annotation(view).is_some() {
             gone.insert(op);
-            program.rename_operands(op, &renamed);
             renamed.extend(program.results(op).zip(program.op(op).operands.iter().copied()));
         }
     }
@@ -81,7 +78,6 @@ fn make_whole(program: &mut Program, function: Op, diagnostics: &mut Diagnostics
         let ops = program.block_ops(inner).iter().copied().filter(|op| !gone.contains(op)).collect();
         program.set_block_ops(inner, ops);
     }
-    program.rename(&renamed);
 }
 
 /// Takes out shardings that say that everything is on every device.

@@ -108,8 +108,7 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     if pass.diagnostics.has_errors() {
         return;
     }
-    let mut kept = beside::kept(program, main, diagnostics);
-    kept.push(main);
+    let kept = beside::kept(program, main, diagnostics);
     signature::finish(program, main, new, &kept, &arguments, &returned, mesh_name.as_deref(), mesh);
 }
 

@@ -4,15 +4,14 @@ use dialect::ir::{Attr, AttrData, Block, Op, Program, Ty, Value};
 use dialect::ops::func;
 use dialect::sharding::{Mesh, TensorSharding};
 use dialect::signature::{GLOBAL_TYPE, MESHES, SHARDING, is_stated};
+use rustc_hash::FxHashSet;
 
-use crate::symbols::led_to;
-
-/// Replaces the body of `main` and records its global signature; of other functions those in `kept` stay, and what they name.
+/// Replaces the body of `main` and records its global signature; of the ops beside it those in `kept` stay.
 pub(super) fn finish(
     program: &mut Program,
     main: Op,
     block: Block,
-    kept: &[Op],
+    kept: &FxHashSet<Op>,
     arguments: &[Value],
     returned: &[Value],
     mesh_name: Option<&str>,
@@ -32,7 +31,6 @@ pub(super) fn finish(
         .map_or_else(Vec::new, |op| program.op(op).operands.clone().iter().map(|&v| program.value_type(v)).collect());
     func::set_signature(program, main, &inputs, &results);
     let body = program.body();
-    let kept = led_to(program, kept);
     let ops = program.block_ops(body).iter().copied().filter(|op| kept.contains(op)).collect();
     program.set_block_ops(body, ops);
     let (replicas, partitions) = (func::num_replicas(program), func::num_partitions(program).max(mesh.devices()));
