@@ -3,7 +3,7 @@
     python runtime.py SHARDC DIR [PROGRAM...] [--rounds N] [--calls N] [--json OUT]
 
 PROGRAM is a name of kernels.py or of CALLS in programs.py, or a .mlir file of any number of devices; without any, all of them.
-Both get the same inputs, and the results are compared. Medians of all calls; seconds to compile are those of the first round,
+Both get the same inputs, and the results of one device are compared: more than 1 % apart is an error. Medians of all calls; seconds to compile are those of the first round,
 without the cache of kernels, and of the last, with it. Memory is what one device holds, arguments and results too, as a share
 of what it holds in XLA. The limit is what all bytes and products take at the rates of copies and of products that this machine
 reaches in the same minute, as a share of the time that they took. Needs jax==0.10.2.
@@ -20,6 +20,9 @@ import numpy as np
 
 import kernels
 import programs
+
+# The most that results may differ, as a share of the largest element: what bf16 rounds and more.
+APART = 1e-2
 
 XLA = r"""
 import json, re, sys, time
@@ -109,7 +112,7 @@ def theirs(program, inputs, calls, outputs):
 
 
 def difference(a, b):
-    """The largest difference of any result, as a share of the largest element; None if shapes differ."""
+    """The largest difference of any result, as a share of its largest element; None if shapes differ."""
     worst = 0.0
     with np.load(a) as mine, np.load(b) as other:
         for name in other.files:
@@ -118,7 +121,11 @@ def difference(a, b):
                 return None
             if x.size and x.dtype.kind in "fiub":
                 x, y = x.astype(np.float64), y.astype(np.float64)
-                worst = max(worst, float(np.max(np.abs(x - y)) / max(np.max(np.abs(y)), 1e-30)))
+                same = (x == y) | (np.isnan(x) & np.isnan(y))
+                finite = np.abs(y[np.isfinite(y)])
+                apart = np.where(same, 0.0, np.abs(x - y)) / max(np.max(finite, initial=0.0), 1e-30)
+                # Not a number if one result is none where the other is.
+                worst = float(np.maximum(worst, np.max(apart)))
     return worst
 
 
@@ -167,6 +174,7 @@ def main():
     if options.json:
         with open(options.json, "w") as file:
             json.dump(rows, file, indent=1)
+    sys.exit(any("error" in r for r in rows))
 
 
 def measure(options, name, program, inputs):
@@ -190,6 +198,8 @@ def measure(options, name, program, inputs):
     for path in out:
         if os.path.exists(path):
             os.remove(path)
+    if devices(program) == 1 and not (compared is not None and compared <= APART):
+        return {"error": f"the results differ: {compared}"}
     return row | {"shardc_s": statistics.median(mine), "xla_s": statistics.median(other), "difference": compared}
 
 

@@ -4,8 +4,8 @@
 //! and multiplied there; the tile is kept wide until the last block and rounded once. So memory beside the operands is a
 //! few blocks a thread, and elements are converted once in several hundred multiplications.
 //!
-//! Narrow floats have panels of f32; those of a byte and less are looked up in a table. Integers of 8 bits are multiplied four at a time (`bytes`) where the processor can;
-//! elsewhere they have panels of f32 too, and those of 16 bits have panels of f64: products and their sums over one block
+//! Narrow floats have panels of f32; those of a byte and less are looked up in a table. Integers of 8 bits are multiplied four or two at a time (`bytes`) where the processor
+//! can; elsewhere they have panels of f32 too, and those of 16 bits have panels of f64: products and their sums over one block
 //! are exact there, which makes integers as fast as floats. Wider integers are multiplied by vectors of integers.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -17,7 +17,7 @@ use half::{bf16, f16};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 #[cfg(feature = "jit")]
-use super::bytes::Bytes;
+use super::bytes::{Bytes, Form as _, Pairs, Quads};
 use super::{Gemm, Run};
 
 /// Rows, columns and contracted elements of a block.
@@ -35,8 +35,13 @@ pub(super) unsafe fn product(gemm: &Gemm, lhs: *const u8, rhs: *const u8, out: *
     let job = Job { gemm, lhs: Source { start: lhs, element: l }, rhs: Source { start: rhs, element: r }, out };
     let bits = l.bits().max(r.bits());
     #[cfg(feature = "jit")]
-    if !o.is_float() && bits <= 8 && Bytes::are_native() {
-        return job.tiles::<Bytes>(threads);
+    if !o.is_float() && bits <= 8 {
+        if Quads::code().is_some() {
+            return job.tiles::<Bytes<Quads>>(threads);
+        }
+        if Pairs::code().is_some() {
+            return job.tiles::<Bytes<Pairs>>(threads);
+        }
     }
     if o.is_float() {
         if gemm.types.contains(&ElementType::F64) {
@@ -634,18 +639,4 @@ pub(super) fn is_supported(element: ElementType) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_bf16_of_any_bits() {
-        let mut random = fastrand::Rng::with_seed(4);
-        let special = [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX, f32::MIN_POSITIVE, 1e-45];
-        // Halfway between two, and beside that.
-        let halfway = (0..0x300u32).map(|high| f32::from_bits((high << 17 | 0x8000) + high % 3 - 1));
-        let any = (0..100_000).map(|_| f32::from_bits(random.u32(..)));
-        for value in special.into_iter().chain(halfway).chain(any) {
-            assert_eq!(near(value).to_bits(), bf16::from_f32(value).to_bits(), "{value:e}, {:08x}", value.to_bits());
-        }
-    }
-}
+mod tests;

@@ -41,6 +41,9 @@ const STEPS: usize = 8;
 /// Sums that stay in the nearest cache.
 const NEAR: usize = 6144;
 
+/// The least columns of a thread's part there, if there are so many threads.
+const WIDE: usize = 2048;
+
 /// Elements of a column that are multiplied with all rows before the next ones, where columns are contiguous.
 const DEPTH: usize = 256;
 
@@ -101,7 +104,13 @@ pub(super) unsafe fn multiply<T: Vectors>(product: &Product<T>, threads: usize) 
         adds: product.adds,
     };
     let arch = Arch::new();
-    let each = many.div_ceil(if threads > 1 { threads * PARTS } else { 1 }).next_multiple_of(64);
+    let parts = match threads {
+        0 | 1 => 1,
+        // Memory is read ahead along a row, anew in each part's.
+        _ if strides[1] == 1 => (many / WIDE).clamp(threads, threads * PARTS),
+        _ => threads * PARTS,
+    };
+    let each = many.div_ceil(parts).next_multiple_of(64);
     let part = |first: usize| arch.dispatch(Part { thin: &thin, first, columns: each.min(many - first) });
     let parts = many.div_ceil(each);
     if parts > 1 {

@@ -274,6 +274,9 @@ mod x86 {
     /// Sums of 32 bits, or four bytes in the place of each: unsigned ones of rows, signed ones of lanes.
     #[derive(Clone, Copy)]
     pub(super) struct Quads(__m512i);
+    /// Sums of 32 bits, or two signed numbers of 16 bits in the place of each.
+    #[derive(Clone, Copy)]
+    pub(super) struct Pairs(__m256i);
 
     macro_rules! vectors {
         ($($v:ty, $t:ty, $lanes:literal: $zero:expr, $load:expr, $splat:expr, $store:expr, $add:expr, $product:expr;)*) => {$(
@@ -328,18 +331,31 @@ mod x86 {
         Quads, i32, 16: Quads(_mm512_setzero_si512()), |p: *const i32| Quads(_mm512_loadu_si512(p.cast())), |v| Quads(_mm512_set1_epi32(v)),
             |p: *mut i32, v: Quads| _mm512_storeu_si512(p.cast(), v.0), |a: Quads, b: Quads| Quads(_mm512_add_epi32(a.0, b.0)),
             |a: Quads, b: Quads, c: Quads| Quads(_mm512_dpbusd_epi32(c.0, a.0, b.0));
+        Pairs, i32, 8: Pairs(_mm256_setzero_si256()), |p: *const i32| Pairs(_mm256_loadu_si256(p.cast())), |v| Pairs(_mm256_set1_epi32(v)),
+            |p: *mut i32, v: Pairs| _mm256_storeu_si256(p.cast(), v.0), |a: Pairs, b: Pairs| Pairs(_mm256_add_epi32(a.0, b.0)),
+            |a: Pairs, b: Pairs, c: Pairs| Pairs(_mm256_add_epi32(c.0, _mm256_madd_epi16(a.0, b.0)));
     }
 }
 
 /// Kernels that multiply four unsigned bytes of each row, as one number, with four signed ones of each lane, and add them
 /// up in numbers of 32 bits; `None` where the processor can't.
-pub(crate) fn bytes() -> Option<Code<i32>> {
+pub(crate) fn quads() -> Option<Code<i32>> {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512dq")
         && is_x86_feature_detected!("avx512vnni")
     {
         return Some(code!(vnni, x86::Quads, Array<i32, 1>, 12, 4));
+    }
+    None
+}
+
+/// Kernels that multiply two signed numbers of 16 bits of each row, as one number, with two of each lane, and add them up
+/// in numbers of 32 bits; `None` where the processor can't.
+pub(crate) fn pairs() -> Option<Code<i32>> {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        return Some(code!(avx2, x86::Pairs, Array<i32, 1>, 6, 2));
     }
     None
 }
