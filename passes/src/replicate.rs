@@ -90,8 +90,8 @@ fn report(program: &Program, least: f64, severity: Severity, diagnostics: &mut D
             continue;
         }
         for (i, &value) in view.operands().iter().enumerate().filter(|o| moved[o.1.index()]) {
-            let Some(gather) = gather(view, i, (&distributions, &uses), &mut models, block) else { continue };
-            if gather.bytes >= least && seen.insert(value) {
+            let Some(gather) = gather(view, i, (&distributions, &uses), &mut models, block, least) else { continue };
+            if seen.insert(value) {
                 diagnostics.push(Diagnostic { severity, ..describe(view, &gather, &axes, &distributions) });
             }
         }
@@ -106,13 +106,15 @@ fn planned_user(program: &Program, op: Op) -> Option<&str> {
     field("user")
 }
 
-/// What the plan gathered of operand `i` because `op` needs it, itself or after ops that only pass it on.
+/// What the plan gathered of operand `i` because `op` needs it, itself or after ops that only pass it on: at least `least`
+/// bytes.
 fn gather(
     op: OpRef<'_>,
     i: usize,
     (distributions, uses): (&Distributions, &OnceCell<Uses>),
     models: &mut Models,
     block: Block,
+    least: f64,
 ) -> Option<Gather> {
     let program = op.program;
     let value = op.operands()[i];
@@ -129,6 +131,11 @@ fn gather(
     }
     // What a constraint asked for was moved for the constraint.
     made_by(gathered).filter(|(_, for_op)| *for_op == user)?;
+    let ty = program.tensor_type(gathered)?;
+    let replicated = Distribution::replicated(ty.rank());
+    if replicated.local_bytes(ty) < least {
+        return None;
+    }
     let mut before = gathered;
     while let Some((change, _)) = made_by(before) {
         before = *program.op(change).operands.first()?;
@@ -171,9 +178,7 @@ fn gather(
         };
         becomes = ins.iter().map(|dim| through(dim)).collect();
     }
-    let ty = program.tensor_type(gathered)?;
     let from = distributions.get(before).filter(|d| d.rank() == ty.rank())?;
-    let replicated = Distribution::replicated(ty.rank());
     let to = distributions.get(gathered).map_or(&replicated, |d| d);
     // Axes that shard something else of what the op reads make room for that.
     let read = distributions.get(value).filter(|_| !between.is_empty());
@@ -191,7 +196,15 @@ fn gather(
             && ty.shape[d] % shards == 0
     });
     let bytes = to.local_bytes(ty) - from.local_bytes(ty);
-    Some(Gather { value: before, dim, operand: i, axes, bytes, other, before: between.last().map(|last| last.0) })
+    (bytes >= least).then(|| Gather {
+        value: before,
+        dim,
+        operand: i,
+        axes,
+        bytes,
+        other,
+        before: between.last().map(|last| last.0),
+    })
 }
 
 /// The op that makes `value` of the elements of its only operand of several, and the number of that operand.

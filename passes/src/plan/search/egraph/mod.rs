@@ -27,6 +27,10 @@ use window::{Solved, Window, WindowKey};
 
 /// Most windows visited, per value that is moved in the initial plan.
 const VISITS_PER_VALUE: usize = 4;
+/// Windows in vain after which a value at their borders is left as it is; one inside of a window is after the first.
+const MOST_IN_VAIN: usize = 2;
+/// A window whose redistributions take less than this fraction of the plan isn't searched.
+const LEAST: f64 = 1e-4;
 /// Most sweeps over the ops of a window, each giving every op the best of the strategies the e-graph knows for it.
 const SWEEPS: usize = 3;
 
@@ -61,23 +65,31 @@ impl Search<'_, '_, '_> {
         let mut queue: VecDeque<ValueId> = all.filter(|&v| self.draft.is_moved(v)).collect();
         let mut queued: FxHashSet<ValueId> = queue.iter().copied().collect();
         let mut visits = queue.len() * VISITS_PER_VALUE;
-        // Values inside a window that was searched without finding anything better.
-        let mut settled: FxHashSet<ValueId> = FxHashSet::default();
+        // In how many windows that were searched without finding anything better each value was.
+        let mut in_vain: FxHashMap<ValueId, usize> = FxHashMap::default();
+        let worth = self.draft.total() * LEAST;
         while let Some(value) = queue.pop_front() {
             if visits == 0 {
                 return;
             }
             visits -= 1;
             queued.remove(&value);
-            if settled.contains(&value) || !self.draft.is_moved(value) {
+            let is_settled = in_vain.get(&value).is_some_and(|&windows| windows >= MOST_IN_VAIN);
+            if is_settled || !self.draft.is_moved(value) {
                 continue;
             }
             let window = Window::around(self.draft.graph, value);
+            if self.draft.cost(&[], &window.values) < worth {
+                continue;
+            }
             if self.window(&window) {
-                window.values.iter().for_each(|v| _ = settled.remove(v));
+                window.values.iter().for_each(|v| _ = in_vain.remove(v));
                 queue.extend(window.values.iter().copied().filter(|&v| self.draft.is_moved(v) && queued.insert(v)));
             } else {
-                settled.extend(window.values.iter().copied().filter(|&v| window.is_inside(self.draft.graph, v)));
+                for &v in &window.values {
+                    let is_inside = window.is_inside(self.draft.graph, v);
+                    *in_vain.entry(v).or_default() += if is_inside { MOST_IN_VAIN } else { 1 };
+                }
             }
         }
     }
