@@ -29,6 +29,15 @@ def definite(n):
     return make
 
 
+def spaced(n, is_symmetric):
+    """A matrix whose eigenvalues or singular values are far apart, so that rounding doesn't turn their vectors."""
+    def make(random):
+        left, right = (np.linalg.qr(random.standard_normal((n, n)))[0] for _ in range(2))
+        return (left * np.arange(1, n + 1) / n @ (left if is_symmetric else right).T).astype(np.float32)
+
+    return make
+
+
 def shrinking(n):
     """A matrix that makes vectors shorter, so that what is rounded in one step of a loop doesn't grow in the next."""
     return lambda random: (random.standard_normal((n, n)) * 0.3 / n**0.5).astype(np.float32)
@@ -126,8 +135,8 @@ def kernels():
         "cholesky_batch": (jnp.linalg.cholesky, [lambda random: np.stack([definite(64)(random)] * 256)]),
         "qr_1024": (lambda a: jnp.linalg.qr(a), [floats(1024, 1024)]),
         "solve_1024": (jnp.linalg.solve, [floats(1024, 1024), floats(1024, 8)]),
-        "eigh_512": (eigh, [definite(512)]),
-        "svd_512": (svd, [floats(512, 512)]),
+        "eigh_512": (eigh, [spaced(512, True)]),
+        "svd_512": (svd, [spaced(512, False)]),
         "conv_3x3": (conv(), [floats(8, 512, 512, 32), floats(3, 3, 32, 32)]),
         "conv_depthwise": (conv(feature_group_count=128), [floats(8, 112, 112, 128), floats(3, 3, 1, 128)]),
         "conv_1d_dilated": (
