@@ -95,6 +95,32 @@ fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// Runs the program on a terminal; what it writes there.
+fn on_a_terminal(args: &[&str]) -> String {
+    let terminal = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
+    let program = ["-c", terminal, env!("CARGO_BIN_EXE_shardc")];
+    let output = Command::new("python3").args(program).args(args).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text_of(&output.stderr));
+    text_of(&output.stdout)
+}
+
+#[test]
+fn long_compiling_is_watched_on_a_terminal() {
+    let mut program = String::from("sdy.mesh @mesh = <[\"x\"=8]>\nfunc.func @main(%v0: tensor<8x8xf32> ");
+    program.push_str("{sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}) -> tensor<8x8xf32> {\n");
+    // What takes a second at least.
+    let count = if cfg!(debug_assertions) { 40_000 } else { 400_000 };
+    for i in 0..count {
+        program.push_str(&format!("  %v{} = stablehlo.tanh %v{i} : tensor<8x8xf32>\n", i + 1));
+    }
+    program.push_str(&format!("  return %v{count} : tensor<8x8xf32>\n}}\n"));
+    let path = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("watched.mlir");
+    std::fs::write(&path, program).unwrap();
+    let path = path.to_str().unwrap();
+    let said = on_a_terminal(&["compile", path, "-o", "/dev/null"]);
+    assert!(said.contains(&format!("compiling {path}: ")), "{said}");
+}
+
 #[test]
 fn the_last_line_is_json() {
     let output = shardc(&["opt", "--json", "-"], BAD);

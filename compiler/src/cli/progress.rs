@@ -1,10 +1,11 @@
 //! What takes long says on a terminal what it is doing.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use passes::Step;
 
 /// Whether anybody watches.
 static WATCHED: AtomicBool = AtomicBool::new(false);
@@ -18,6 +19,17 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// Says that the error stream is a terminal, so that from now on [`during`] shows something.
 pub(crate) fn watch() {
     WATCHED.store(true, Ordering::Relaxed);
+}
+
+/// Runs these passes on the program of this name by `work`, which counts those that are over by the function that it gets;
+/// if that takes long, shows which one runs.
+pub(crate) fn of_passes<T>(name: &str, steps: &[Step], work: impl FnOnce(&dyn Fn()) -> T) -> T {
+    let over = AtomicUsize::new(0);
+    let now = || {
+        let pass = steps.get(over.load(Ordering::Relaxed)).map_or("the end", |step| step.pass.name);
+        format!("compiling {name}: {pass}")
+    };
+    during(now, || work(&|| _ = over.fetch_add(1, Ordering::Relaxed)))
 }
 
 /// Runs `work`; if that takes long, shows the line that `now` gives, with the time, until it ends.

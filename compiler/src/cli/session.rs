@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use dialect::ir::Program;
@@ -265,18 +264,10 @@ impl<'a> Session<'a> {
             let parsed = compiler.parse_unverified(source, &mut Watch::default());
             return self.take(&shown, parsed.and_then(|module| compiler.compile(module, pipeline, options)));
         };
-        // How many passes are over.
-        let over = AtomicUsize::new(0);
-        let now = || {
-            let pass = steps.get(over.load(Ordering::Relaxed)).map_or("the end", |step| step.pass.name);
-            format!("compiling {}: {pass}", shown.name)
-        };
-        let mut after = |_: &Program, _: &Step| {
-            over.fetch_add(1, Ordering::Relaxed);
-        };
-        let mut watch = Watch { after: Some(&mut after), ..Watch::default() };
-        let compiled = progress::during(now, || {
-            let parsed = compiler.parse_unverified(source, &mut Watch::default());
+        let compiled = progress::of_passes(&shown.name, &steps, |count| {
+            let mut after = |_: &Program, _: &Step| count();
+            let mut watch = Watch { after: Some(&mut after), ..Watch::default() };
+            let parsed = compiler.parse_unverified(source, &mut watch);
             parsed.and_then(|module| compiler.run_steps(module, &steps, &mut watch))
         });
         self.take(&shown, compiled)

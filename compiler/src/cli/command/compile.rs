@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use clap::ValueEnum;
+use dialect::ir::Program;
 use dialect::text::PrintOptions;
+use passes::Step;
 use serde::Serialize;
 
 use super::Common;
 use crate::cli::knobs::{GroupForm, Knobs};
+use crate::cli::progress;
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::{Outcome as Gave, Times, Unit, Watch};
 
@@ -135,17 +138,20 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let steps = compiler.steps(pipeline, &options);
     let steps = session.take(&source, Gave::of(&source, steps))?;
     let shown = source.clone();
-    let mut watch = Watch { verify_each: args.verify_each, ..Watch::default() };
-    let parsed = compiler.parse_unverified(source, &mut watch);
-    let compiled = parsed.and_then(|module| compiler.run_steps(module, &steps, &mut watch));
+    let (compiled, times) = progress::of_passes(&shown.name, &steps, |count| {
+        let mut after = |_: &Program, _: &Step| count();
+        let mut watch = Watch { after: Some(&mut after), verify_each: args.verify_each, ..Watch::default() };
+        let parsed = compiler.parse_unverified(source, &mut watch);
+        (parsed.and_then(|module| compiler.run_steps(module, &steps, &mut watch)), watch.times)
+    });
     if args.timing {
-        session.say_times(&watch.times)?;
+        session.say_times(&times)?;
     }
     if args.statistics {
-        session.say_statistics(&watch.times)?;
+        session.say_statistics(&times)?;
     }
     if args.timing || args.statistics {
-        session.set_document(&Document::of(&watch.times));
+        session.set_document(&Document::of(&times));
     }
     let module = session.take(&shown, compiled)?;
     // Other forms than the per-device program are compiled once more for budgets.

@@ -12,6 +12,7 @@ use passes::Step;
 use self::printing::Dump;
 use crate::cli::expectation::{self, Unexpected};
 use crate::cli::knobs::GroupForm;
+use crate::cli::progress;
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::{Diagnostics, Source, Watch};
 
@@ -190,20 +191,23 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         if let (Some(module), Some(first)) = (&parsed.value, steps.first()) {
             dump.before(module.program(), first, &mut shown);
         }
-        let mut over = 0;
-        let mut after = |program: &dialect::ir::Program, step: &Step| {
-            over += 1;
-            dump.after(program, step, &mut shown);
-            if let Some(next) = steps.get(over) {
-                dump.before(program, next, &mut shown);
-            }
-        };
-        watch.after = Some(&mut after);
-        let gave = match args.unverified {
-            true => parsed,
-            false => parsed.and_then(|module| compiler.run_steps(module, &steps, &mut watch)),
-        };
-        let times = watch.times;
+        let (gave, times) = progress::of_passes(&part.name, &steps, |count| {
+            let mut over = 0;
+            let mut after = |program: &dialect::ir::Program, step: &Step| {
+                count();
+                over += 1;
+                dump.after(program, step, &mut shown);
+                if let Some(next) = steps.get(over) {
+                    dump.before(program, next, &mut shown);
+                }
+            };
+            let mut watch = Watch { after: Some(&mut after), ..watch };
+            let gave = match args.unverified {
+                true => parsed,
+                false => parsed.and_then(|module| compiler.run_steps(module, &steps, &mut watch)),
+            };
+            (gave, watch.times)
+        });
         session.say(&shown)?;
         if args.timing {
             session.say_times(&times)?;
