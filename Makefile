@@ -11,7 +11,7 @@
 # make bench-shares FILES=…  what each search of the plan brings, by our own model
 # make bench-reshards        redistributions of ours against Shardy's, on random pairs
 # make bench   seconds beside those of MLIR, Shardy and XLA on the same programs; REPEAT=N PROGRAMS=a,b to choose
-# make bench-run  seconds of calls and memory beside XLA's, and the share of what the machine can do; one program after the other; REPEAT=N, RUN="a b.mlir" to choose
+# make bench-run  seconds of calls and memory beside XLA's, and the share of what the machine can do; one program after the other; REPEAT=N, RUN="a b.mlir 'resnet_*' 'weak_*'" to choose
 # make fuzz SECONDS=60   damages texts and bytecode, guided by coverage, until one makes the language panic or hang
 # make fuzz-commands COUNT=20000   damaged programs through compile, check, explain, cost, show and run, until one ends with a bug
 # make random COUNT=20000   random programs of every family of ops, planned, partitioned and compared bit for bit

@@ -1,6 +1,6 @@
 """Programs of one operation each, or of the few that belong together, as JAX prints them for one device, with inputs.
 
-    python kernels.py DIR NAME...    writes DIR/NAME.mlir and DIR/NAME.npz; names as in KERNELS
+    python kernels.py DIR NAME...    writes DIR/NAME.mlir and DIR/NAME.npz; names as in kernels()
 """
 import os
 import sys
@@ -41,6 +41,34 @@ def spaced(n, is_symmetric):
 def shrinking(n):
     """A matrix that makes vectors shorter, so that what is rounded in one step of a loop doesn't grow in the next."""
     return lambda random: (random.standard_normal((n, n)) * 0.3 / n**0.5).astype(np.float32)
+
+
+# The layers of ResNet-50 that differ: pixels of a side, features in and out, pixels of a side of the window, stride.
+RESNET = [
+    (224, 3, 64, 7, 2),
+    *[(56, 64, 64, 1, 1), (56, 64, 64, 3, 1), (56, 64, 256, 1, 1), (56, 256, 64, 1, 1)],
+    *[(56, 256, 128, 1, 2), (28, 128, 128, 3, 1), (28, 128, 512, 1, 1), (56, 256, 512, 1, 2), (28, 512, 128, 1, 1)],
+    *[(28, 512, 256, 1, 2), (14, 256, 256, 3, 1), (14, 256, 1024, 1, 1), (28, 512, 1024, 1, 2), (14, 1024, 256, 1, 1)],
+    *[(14, 1024, 512, 1, 2), (7, 512, 512, 3, 1), (7, 512, 2048, 1, 1), (14, 1024, 2048, 1, 2), (7, 2048, 512, 1, 1)],
+]
+
+
+def resnet():
+    """Each layer on a batch of 8, and its gradients with respect to the input and to the weights."""
+    import jax
+
+    table = {}
+    for i, (side, features, more, window, stride) in enumerate(RESNET):
+        def forward(x, w, stride=stride):
+            return jax.lax.conv_general_dilated(x, w, (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+        x, w, y = (8, side, side, features), (window, window, features, more), (8, -(-side // stride), -(-side // stride), more)
+        to_input = lambda w, dy, f=forward, x=x: jax.linear_transpose(lambda x: f(x, w), jax.ShapeDtypeStruct(x, dy.dtype))(dy)[0]
+        to_weights = lambda x, dy, f=forward, w=w: jax.linear_transpose(lambda w: f(x, w), jax.ShapeDtypeStruct(w, dy.dtype))(dy)[0]
+        table[f"resnet_{i:02}"] = (forward, [floats(*x), floats(*w)])
+        table[f"resnet_{i:02}_input"] = (to_input, [floats(*w), floats(*y)])
+        table[f"resnet_{i:02}_weights"] = (to_weights, [floats(*x), floats(*y)])
+    return table
 
 
 def kernels():
@@ -178,11 +206,12 @@ def kernels():
         "loop": (scan, [floats(8, 64), shrinking(64)]),
         "recurrence": (recurrence, [floats(64, 512), floats(512, 512)]),
         "recurrence_gradient": (jax.grad(lambda x, w: recurrence(x, w).sum(), (0, 1)), [floats(64, 512), floats(512, 512)]),
-    }
+    } | resnet()
 
 
-# What takes more memory or time than the rest together, measured only when it is named.
-LARGE = ["sort_pairs"]
+def is_measured_always(name):
+    """Not what takes as long as the rest together: that is measured when it is named."""
+    return name != "sort_pairs" and not name.startswith("resnet")
 
 
 def write(folder, names):
@@ -200,9 +229,9 @@ def write(folder, names):
 
 
 def names():
-    return [name for name in kernels() if name not in LARGE]
+    return list(kernels())
 
 
 if __name__ == "__main__":
     os.makedirs(sys.argv[1], exist_ok=True)
-    write(sys.argv[1], sys.argv[2:] or names())
+    write(sys.argv[1], sys.argv[2:] or filter(is_measured_always, names()))

@@ -23,6 +23,8 @@ MANY = {
     "mlp_2d_256": {"x": 16, "y": 16},
     "mlp_2d_1024": {"x": 32, "y": 32},
 }
+# A feed-forward block whose rows grow with the devices: the same work for each of them.
+WEAK = {f"weak_{count}": {"x": count // 4, "y": 4} for count in (8, 64, 256, 1024)}
 # Training steps whose memory is compared.
 STEPS = {
     "step_gpt_dp": {"data": 8},
@@ -32,9 +34,9 @@ STEPS = {
     "step_conv_dp": {"data": 8},
 }
 COLLECTIVES = ["allreduce", "allgather"]
-MESHES = {name: axes for name, (_, axes) in GPT.items()} | MANY | STEPS
+MESHES = {name: axes for name, (_, axes) in GPT.items()} | MANY | WEAK | STEPS
 PROGRAMS = [*GPT, "mlp_tp"]
-CALLS = [*MANY, *STEPS, *COLLECTIVES]
+CALLS = [*MANY, *WEAK, *STEPS, *COLLECTIVES]
 
 
 def devices(name):
@@ -134,6 +136,20 @@ def mlp_2d(axes):
     return jax.jit(block, in_shardings=places, out_shardings=put("x", "y")).lower(*arguments).as_text()
 
 
+def weak(axes):
+    """A feed-forward block with 128 rows of each row of devices, its hidden units cut over the devices of a row."""
+    import jax
+    import jax.numpy as jnp
+    from jax.sharding import NamedSharding, PartitionSpec as P
+
+    mesh, block = mesh_of(axes), lambda x, up, down: jax.nn.gelu(x @ up) @ down
+    put = lambda *names: NamedSharding(mesh, P(*names))
+    shapes = [(128 * axes["x"], 1024), (1024, 4096), (4096, 1024)]
+    arguments = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
+    places = (put("x"), put(None, "y"), put("y"))
+    return jax.jit(block, in_shardings=places, out_shardings=put("x")).lower(*arguments).as_text()
+
+
 def step(name, axes):
     """One step of gradient descent of a small network."""
     import jax
@@ -195,6 +211,8 @@ def text_of(name):
         return gpt(*GPT[name])
     if name in MANY:
         return mlp_2d(MANY[name])
+    if name in WEAK:
+        return weak(WEAK[name])
     if name in STEPS:
         return step(name, STEPS[name])
     return collective(name) if name in COLLECTIVES else mlp_tp()

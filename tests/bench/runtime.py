@@ -2,13 +2,15 @@
 
     python runtime.py SHARDC DIR [PROGRAM...] [--rounds N] [--calls N] [--json OUT]
 
-PROGRAM is a name of kernels.py or of CALLS in programs.py, or a .mlir file of any number of devices; without any, all of them.
-Both get the same inputs, and the results of one device are compared: more than 1 % apart is an error. Medians of all calls; seconds to compile are those of the first round,
-without the cache of kernels, and of the last, with it. Memory is what one device holds, arguments and results too, as a share
+PROGRAM is a name of kernels.py or of CALLS in programs.py, or a pattern of names, such as 'resnet_*', or a .mlir file of any
+number of devices; without any, all of them but those that take long ('resnet_*', 'weak_*', sort_pairs). Both get the same
+inputs, and the results of one device are compared: more than 1 % apart is an error. Medians of all calls; seconds to compile
+are those of the first round, without the cache of kernels, and of the last, with it. Memory is what one device holds, arguments and results too, as a share
 of what it holds in XLA. The limit is what all bytes and products take at the rates of copies and of products that this machine
 reaches in the same minute, as a share of the time that they took. Needs jax==0.10.2.
 """
 import argparse
+import fnmatch
 import json
 import os
 import re
@@ -140,7 +142,11 @@ def main():
     options = parser.parse_args()
     folder = options.folder
     os.makedirs(folder, exist_ok=True)
-    wanted = options.programs or [*kernels.names(), *programs.CALLS]
+    known = [*kernels.names(), *programs.CALLS]
+    if options.programs:
+        wanted = [name for of in options.programs for name in fnmatch.filter(known, of) or [of]]
+    else:
+        wanted = [name for name in known if kernels.is_measured_always(name) and name not in programs.WEAK]
     for maker, of in ((kernels, lambda n: n not in programs.CALLS), (programs, lambda n: n in programs.CALLS)):
         made = lambda n: n.endswith(".mlir") or os.path.exists(os.path.join(folder, n + ".mlir"))
         lacking = [n for n in wanted if of(n) and not made(n)]

@@ -4,9 +4,10 @@
 //! and multiplied there; the tile is kept wide until the last block and rounded once. So memory beside the operands is a
 //! few blocks a thread, and elements are converted once in several hundred multiplications.
 //!
-//! Narrow floats have panels of f32; those of a byte and less are looked up in a table. Integers of 8 bits are multiplied four or two at a time (`bytes`) where the processor
-//! can; elsewhere they have panels of f32 too, and those of 16 bits have panels of f64: products and their sums over one block
-//! are exact there, which makes integers as fast as floats. Wider integers are multiplied by vectors of integers.
+//! Narrow floats have panels of f32; those of a byte and less are looked up in a table. Integers of 8 bits are multiplied
+//! four or two at a time (`bytes`) where the processor can; elsewhere they have panels of f32 too, and those of 16 bits have
+//! panels of f64: products and their sums over one block are exact there, which makes integers as fast as floats. Wider
+//! integers are multiplied by vectors of integers.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
 

@@ -41,7 +41,7 @@ const STEPS: usize = 8;
 /// Sums that stay in the nearest cache.
 const NEAR: usize = 6144;
 
-/// The least columns of a thread's part there, if there are so many threads.
+/// The least columns of a thread's part where rows are contiguous, unless there are more threads than such parts.
 const WIDE: usize = 2048;
 
 /// Elements of a column that are multiplied with all rows before the next ones, where columns are contiguous.
