@@ -37,7 +37,16 @@ pub(crate) struct Draft<'a, 's> {
     pub(crate) choice: Choice,
     pub(crate) effort: Effort,
     /// What each change that was kept replaced, oldest first. Each change as a whole made the plan cheaper.
-    undo: Vec<Vec<(OpId, StrategyId, Rc<Places>)>>,
+    undo: Undo,
+}
+
+/// Changes, the oldest first, each by what it replaced.
+type Undo = Vec<Vec<(OpId, StrategyId, Rc<Places>)>>;
+
+/// A plan with the history of its changes.
+pub(crate) struct Saved {
+    choice: Choice,
+    undo: Undo,
 }
 
 impl<'a, 's> Draft<'a, 's> {
@@ -58,6 +67,16 @@ impl<'a, 's> Draft<'a, 's> {
     pub(crate) fn restart(&mut self, choice: Choice) -> Choice {
         self.undo.clear();
         mem::replace(&mut self.choice, choice)
+    }
+
+    /// The plan so far.
+    pub(crate) fn saved(&self) -> Saved {
+        Saved { choice: self.choice.clone(), undo: self.undo.clone() }
+    }
+
+    /// Goes on with a plan that was saved; returns the one so far.
+    pub(crate) fn resume(&mut self, saved: Saved) -> Saved {
+        Saved { choice: mem::replace(&mut self.choice, saved.choice), undo: mem::replace(&mut self.undo, saved.undo) }
     }
 
     /// Switches these ops to these strategies and records the change.

@@ -34,7 +34,18 @@ const AS_GOOD: f64 = 0.01;
 pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static Rewrite]) {
     let start = draft.choice.clone();
     draft.effort.expanded = expand::expand(draft);
+    let expanded = draft.saved();
+    let blocks = expand::blocks(draft);
     egraph::improve(draft, rewrites);
+    if blocks {
+        // Rewrites may find more without.
+        let cost = draft.total();
+        let found = draft.resume(expanded);
+        egraph::improve(draft, rewrites);
+        if cost < draft.total() {
+            draft.resume(found);
+        }
+    }
     draft.effort.rewritten = draft.total();
     let fits = draft.fit(limit);
     let step = (draft.rates.overlaps && fits).then(|| draft.shorten(limit));

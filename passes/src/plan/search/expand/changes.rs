@@ -3,13 +3,13 @@
 use std::rc::Rc;
 
 use dialect::sharding::AxisPart;
-use dialect::sharding::axis::set_difference;
+use dialect::sharding::axis::{merged, set_difference, set_of};
 use smallvec::SmallVec;
 
 use super::Move;
-use super::classes::{DimensionClass, FactorSet, NO_FACTORS};
+use super::classes::{DimensionClass, FactorSet};
 use super::cut::Question;
-use super::moves::{Moves, Target};
+use super::moves::{Along, Moves, Target};
 use crate::bit_set::BitSet;
 use crate::plan::model::choice::StrategyId;
 use crate::plan::model::meaning::Model;
@@ -30,22 +30,24 @@ impl Move<'_, '_, '_> {
     /// The ops that would change.
     pub(super) fn options(&mut self) -> Vec<Change> {
         let (graph, target) = (self.draft.graph, self.target);
-        let mut asked: Vec<(OpId, FactorSet)> = Vec::new();
-        match target {
-            Target::First(class) | Target::Last(class) => asked.extend_from_slice(self.moves.classes.ops(class)),
-            Target::Only(class) => asked = self.only(class),
-            Target::Replicated => asked.extend(self.moves.roles.ops.iter().map(|ops| (ops[0], NO_FACTORS))),
-            Target::Propagated => asked.extend_from_slice(&self.all_propagated()),
-        }
-        let last = matches!(target, Target::Last(_));
+        let first = |of: &[(OpId, FactorSet)]| of.iter().map(|&(op, f)| (op, Along::First(f))).collect();
+        let Moves { roles, classes, .. } = &*self.moves;
+        let asked: Vec<(OpId, Along)> = match target {
+            Target::First(class) => first(classes.ops(class)),
+            Target::Last(class) => classes.ops(class).iter().map(|&(op, f)| (op, Along::Last(f))).collect(),
+            Target::Only(class) => self.all(class, Along::Nothing),
+            Target::Inside(class) => self.all(class, Along::Inside),
+            Target::Replicated => roles.ops.iter().map(|ops| (ops[0], Along::Nothing)).collect(),
+            Target::Propagated => first(&self.all_propagated()),
+        };
         let mut options = Vec::new();
-        for (op, factors) in asked {
+        for (op, along) in asked {
             let now = self.draft.choice.strategies[op];
             let mut models = self.moves.roles.works(op).iter().filter_map(|m| graph.ops[m.0].model);
             let Some(model) = models.next() else { continue };
             let others: SmallVec<[Model; 1]> = models.collect();
-            let Some(id) = self.after(model, now, factors, last).filter(|&id| id != now) else { continue };
-            if others.into_iter().any(|other| self.after(other, now, factors, last) != Some(id)) {
+            let Some(id) = self.after(model, now, along).filter(|&id| id != now) else { continue };
+            if others.into_iter().any(|other| self.after(other, now, along) != Some(id)) {
                 continue;
             }
             let draft = &mut *self.draft;
@@ -61,23 +63,23 @@ impl Move<'_, '_, '_> {
         options
     }
 
-    /// The ops with factors of the class, and all others without any.
-    fn only(&self, class: DimensionClass) -> Vec<(OpId, FactorSet)> {
+    /// All ops, those with factors of the class along the first of them.
+    fn all(&self, class: DimensionClass, others: Along) -> Vec<(OpId, Along)> {
         let Moves { roles, classes, .. } = &*self.moves;
-        let mut asked = classes.ops(class).to_vec();
+        let mut asked: Vec<_> = classes.ops(class).iter().map(|&(op, f)| (op, Along::First(f))).collect();
         let mut own = vec![false; roles.ops.len()];
         asked.iter().for_each(|&(op, _)| own[roles.of[op].index()] = true);
-        asked.extend(roles.ops.iter().zip(own).filter(|role| !role.1).map(|role| (role.0[0], NO_FACTORS)));
+        asked.extend(roles.ops.iter().zip(own).filter(|role| !role.1).map(|role| (role.0[0], others)));
         asked
     }
 
     /// The strategy that ops of `model` have after the move.
-    fn after(&mut self, model: Model, now: StrategyId, factors: FactorSet, last: bool) -> Option<StrategyId> {
-        let asked = (model, now, self.group, factors, last);
+    fn after(&mut self, model: Model, now: StrategyId, along: Along) -> Option<StrategyId> {
+        let asked = (model, now, self.group, along);
         match self.moves.strategies.get(&asked) {
             Some(&known) => known,
             None => {
-                let found = self.strategy_id(model, now, factors, last);
+                let found = self.strategy_id(model, now, along);
                 self.moves.strategies.insert(asked, found);
                 found
             }
@@ -123,8 +125,8 @@ impl Move<'_, '_, '_> {
         found
     }
 
-    /// The strategy that follows from `now` when the axes shard one of `factors` instead.
-    fn strategy_id(&mut self, model: Model, now: StrategyId, factors: FactorSet, last: bool) -> Option<StrategyId> {
+    /// The strategy that follows from `now`.
+    fn strategy_id(&mut self, model: Model, now: StrategyId, along: Along) -> Option<StrategyId> {
         let Moves { groups, without: known, ranks, classes, .. } = &mut *self.moves;
         let (axes, rank) = (&groups[self.group], |p: AxisPart| ranks[p.axis as usize]);
         let whole = known.entry((now, self.group));
@@ -135,20 +137,39 @@ impl Move<'_, '_, '_> {
             let begun = meaning.with_axis(whole, first, f, &rank)?;
             others.iter().try_fold(begun, |s, &axis| meaning.with_axis(&s, axis, f, &rank))
         };
-        let factors = classes.factors(factors);
-        let mut each = factors.iter();
-        let found = match (factors.is_empty(), last) {
+        let found = match along {
+            Along::First(factors) => classes.factors(factors).iter().find_map(sharded),
+            Along::Last(factors) => classes.factors(factors).iter().rev().find_map(sharded),
             // Without axes on a major factor, minor factors of the same dimension may lose theirs too.
-            (true, _) => {
+            Along::Nothing => {
                 let mut legal = whole.clone();
                 meaning.legalize(&mut legal);
                 Some(legal)
             }
-            (_, false) => each.find_map(sharded),
-            (_, true) => each.rev().find_map(sharded),
+            Along::Inside => {
+                let inside = inside(self.draft.placer.strategy(now), whole, axes)?;
+                let mut legal = inside.clone();
+                meaning.legalize(&mut legal);
+                (legal == inside).then_some(inside)
+            }
         };
         found.map(|s| self.draft.placer.strategy_id(&s))
     }
+}
+
+/// The strategy with these axes inside of all others that shard the same factor; `whole` is the one without them. `None`
+/// where other parts of the same mesh axes are in their place.
+fn inside(strategy: &Strategy, whole: &Strategy, axes: &[AxisPart]) -> Option<Strategy> {
+    let mut next = strategy.clone();
+    for ((parts, rest), before) in next.factors.iter_mut().zip(&whole.factors).zip(&strategy.factors) {
+        if rest != before {
+            *parts = merged(rest.iter().chain(axes).copied());
+            if set_of(parts.iter().copied()) != set_of(before.iter().copied()) {
+                return None;
+            }
+        }
+    }
+    Some(next)
 }
 
 /// The strategy without these axes, and without parts of the same mesh axes that no division of those has beside them.

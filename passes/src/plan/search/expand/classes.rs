@@ -36,9 +36,6 @@ define_id! {
     pub(super) FactorSet, "factors"
 }
 
-/// No factor.
-pub(super) const NO_FACTORS: FactorSet = FactorSet::new(0);
-
 /// The dimensions of a graph's values, joined to classes.
 pub(super) struct Dimensions {
     sets: DisjointSets,
@@ -140,9 +137,7 @@ impl DimensionClasses {
         let mut by_weight: Vec<(DimensionClass, f64)> = weights.into_iter().collect();
         by_weight.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let by_weight = by_weight.into_iter().map(|c| c.0).collect();
-        let mut sets = Interner::default();
-        assert_eq!(sets.intern(BitSet::default()), NO_FACTORS);
-        let mut classes = Self { by_weight, ops: FxHashMap::default(), sets };
+        let mut classes = Self { by_weight, ops: FxHashMap::default(), sets: Interner::default() };
         for (class, list) in ops {
             let list = list.into_iter().map(|(op, factors)| (op, classes.factor_set(factors))).collect();
             classes.ops.insert(class, list);

@@ -4,8 +4,8 @@
 //! joint cost finds all answers at once: the expansion moves of Y. Boykov, O. Veksler and R. Zabih, "Fast approximate
 //! energy minimization via graph cuts", 2001. Two more moves remove the axis from everything or put it back where
 //! propagation had it. In the end *trades* shard one class along a part of an axis and take that part from all other
-//! ops. Ops with the same role in repeated layers give one answer. The changes of a move are split into independent
-//! groups, and a group is kept only if it lowers the exact cost.
+//! ops, or make it the innermost one there. Ops with the same role in repeated layers give one answer. The changes of a
+//! move are split into independent groups, and a group is kept only if it lowers the exact cost.
 
 mod answers;
 mod changes;
@@ -40,30 +40,40 @@ pub(crate) fn expand(draft: &mut Draft<'_, '_>) -> f64 {
     let mut moves = Moves::of(draft);
     draft.effort.roles = moves.roles.ops.len();
     let mut seconds = rounds(draft, &mut moves);
-    if trades::trades(draft, &mut moves) {
+    if trades::narrow(draft, &mut moves) {
         seconds = draft.total();
     }
     draft.effort.expand_time += start.elapsed();
     seconds
 }
 
+/// Shards blocks of layers along parts of axes that shard something else around them; returns whether that made the plan
+/// cheaper.
+pub(crate) fn blocks(draft: &mut Draft<'_, '_>) -> bool {
+    // Where collectives run beside arithmetic, those of weights do, but what reads activations waits for theirs.
+    if draft.rates.overlaps {
+        return false;
+    }
+    let start = Instant::now();
+    let mut moves = Moves::of(draft);
+    let helped = trades::blocks(draft, &mut moves);
+    draft.effort.expand_time += start.elapsed();
+    helped
+}
+
 /// Makes rounds of all moves for as long as they help; returns the seconds of the plan.
 fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
     let mut last = draft.total();
-    // How many moves had helped when each was last tried: nothing is gained by trying it again before another one does.
-    let mut tried: FxHashMap<(usize, Target), usize> = FxHashMap::default();
-    let mut all_helped = 0;
     for round in 0..ROUNDS {
         let mut helped = vec![false; moves.targets.len()];
         let groups = if round == 0 { moves.wholes } else { moves.halves };
         for group in 0..groups {
             for (i, helped) in helped.iter_mut().enumerate() {
                 let target = moves.targets[i];
-                if tried.insert((group, target), all_helped) == Some(all_helped) {
+                if moves.is_settled(group, target) {
                     continue;
                 }
                 let made = Move { draft, moves, group, target, worth: last * LEAST }.make();
-                all_helped += usize::from(made);
                 draft.effort.moves += 1;
                 draft.effort.helpful_moves += usize::from(made);
                 *helped |= made;
@@ -146,7 +156,7 @@ impl Move<'_, '_, '_> {
 
     /// Makes these changes if they make the plan cheaper; returns whether they do.
     fn take(&mut self, part: &[&Change]) -> bool {
-        let (draft, roles) = (&mut *self.draft, &self.moves.roles);
+        let (draft, Moves { roles, changes, .. }) = (&mut *self.draft, &mut *self.moves);
         let values = roles.values_of(part.iter().map(|o| o.op));
         let cost = |draft: &mut Draft<'_, '_>| {
             let moving = roles.moving(draft.graph, draft.cache, &draft.choice, &values);
@@ -163,6 +173,7 @@ impl Move<'_, '_, '_> {
         let cheaper = after < before * (1.0 - 1e-9);
         if cheaper {
             draft.change(part.iter().flat_map(|o| all(o, o.id)));
+            changes.note(&values);
         }
         cheaper
     }

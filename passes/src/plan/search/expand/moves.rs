@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::classes::{DimensionClass, DimensionClasses, Dimensions, FactorSet};
 use super::layers;
-use super::roles::{Role, Roles};
+use super::roles::{Role, Roles, ValueRole};
 use crate::plan::model::choice::StrategyId;
 use crate::plan::model::meaning::Model;
 use crate::plan::model::strategy::Strategy;
@@ -29,6 +29,9 @@ pub(super) enum Target {
     Last(DimensionClass),
     /// Along the first factor of the class, and along nothing in ops that don't have it.
     Only(DimensionClass),
+    /// Along the first factor of the class, and inside of all other axes of the same dimension in ops that don't have it,
+    /// where a gather along it alone takes it away.
+    Inside(DimensionClass),
     /// Along nothing: replicated.
     Replicated,
     /// Where propagation put it.
@@ -59,11 +62,44 @@ pub(super) struct Moves {
     pub(super) propagated: FxHashMap<usize, Rc<[(OpId, FactorSet)]>>,
     /// For each role its index among the changes of the current move, or `NONE`.
     pub(super) option_of: TiVec<Role, u32>,
+    pub(super) changes: Changes,
+    /// After how many changes each move was last tried.
+    tried: FxHashMap<(usize, Target), usize>,
+    /// Values that the ops of each class read or make.
+    values: FxHashMap<DimensionClass, Vec<ValueRole>>,
 }
 
-/// What determines an op's strategy after a move: the axes, the factors that may be sharded, whether the last comes
-/// first.
-pub(super) type Asked = (Model, StrategyId, usize, FactorSet, bool);
+/// When the makers and readers of values changed.
+pub(super) struct Changes {
+    /// How many changes there were.
+    count: usize,
+    /// After how many of them the maker or a reader of each value changed last.
+    last: TiVec<ValueRole, usize>,
+}
+
+impl Changes {
+    /// Notes one change of ops that read or make these values.
+    pub(super) fn note(&mut self, values: &[ValueRole]) {
+        self.count += 1;
+        values.iter().for_each(|&v| self.last[v] = self.count);
+    }
+}
+
+/// What the axes shard in one op after a move.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Along {
+    /// The first of these factors.
+    First(FactorSet),
+    /// The last of these factors.
+    Last(FactorSet),
+    /// No factor.
+    Nothing,
+    /// The factor that they shard now, inside of all other axes.
+    Inside,
+}
+
+/// What determines an op's strategy after a move: the axes, and what they shard.
+pub(super) type Asked = (Model, StrategyId, usize, Along);
 
 /// No change.
 pub(super) const NONE: u32 = u32::MAX;
@@ -87,8 +123,9 @@ impl Moves {
             groups.extend(split(axis, major));
         }
         let halves = groups.len();
-        for axis in large() {
-            let others = (2..axis.size).filter(|&major| axis.size.is_multiple_of(major) && half(axis) != Some(major));
+        for axis in axes.iter().rev() {
+            let known = |major: u32| axis.size >= MIN_SPLIT && half(axis) == Some(major);
+            let others = (2..axis.size).filter(|&major| axis.size.is_multiple_of(major) && !known(major));
             groups.extend(others.flat_map(|major| split(axis, major)));
         }
         let mut dimensions = Dimensions::of(draft.graph, draft.models, draft.cache);
@@ -105,7 +142,8 @@ impl Moves {
         targets.extend([Target::Replicated, Target::Propagated]);
         let option_of = vec![NONE; roles.ops.len()].into();
         let ranks = ranks(draft);
-        let (strategies, without, propagated) = Default::default();
+        let changes = Changes { count: 0, last: vec![0; roles.values.len()].into() };
+        let (strategies, without, propagated, tried, values) = Default::default();
         Self {
             roles,
             asked: 0,
@@ -119,6 +157,24 @@ impl Moves {
             without,
             propagated,
             option_of,
+            changes,
+            tried,
+            values,
+        }
+    }
+
+    /// Whether nothing that a move looks at has changed since it was last tried, so that it would be in vain again. It
+    /// counts as tried from now on.
+    pub(super) fn is_settled(&mut self, group: usize, target: Target) -> bool {
+        let Self { roles, classes, changes, tried, values, .. } = self;
+        let Some(before) = tried.insert((group, target), changes.count) else { return false };
+        match target {
+            Target::First(class) | Target::Last(class) => {
+                let values = values.entry(class);
+                let values = values.or_insert_with(|| roles.values_of(classes.ops(class).iter().map(|op| op.0)));
+                values.iter().all(|&v| changes.last[v] <= before)
+            }
+            Target::Only(_) | Target::Inside(_) | Target::Replicated | Target::Propagated => changes.count == before,
         }
     }
 }

@@ -1,10 +1,18 @@
-//! Trades: a part of an axis goes to one class of dimensions and away from every op without it, in one cut.
+//! Trades: a part of an axis goes to one class of dimensions, and all other ops change with it, in one cut.
 //!
-//! A move to a class leaves all other ops as they are, and a move to nothing leaves nobody where it was. But a value may
-//! be worth sharding less than it is: where something cheap is computed by more devices, what is dear to move moves
-//! less. A trade asks both at once.
+//! A move to a class leaves all other ops as they are, and a move to nothing leaves nobody where it was. A trade asks both
+//! at once:
+//!
+//! - A value may be worth sharding less than it is: where something cheap is computed by more devices, what is dear to move
+//!   moves less. So the part goes away from every op without the class.
+//! - A block of layers may be worth sharding otherwise than what is around it, by some of the devices: weights are gathered
+//!   from fewer devices then, for activations that are gathered from the others. Activations are gathered as they are only
+//!   along the innermost axis. So the part becomes that in every op without the class.
+
+use dialect::sharding::AxisPart;
 
 use super::Move;
+use super::classes::DimensionClass;
 use super::moves::{Moves, Target};
 use crate::plan::search::draft::Draft;
 
@@ -12,25 +20,56 @@ use crate::plan::search::draft::Draft;
 const CLASSES: usize = 7;
 /// A trade must save at least this fraction of the total cost.
 const WORTH: f64 = 1e-3;
-/// No more trades are tried once they have asked so many ops: they ask nearly all ops of a graph each time.
-const MAX_ASKED: usize = 3000;
+/// No more trades that take a part away, and that make it the innermost one, are tried once they have asked so many ops:
+/// they ask nearly all ops of a graph each time.
+const MAX_ASKED: [usize; 2] = [3000, 4000];
 
-/// Trades parts of axes; returns whether that made the plan cheaper.
-pub(super) fn trades(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> bool {
+/// Takes parts of axes away from everything but one class; returns whether that made the plan cheaper.
+pub(super) fn narrow(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> bool {
+    let classes = classes(moves);
+    let parts = moves.wholes..moves.groups.len();
+    let all = parts.flat_map(|group| classes.iter().map(move |&class| (group, Target::Only(class))));
+    make(draft, moves, all, MAX_ASKED[0])
+}
+
+/// Shards blocks along the smallest parts of axes, innermost elsewhere; returns whether that made the plan cheaper.
+pub(super) fn blocks(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> bool {
+    let mut classes = classes(moves);
+    classes.retain(|&class| 2 * moves.classes.ops(class).len() <= moves.roles.ops.len());
+    let is_small = |group: &usize| matches!(&moves.groups[*group][..], [part] if part.size == least_part(moves, part));
+    let groups: Vec<usize> = (moves.wholes..moves.groups.len()).filter(is_small).collect();
+    let all = groups.into_iter().flat_map(|group| classes.iter().map(move |&class| (group, Target::Inside(class))));
+    make(draft, moves, all, MAX_ASKED[1])
+}
+
+fn classes(moves: &Moves) -> Vec<DimensionClass> {
+    moves.classes.by_weight.iter().copied().take(CLASSES).collect()
+}
+
+/// The size of the smallest parts into which the axis of `part` is split.
+fn least_part(moves: &Moves, part: &AxisPart) -> u32 {
+    let parts = moves.groups[moves.wholes..].iter().flatten().filter(|p| p.axis == part.axis);
+    parts.map(|p| p.size).min().unwrap_or(part.size)
+}
+
+/// Makes those of these trades that help, until so many ops were asked; returns whether any did.
+fn make(
+    draft: &mut Draft<'_, '_>,
+    moves: &mut Moves,
+    all: impl IntoIterator<Item = (usize, Target)>,
+    most: usize,
+) -> bool {
     let worth = draft.total() * WORTH;
-    let classes: Vec<_> = moves.classes.by_weight.iter().copied().take(CLASSES).collect();
-    let most = moves.asked + MAX_ASKED;
+    let most = moves.asked + most;
     let mut helped = false;
-    for group in moves.wholes..moves.groups.len() {
-        for &class in &classes {
-            if moves.asked >= most {
-                return helped;
-            }
-            let made = Move { draft, moves, group, target: Target::Only(class), worth }.make();
-            draft.effort.moves += 1;
-            draft.effort.helpful_moves += usize::from(made);
-            helped |= made;
+    for (group, target) in all {
+        if moves.asked >= most {
+            return helped;
         }
+        let made = Move { draft, moves, group, target, worth }.make();
+        draft.effort.moves += 1;
+        draft.effort.helpful_moves += usize::from(made);
+        helped |= made;
     }
     helped
 }
