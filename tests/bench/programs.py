@@ -108,46 +108,32 @@ def gpt(layers, axes, sizes=LARGE, kind="bfloat16"):
     return lowered.as_text()
 
 
-def mlp_tp():
-    """A feed-forward block whose hidden units are cut over 8 devices."""
+def feed_forward(axes, rows, places, result):
+    """A feed-forward block on so many rows; `places` are the axes that cut its input and its two weights."""
     import jax
     import jax.numpy as jnp
-    from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+    from jax.sharding import NamedSharding, PartitionSpec as P
 
-    mesh = jax.make_mesh((8,), ("model",), axis_types=(AxisType.Auto,))
-    put = lambda *axes: NamedSharding(mesh, P(*axes))
-    block = lambda x, up, down: jax.nn.gelu(x @ up) @ down
-    shapes = [(1024, 1024), (1024, 4096), (4096, 1024)]
-    arguments = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
-    places = (put(), put(None, "model"), put("model"))
-    return jax.jit(block, in_shardings=places, out_shardings=put()).lower(*arguments).as_text()
+    mesh, block = mesh_of(axes), lambda x, up, down: jax.nn.gelu(x @ up) @ down
+    put = lambda names: NamedSharding(mesh, P(*names))
+    arguments = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in [(rows, 1024), (1024, 4096), (4096, 1024)]]
+    lowered = jax.jit(block, in_shardings=tuple(map(put, places)), out_shardings=put(result)).lower(*arguments)
+    return lowered.as_text()
+
+
+def mlp_tp():
+    """Its hidden units are cut over 8 devices."""
+    return feed_forward({"model": 8}, 1024, [(), (None, "model"), ("model",)], ())
 
 
 def mlp_2d(axes):
-    """A feed-forward block whose tensors are all cut in two dimensions."""
-    import jax
-    import jax.numpy as jnp
-    from jax.sharding import NamedSharding, PartitionSpec as P
-
-    mesh, block = mesh_of(axes), lambda x, up, down: jax.nn.gelu(x @ up) @ down
-    put = lambda *names: NamedSharding(mesh, P(*names))
-    arguments = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in [(1024, 1024), (1024, 4096), (4096, 1024)]]
-    places = (put("x", "y"), put("x", "y"), put("y", "x"))
-    return jax.jit(block, in_shardings=places, out_shardings=put("x", "y")).lower(*arguments).as_text()
+    """All its tensors are cut in two dimensions."""
+    return feed_forward(axes, 1024, [("x", "y"), ("x", "y"), ("y", "x")], ("x", "y"))
 
 
 def weak(axes):
-    """A feed-forward block with 128 rows of each row of devices, its hidden units cut over the devices of a row."""
-    import jax
-    import jax.numpy as jnp
-    from jax.sharding import NamedSharding, PartitionSpec as P
-
-    mesh, block = mesh_of(axes), lambda x, up, down: jax.nn.gelu(x @ up) @ down
-    put = lambda *names: NamedSharding(mesh, P(*names))
-    shapes = [(128 * axes["x"], 1024), (1024, 4096), (4096, 1024)]
-    arguments = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
-    places = (put("x"), put(None, "y"), put("y"))
-    return jax.jit(block, in_shardings=places, out_shardings=put("x")).lower(*arguments).as_text()
+    """128 rows for each row of devices, hidden units cut over the devices of a row."""
+    return feed_forward(axes, 128 * axes["x"], [("x",), (None, "y"), ("y",)], ("x",))
 
 
 def step(name, axes):

@@ -5,8 +5,8 @@
 PROGRAM is a name of kernels.py or of CALLS in programs.py, or a pattern of names, such as 'resnet_*', or a .mlir file of any
 number of devices; without any, all of them but those that take long ('resnet_*', 'weak_*', sort_pairs). Both get the same
 inputs, and the results of one device are compared: more than 1 % apart is an error. Medians of all calls; seconds to compile
-are those of the first round, without the cache of kernels, and of the last, with it. Memory is what one device holds, arguments and results too, as a share
-of what it holds in XLA. The limit is what all bytes and products take at the rates of copies and of products that this machine
+are those of the first round, without the cache of kernels, and of the last, with it. Memory is what one device holds,
+arguments and results too, as a share of what it holds in XLA. The limit is what all bytes and products take at the rates of copies and of products that this machine
 reaches in the same minute, as a share of the time that they took. Needs jax==0.10.2.
 """
 import argparse
