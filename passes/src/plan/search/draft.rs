@@ -74,9 +74,20 @@ impl<'a, 's> Draft<'a, 's> {
         Saved { choice: self.choice.clone(), undo: self.undo.clone() }
     }
 
-    /// Goes on with a plan that was saved; returns the one so far.
-    pub(crate) fn resume(&mut self, saved: Saved) -> Saved {
-        Saved { choice: mem::replace(&mut self.choice, saved.choice), undo: mem::replace(&mut self.undo, saved.undo) }
+    /// Goes on with a plan that was saved.
+    pub(crate) fn resume(&mut self, saved: Saved) {
+        (self.choice, self.undo) = (saved.choice, saved.undo);
+    }
+
+    /// How many changes there are.
+    pub(crate) fn changes(&self) -> usize {
+        self.undo.len()
+    }
+
+    /// Undoes all but the first changes.
+    pub(crate) fn undo_after(&mut self, changes: usize) {
+        self.go(self.undo.len(), changes);
+        self.undo.truncate(changes);
     }
 
     /// Switches these ops to these strategies and records the change.

@@ -34,13 +34,13 @@ const AS_GOOD: f64 = 0.01;
 pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static Rewrite]) {
     let start = draft.choice.clone();
     draft.effort.expanded = expand::expand(draft);
-    let expanded = draft.saved();
+    let expanded = draft.changes();
     let blocks = expand::blocks(draft);
     egraph::improve(draft, rewrites);
     if blocks {
         // Rewrites may find more without.
-        let cost = draft.total();
-        let found = draft.resume(expanded);
+        let (cost, found) = (draft.total(), draft.saved());
+        draft.undo_after(expanded);
         egraph::improve(draft, rewrites);
         if cost < draft.total() {
             draft.resume(found);
