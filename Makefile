@@ -7,6 +7,7 @@
 # make advisories   known vulnerabilities of dependencies; asks the network for today's list
 # make demo    the tutorial's feed-forward block on 8 simulated devices
 # make bench-parse FILES=…   how fast MLIR texts are read, by us and by jaxlib
+# make bench-plan FILES=…    seconds of whole compilations, full and greedy plans, beside XLA's propagation and partitioning
 # make bench-overlap FILES=… modelled steps on slices, full plans against greedy
 # make bench-shares FILES=…  what each search of the plan brings, by our own model
 # make bench-reshards        redistributions of ours against Shardy's, on random pairs
@@ -15,6 +16,7 @@
 # make fuzz SECONDS=60   damages texts and bytecode, guided by coverage, until one makes the language panic or hang
 # make fuzz-commands COUNT=20000   damaged programs through compile, check, explain, cost, show and run, until one ends with a bug
 # make random COUNT=20000   random programs of every family of ops, planned, partitioned and compared bit for bit
+# make compare-ops OPS="'conv_*' qr"   programs of every family of ops as JAX prints them, run natively, beside JAX's results; all without OPS
 # make accuracy COUNT=1000000   the worst error of every elementary and special function, in units in the last place
 # make python  the wheel of bindings/python in target/wheels, installed beside JAX in target/python, where make test finds it
 # make capi    the C library, its header, and what CMake and pkg-config find it by, in target/capi
@@ -31,7 +33,7 @@
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse bench-overlap bench-shares bench-reshards fuzz fuzz-commands random accuracy oracles python capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
+.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-reshards fuzz fuzz-commands random compare-ops accuracy oracles python capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. mlir-22-tools, llvm-22-tools (FileCheck)
 # and python3-venv are for comparisons with peers, Open MPI for the feature mpi.
@@ -248,6 +250,11 @@ bench-run: setup oracles
 	cargo build --release -p shardc
 	$(TARGET)/oracles/bin/python tests/bench/runtime.py $(TARGET)/release/shardc $(TARGET)/bench $(RUN) --rounds $(REPEAT)
 
+# Whole compilations beside XLA's propagation and partitioning: make bench-plan FILES="a.mlir b.mlir"
+bench-plan: setup oracles
+	cargo build --release -p shardc
+	$(TARGET)/oracles/bin/python tests/bench/plan.py $(TARGET)/release/shardc $(FILES) --rounds $(REPEAT)
+
 # Modelled steps of plans on slices of TPUs, full against greedy: make bench-overlap FILES="a.mlir b.mlir"
 bench-overlap:
 	cargo build --release -p shardc
@@ -285,6 +292,10 @@ fuzz-commands: setup
 # Without native execution, so that building it is short.
 random:
 	FAMILIES_PROGRAMS=$(COUNT) FAMILIES_FROM=$(FROM) cargo test --release --no-default-features -p shardc-tests --test all families:: -- --nocapture
+
+compare-ops: setup oracles
+	cargo build --release --quiet -p shardc
+	$(TARGET)/oracles/bin/python tests/oracles/ops.py $(TARGET)/release/shardc $(OPS)
 
 accuracy: setup oracles
 	cargo run --release --quiet -p shardc-tests --bin accuracy -- --python $(TARGET)/oracles/bin/python --count $(if $(filter command line,$(origin COUNT)),$(COUNT),1000000)
