@@ -5,9 +5,10 @@ use std::process::ExitCode;
 #[cfg(feature = "jit")]
 runtime::without_all_of_mlir!();
 
-/// Programs are many small vectors and lists, made on one thread and dropped on it.
+mod allocator;
+
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 fn main() -> ExitCode {
     shardc::main()

@@ -10,6 +10,7 @@ mod hlo_sharding;
 mod meshes;
 mod parts;
 mod shard_map;
+mod tuples;
 
 use dialect::codes;
 use dialect::collective::with_its_mesh;
@@ -40,14 +41,19 @@ pub fn import(program: &mut Program, diagnostics: &mut Diagnostics) {
     if too_many_ops(program, &functions, diagnostics) {
         return;
     }
-    let mut pass = Import { program, diagnostics, functions, done: FxHashMap::default() };
+    let mut pass = Import { program, diagnostics, functions, done: FxHashMap::default(), has_tuples: false };
     for op in func::functions(pass.program).collect::<Vec<_>>() {
         pass.function(op);
     }
     if pass.diagnostics.has_errors() {
         return;
     }
+    let has_tuples = pass.has_tuples;
     remove_unused_functions(program);
+    if has_tuples {
+        let bodies: Vec<Block> = func::functions(program).filter_map(|op| func::block(program, op)).collect();
+        bodies.into_iter().for_each(|body| tuples::take_apart(program, body));
+    }
 }
 
 /// Reports a call that would make more than [`MAX_OPS`] ops, from the number of ops that each function has once its
@@ -106,6 +112,8 @@ struct Import<'a> {
     diagnostics: &'a mut Diagnostics,
     functions: FxHashMap<String, Op>,
     done: FxHashMap<Op, State>,
+    /// Whether any op reads a tuple.
+    has_tuples: bool,
 }
 
 impl Import<'_> {
@@ -150,6 +158,7 @@ impl Import<'_> {
                     self.block(inner, of_elements, renaming);
                 }
             }
+            self.has_tuples |= tuples::reads_one(self.program.view(op));
             self.axes_of_a_mesh(op);
             self.mesh_of_groups(op);
             let (def, loc) = (self.program.op(op).def, self.program.op(op).loc);

@@ -33,9 +33,10 @@ const AS_GOOD: f64 = 0.01;
 /// plan it begins with; never more expensive.
 pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static Rewrite]) {
     let start = draft.choice.clone();
-    draft.effort.expanded = expand::expand(draft);
+    let (seconds, moves) = expand::expand(draft);
+    draft.effort.expanded = seconds;
     let expanded = draft.changes();
-    let blocks = expand::blocks(draft);
+    let blocks = expand::blocks(draft, moves);
     egraph::improve(draft, rewrites);
     if blocks {
         // Rewrites may find more without.

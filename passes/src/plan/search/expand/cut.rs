@@ -1,49 +1,32 @@
 //! Minimum cuts: the cheapest yes or no for many questions at once, where a pair may cost more when its answers differ.
 //!
-//! Dinic's algorithm on residual graphs (E. A. Dinic, 1970); the costs of answers become capacities as in V. Kolmogorov
-//! and R. Zabih, "What energy functions can be minimized via graph cuts?", 2004.
+//! The costs of answers become capacities as in V. Kolmogorov and R. Zabih, "What energy functions can be minimized via graph
+//! cuts?", 2004. The flow is found as in Y. Boykov and V. Kolmogorov, "An experimental comparison of min-cut/max-flow
+//! algorithms for energy minimization in vision", 2004: layers of a model make long chains, along which two trees, from yes and
+//! from no, grow towards each other once, where Dinic's algorithm would begin anew for each length of a path.
+
+use std::collections::VecDeque;
 
 use dialect::define_id;
 
-/// After this many phases the search gives up, and every answer is no.
-const MAX_PHASES: usize = 200;
+/// After so many paths for each question the search gives up, and every answer is no.
+const MAX_PATHS: usize = 200;
 const NEVER: u64 = u64::MAX / 4;
-const YES: u32 = 0;
-const NO: u32 = 1;
-/// The node of the first question.
-const FIRST: usize = 2;
 
 define_id!(
-    /// A question to be answered yes or no: the number of its node, since a cut is all about nodes by number.
+    /// A question to be answered yes or no.
     pub(super) Question, "question"
 );
 
 impl Question {
     /// The question of this number, of those that a cut begins with.
     pub(super) fn number(number: usize) -> Self {
-        Self::new(FIRST + number)
+        Self::new(number)
     }
 
     fn node(self) -> u32 {
         self.index() as u32
     }
-}
-
-/// One direction of an edge.
-#[derive(Clone, Copy)]
-struct Arc {
-    to: u32,
-    /// The index of its reverse.
-    back: u32,
-    left: u64,
-}
-
-/// The edges as a residual graph: the arcs that leave a node are adjacent, those of later edges first, since walking
-/// them takes nearly all the time.
-struct Residual {
-    arcs: Vec<Arc>,
-    /// Index of each node's first arc; one more entry for the end.
-    first: Vec<u32>,
 }
 
 /// Questions and the costs of their answers, in seconds.
@@ -57,7 +40,7 @@ pub(super) struct Cut {
 impl Cut {
     /// With so many questions, [`Question::number`]ed from 0 on.
     pub(super) fn new(questions: usize) -> Self {
-        Self { edges: Vec::with_capacity(4 * questions), more: vec![0; FIRST + questions] }
+        Self { edges: Vec::with_capacity(4 * questions), more: vec![0; questions] }
     }
 
     pub(super) fn question(&mut self) -> Question {
@@ -65,9 +48,9 @@ impl Cut {
         Question::new(self.more.len() - 1)
     }
 
-    fn edge(&mut self, from: u32, to: u32, capacity: u64) {
+    fn edge(&mut self, from: Question, to: Question, capacity: u64) {
         if capacity > 0 {
-            self.edges.push((from, to, capacity));
+            self.edges.push((from.node(), to.node(), capacity));
         }
     }
 
@@ -88,130 +71,309 @@ impl Cut {
         }
         self.yes_costs(a, table[1][0] - table[0][0]);
         self.yes_costs(b, table[1][1] - table[1][0]);
-        self.edge(b.node(), a.node(), picoseconds((-missing).max(0.0)));
+        self.edge(b, a, picoseconds((-missing).max(0.0)));
     }
 
     /// A yes for `a` forces a yes for `b`.
     pub(super) fn implies(&mut self, a: Question, b: Question) {
-        self.edge(a.node(), b.node(), NEVER);
+        self.edge(a, b, NEVER);
     }
 
     /// The cheapest answers, of equally cheap ones those with the fewest yeses, and by how many seconds they are cheaper
     /// than no to all. All no where they are cheaper by less than `worth` seconds.
-    pub(super) fn solve(mut self, worth: f64) -> (Vec<bool>, f64) {
-        let nodes = self.more.len();
-        for q in FIRST as u32..nodes as u32 {
-            let more = self.more[q as usize];
-            if more > 0 { self.edge(q, NO, more as u64) } else { self.edge(YES, q, more.unsigned_abs()) }
+    pub(super) fn solve(self, worth: f64) -> (Vec<bool>, f64) {
+        let questions = self.more.len();
+        let gain = self
+            .more
+            .iter()
+            .filter(|more| **more < 0)
+            .fold(0, |sum: u64, more| sum.saturating_add(more.unsigned_abs()));
+        let mut flow = Flow::new(self, gain);
+        match seconds(gain) >= worth && flow.run(worth) {
+            true => (flow.side.iter().map(|&side| side == Side::Yes).collect(), seconds(flow.gain)),
+            false => (vec![false; questions], 0.0),
         }
-        let mut residual = Residual::new(nodes, &self.edges);
-        let (mut levels, mut queue) = (vec![0u32; nodes], Vec::with_capacity(nodes));
-        for _ in 0..MAX_PHASES {
-            if !residual.level(&mut levels, &mut queue) {
-                return (levels[FIRST..].iter().map(|&l| l > 0).collect(), residual.gain());
-            }
-            residual.block(&levels);
-            if residual.gain() < worth {
-                break;
-            }
-        }
-        (vec![false; nodes - FIRST], 0.0)
     }
 }
 
-impl Residual {
-    fn new(nodes: usize, edges: &[(u32, u32, u64)]) -> Self {
-        let mut first = vec![0u32; nodes + 1];
-        for &(from, to, _) in edges {
+/// The tree a question is in: one grows from yes, one from no. In the end the first has all questions whose answer is yes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Side {
+    Neither,
+    Yes,
+    No,
+}
+
+/// One direction of an edge.
+#[derive(Clone, Copy)]
+struct Arc {
+    to: u32,
+    /// The index of its reverse.
+    back: u32,
+    /// What may still flow.
+    left: u64,
+}
+
+/// Instead of the arc to a parent: the parent is yes or no itself; there is none.
+const ROOT: u32 = u32::MAX;
+const ORPHAN: u32 = u32::MAX - 1;
+
+/// A flow from yes to no through questions, and what more may flow.
+struct Flow {
+    /// The arcs that leave a question are adjacent.
+    arcs: Vec<Arc>,
+    /// Index of each question's first arc; one more entry for the end.
+    first: Vec<u32>,
+    /// What may still flow from yes to each question, or, below 0, from it to no.
+    rest: Vec<i64>,
+    side: Vec<Side>,
+    /// The arc from each question to the parent in its tree, or [`ROOT`] or [`ORPHAN`].
+    parent: Vec<u32>,
+    /// How many arcs each question is away from its root, as far as known when `checked`.
+    distance: Vec<u32>,
+    checked: Vec<u32>,
+    time: u32,
+    /// Questions whose trees may grow from them.
+    active: VecDeque<u32>,
+    is_active: Vec<bool>,
+    orphans: Vec<u32>,
+    /// The most that the cheapest answers can save, exactly what they do once nothing more flows: what is left of the flow
+    /// from yes.
+    gain: u64,
+}
+
+impl Flow {
+    fn new(cut: Cut, gain: u64) -> Self {
+        let Cut { edges, more } = cut;
+        let questions = more.len();
+        let mut first = vec![0u32; questions + 1];
+        for &(from, to, _) in &edges {
             first[from as usize + 1] += 1;
             first[to as usize + 1] += 1;
         }
-        for node in 0..nodes {
-            first[node + 1] += first[node];
+        for question in 0..questions {
+            first[question + 1] += first[question];
         }
         let mut at = first.clone();
-        let mut place = |node: u32| {
-            let place = at[node as usize];
-            at[node as usize] += 1;
+        let mut place = |question: u32| {
+            let place = at[question as usize];
+            at[question as usize] += 1;
             place
         };
         let mut arcs = vec![Arc { to: 0, back: 0, left: 0 }; 2 * edges.len()];
-        for &(from, to, left) in edges.iter().rev() {
+        for (from, to, left) in edges {
             let (forth, back) = (place(from), place(to));
             arcs[forth as usize] = Arc { to, back, left };
             arcs[back as usize] = Arc { to: from, back: forth, left: 0 };
         }
-        Self { arcs, first }
-    }
-
-    /// The distance of nodes from yes, 0 for those not reached; returns whether no can be reached. Nodes at least as
-    /// far away as no are on no shortest path and aren't visited.
-    fn level(&self, levels: &mut [u32], queue: &mut Vec<u32>) -> bool {
-        levels.fill(0);
-        levels[YES as usize] = 1;
-        queue.clear();
-        queue.push(YES);
-        let mut done = 0;
-        while let Some(&at) = queue.get(done) {
-            done += 1;
-            let next = levels[at as usize] + 1;
-            for arc in &self.arcs[self.first[at as usize] as usize..self.first[at as usize + 1] as usize] {
-                if arc.left > 0 && levels[arc.to as usize] == 0 {
-                    levels[arc.to as usize] = next;
-                    if arc.to == NO {
-                        return true;
-                    }
-                    queue.push(arc.to);
-                }
-            }
-        }
-        false
-    }
-
-    /// The most seconds that the cheapest answers can save, exactly what they do once nothing more flows: what is left of
-    /// the arcs from [`YES`].
-    fn gain(&self) -> f64 {
-        let arcs = self.first[YES as usize] as usize..self.first[YES as usize + 1] as usize;
-        self.arcs[arcs].iter().map(|arc| arc.left).fold(0, u64::saturating_add) as f64 * 1e-12
-    }
-
-    /// Saturates all shortest paths (a blocking flow).
-    fn block(&mut self, levels: &[u32]) {
-        let mut next = self.first.clone();
-        let mut path: Vec<u32> = Vec::new();
-        let mut at = YES;
-        loop {
-            if at == NO {
-                let flow = path.iter().map(|&a| self.arcs[a as usize].left).min().unwrap_or(0);
-                let mut kept = path.len();
-                for (i, &a) in path.iter().enumerate().rev() {
-                    let back = self.arcs[a as usize].back;
-                    self.arcs[a as usize].left -= flow;
-                    self.arcs[back as usize].left += flow;
-                    if self.arcs[a as usize].left == 0 {
-                        kept = i;
-                    }
-                }
-                path.truncate(kept);
-                at = path.last().map_or(YES, |&a| self.arcs[a as usize].to);
-                continue;
-            }
-            let (wanted, end) = (levels[at as usize] + 1, self.first[at as usize + 1]);
-            let arcs = &self.arcs[next[at as usize] as usize..end as usize];
-            if let Some(skipped) = arcs.iter().position(|a| a.left > 0 && levels[a.to as usize] == wanted) {
-                let arc = next[at as usize] + skipped as u32;
-                next[at as usize] = arc;
-                path.push(arc);
-                at = self.arcs[arc as usize].to;
-                continue;
-            }
-            // A dead end.
-            next[at as usize] = end;
-            let Some(back) = path.pop() else { return };
-            at = self.arcs[self.arcs[back as usize].back as usize].to;
-            next[at as usize] = back + 1;
+        let rest: Vec<i64> = more.iter().map(|more| more.saturating_neg()).collect();
+        let side: Vec<Side> = rest
+            .iter()
+            .map(|rest| match rest.signum() {
+                1 => Side::Yes,
+                -1 => Side::No,
+                _ => Side::Neither,
+            })
+            .collect();
+        let active: VecDeque<u32> = (0..questions as u32).filter(|&q| rest[q as usize] != 0).collect();
+        Self {
+            arcs,
+            first,
+            is_active: rest.iter().map(|rest| *rest != 0).collect(),
+            parent: side.iter().map(|side| if *side == Side::Neither { ORPHAN } else { ROOT }).collect(),
+            rest,
+            side,
+            distance: vec![1; questions],
+            checked: vec![0; questions],
+            time: 0,
+            active,
+            orphans: Vec::new(),
+            gain,
         }
     }
+
+    fn arcs_of(&self, question: u32) -> std::ops::Range<usize> {
+        self.first[question as usize] as usize..self.first[question as usize + 1] as usize
+    }
+
+    /// What may still flow along an arc away from yes: along it in the tree of yes, against it in that of no.
+    fn left(&self, arc: usize, side: Side) -> u64 {
+        let arc = if side == Side::Yes { arc } else { self.arcs[arc].back as usize };
+        self.arcs[arc].left
+    }
+
+    fn activate(&mut self, question: u32) {
+        if !std::mem::replace(&mut self.is_active[question as usize], true) {
+            self.active.push_back(question);
+        }
+    }
+
+    /// Lets all flow that can; false where the answers can't save `worth` seconds, or too many paths were found.
+    fn run(&mut self, worth: f64) -> bool {
+        let mut paths = MAX_PATHS * self.rest.len();
+        while let Some(&question) = self.active.front() {
+            if let Some(bridge) = self.grow(question) {
+                self.augment(bridge);
+                if paths == 0 || seconds(self.gain) < worth {
+                    return false;
+                }
+                paths -= 1;
+                self.time += 1;
+                while let Some(orphan) = self.orphans.pop() {
+                    self.adopt(orphan);
+                }
+                // The same question may reach more, unless it is in no tree now.
+                continue;
+            }
+            self.active.pop_front();
+            self.is_active[question as usize] = false;
+        }
+        true
+    }
+
+    /// Adds neighbors of a question to its tree, until one is in the other tree: returns the arc from that of yes to that of
+    /// no.
+    fn grow(&mut self, question: u32) -> Option<usize> {
+        let q = question as usize;
+        let side = self.side[q];
+        if side == Side::Neither {
+            return None;
+        }
+        for arc in self.arcs_of(question) {
+            if self.left(arc, side) == 0 {
+                continue;
+            }
+            let Arc { to, back, .. } = self.arcs[arc];
+            let t = to as usize;
+            if self.side[t] == Side::Neither {
+                self.side[t] = side;
+                self.parent[t] = back;
+                self.checked[t] = self.checked[q];
+                self.distance[t] = self.distance[q] + 1;
+                self.activate(to);
+            } else if self.side[t] != side {
+                return Some(if side == Side::Yes { arc } else { back as usize });
+            } else if self.checked[t] <= self.checked[q] && self.distance[t] > self.distance[q] + 1 {
+                // Nearer to the root this way.
+                self.parent[t] = back;
+                self.checked[t] = self.checked[q];
+                self.distance[t] = self.distance[q] + 1;
+            }
+        }
+        None
+    }
+
+    /// Lets flow as much as can along the path from yes through `bridge` to no.
+    fn augment(&mut self, bridge: usize) {
+        let ends = [self.arcs[self.arcs[bridge].back as usize].to, self.arcs[bridge].to];
+        let sides = [Side::Yes, Side::No];
+        let mut most = self.arcs[bridge].left;
+        for (end, side) in ends.into_iter().zip(sides) {
+            let mut at = end;
+            while self.parent[at as usize] != ROOT {
+                let arc = self.parent[at as usize] as usize;
+                most = most.min(self.left(self.arcs[arc].back as usize, side));
+                at = self.arcs[arc].to;
+            }
+            most = most.min(self.rest[at as usize].unsigned_abs());
+        }
+        self.arcs[bridge].left -= most;
+        let back = self.arcs[bridge].back as usize;
+        self.arcs[back].left += most;
+        for (end, side) in ends.into_iter().zip(sides) {
+            let mut at = end;
+            while self.parent[at as usize] != ROOT {
+                let arc = self.parent[at as usize] as usize;
+                let back = self.arcs[arc].back as usize;
+                let [along, against] = if side == Side::Yes { [back, arc] } else { [arc, back] };
+                self.arcs[along].left -= most;
+                self.arcs[against].left += most;
+                if self.arcs[along].left == 0 {
+                    self.leave(at);
+                }
+                at = self.arcs[arc].to;
+            }
+            let rest = &mut self.rest[at as usize];
+            *rest -= rest.signum() * most as i64;
+            if *rest == 0 {
+                self.leave(at);
+            }
+        }
+        self.gain = self.gain.saturating_sub(most);
+    }
+
+    /// Takes the parent away from a question.
+    fn leave(&mut self, question: u32) {
+        self.parent[question as usize] = ORPHAN;
+        self.orphans.push(question);
+    }
+
+    /// Finds another parent for a question in its tree, or takes it out of the tree.
+    fn adopt(&mut self, orphan: u32) {
+        let side = self.side[orphan as usize];
+        let mut best: Option<(u32, usize)> = None;
+        for arc in self.arcs_of(orphan) {
+            let Arc { to, back, .. } = self.arcs[arc];
+            if self.side[to as usize] == side
+                && self.left(back as usize, side) > 0
+                && let Some(distance) = self.distance_of(to)
+                && best.is_none_or(|best| distance < best.0)
+            {
+                best = Some((distance, arc));
+            }
+        }
+        let o = orphan as usize;
+        if let Some((distance, arc)) = best {
+            self.parent[o] = arc as u32;
+            (self.checked[o], self.distance[o]) = (self.time, distance + 1);
+            return;
+        }
+        for arc in self.arcs_of(orphan) {
+            let Arc { to, back, .. } = self.arcs[arc];
+            let t = to as usize;
+            if self.side[t] != side {
+                continue;
+            }
+            if self.left(back as usize, side) > 0 {
+                self.activate(to);
+            }
+            if self.parent[t] == back {
+                self.leave(to);
+            }
+        }
+        self.side[o] = Side::Neither;
+    }
+
+    /// How many arcs a question is away from the root of its tree; `None` where the way ends at an orphan.
+    fn distance_of(&mut self, question: u32) -> Option<u32> {
+        let (mut at, mut passed) = (question, 0);
+        let known = loop {
+            let a = at as usize;
+            if self.checked[a] == self.time {
+                break self.distance[a];
+            }
+            match self.parent[a] {
+                ROOT => {
+                    (self.checked[a], self.distance[a]) = (self.time, 1);
+                    break 1;
+                }
+                ORPHAN => return None,
+                arc => at = self.arcs[arc as usize].to,
+            }
+            passed += 1;
+        };
+        // What was passed on the way is known from now on, too.
+        let mut at = question;
+        for distance in (known + 1..=known + passed).rev() {
+            (self.checked[at as usize], self.distance[at as usize]) = (self.time, distance);
+            at = self.arcs[self.parent[at as usize] as usize].to;
+        }
+        Some(known + passed)
+    }
+}
+
+fn seconds(picoseconds: u64) -> f64 {
+    picoseconds as f64 * 1e-12
 }
 
 fn picoseconds(seconds: f64) -> u64 {

@@ -24,7 +24,8 @@ use smallvec::SmallVec;
 use super::draft::Draft;
 use crate::plan::model::choice::StrategyId;
 use changes::Change;
-use moves::{Moves, NONE, Target};
+pub(crate) use moves::Moves;
+use moves::{NONE, Target};
 use roles::ValueRole;
 
 /// Most rounds over all moves.
@@ -34,8 +35,8 @@ const WORTH: f64 = 1e-3;
 /// A move must save at least this fraction of the total cost by its cut: less is not worth a search for redistributions.
 const LEAST: f64 = 1e-4;
 
-/// Makes a plan cheaper; returns its seconds.
-pub(crate) fn expand(draft: &mut Draft<'_, '_>) -> f64 {
+/// Makes a plan cheaper; returns its seconds, and all moves for [`blocks`].
+pub(crate) fn expand(draft: &mut Draft<'_, '_>) -> (f64, Moves) {
     let start = Instant::now();
     let mut moves = Moves::of(draft);
     draft.effort.roles = moves.roles.ops.len();
@@ -44,18 +45,17 @@ pub(crate) fn expand(draft: &mut Draft<'_, '_>) -> f64 {
         seconds = draft.total();
     }
     draft.effort.expand_time += start.elapsed();
-    seconds
+    (seconds, moves)
 }
 
 /// Shards blocks of layers along parts of axes that shard something else around them; returns whether that made the plan
 /// cheaper.
-pub(crate) fn blocks(draft: &mut Draft<'_, '_>) -> bool {
+pub(crate) fn blocks(draft: &mut Draft<'_, '_>, mut moves: Moves) -> bool {
     // Where collectives run beside arithmetic, those of weights do, but what reads activations waits for theirs.
     if draft.rates.overlaps {
         return false;
     }
     let start = Instant::now();
-    let mut moves = Moves::of(draft);
     let helped = trades::blocks(draft, &mut moves);
     draft.effort.expand_time += start.elapsed();
     helped

@@ -39,7 +39,7 @@ pub(super) enum Target {
 }
 
 /// The moves that can be made on one graph.
-pub(super) struct Moves {
+pub(crate) struct Moves {
     pub(super) roles: Roles,
     /// How many ops have been asked so far.
     pub(super) asked: usize,

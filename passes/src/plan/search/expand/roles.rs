@@ -17,6 +17,9 @@ use crate::plan::program::graph::{Graph, OpId, ValueId};
 use crate::plan::reshard::cache::{Dist, Rematerializable, ReshardCache, Type};
 use crate::plan::search::draft::Draft;
 
+/// A list with at least this part of all values is put in order by marking them.
+const MANY: usize = 8;
+
 define_id! {
     /// What an op does in its layer.
     pub(super) Role, "role"
@@ -152,6 +155,11 @@ impl Roles {
     /// The values that these ops and those they stand for read or make, sorted.
     pub(super) fn values_of(&self, ops: impl IntoIterator<Item = OpId>) -> Vec<ValueRole> {
         let mut values: Vec<ValueRole> = ops.into_iter().flat_map(|op| self.touched(op)).copied().collect();
+        if values.len() >= self.values.len() / MANY {
+            let mut touched = vec![false; self.values.len()];
+            values.iter().for_each(|&v| touched[v.index()] = true);
+            return self.values.keys().filter(|v| touched[v.index()]).collect();
+        }
         values.sort_unstable();
         values.dedup();
         values
