@@ -31,6 +31,8 @@ const VISITS_PER_VALUE: usize = 4;
 const MOST_IN_VAIN: usize = 2;
 /// A window whose redistributions take less than this fraction of the plan isn't searched.
 const LEAST: f64 = 1e-4;
+/// Rewrites of a window move no value for more than so many times what moving all of its values takes.
+const MOST: f64 = 3.0;
 /// Most sweeps over the ops of a window, each giving every op the best of the strategies the e-graph knows for it.
 const SWEEPS: usize = 3;
 
@@ -120,7 +122,8 @@ impl Search<'_, '_, '_> {
         let before: Vec<StrategyId> = window.ops.iter().map(|&op| self.draft.choice.strategies[op]).collect();
         let at_first = self.draft.cost(&window.ops, &window.values);
         let d = &mut *self.draft;
-        let facts = Facts::new(d.graph, d.models, d.cache, d.placer);
+        let limit = MOST * d.cost(&[], &window.values);
+        let facts = Facts::new(d.graph, d.models, d.cache, d.placer, limit);
         let Solved { found, others, size } = window.solve(facts, &d.choice, d.rates, self.rewrites);
         d.effort.distinct_windows += 1;
         d.effort.e_nodes += size.0;

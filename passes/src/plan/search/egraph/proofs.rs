@@ -286,7 +286,7 @@ pub(super) fn prove_on(
         choice.places.push(placer.places(&models, &mut cache, model, id));
         choice.strategies.push(id);
     }
-    let facts = Facts::new(&graph, &models, &mut cache, &mut placer);
+    let facts = Facts::new(&graph, &models, &mut cache, &mut placer, f64::INFINITY);
     let mut terms = Terms::new(facts);
     let ops = (0..written.ops.len()).map(OpId::new).collect();
     let values: Vec<ValueId> = (0..written.types.len()).map(ValueId::new).collect();

@@ -40,6 +40,10 @@ impl Move<'_, '_, '_> {
             Target::Replicated => roles.ops.iter().map(|ops| (ops[0], Along::Nothing)).collect(),
             Target::Propagated => first(&self.all_propagated()),
         };
+        let asked = match self.tried {
+            Some(tried) => self.moves.near(asked, tried, graph),
+            None => asked,
+        };
         let mut options = Vec::new();
         for (op, along) in asked {
             let now = self.draft.choice.strategies[op];

@@ -70,18 +70,23 @@ fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
         for group in 0..groups {
             for (i, helped) in helped.iter_mut().enumerate() {
                 let target = moves.targets[i];
-                if moves.is_settled(group, target) {
+                let tried = moves.tried(group, target);
+                if tried.is_some_and(|tried| moves.is_settled(target, tried)) {
                     continue;
                 }
-                let made = Move { draft, moves, group, target, worth: last * LEAST }.make();
+                let made = Move { draft, moves, group, target, tried, worth: last * LEAST }.make();
                 draft.effort.moves += 1;
                 draft.effort.helpful_moves += usize::from(made);
                 *helped |= made;
             }
         }
-        // Targets that helped nowhere are not tried again.
+        // Targets that helped nowhere are not tried again, nor are last factors: what they bring they bring at first.
         let mut helped = helped.into_iter();
-        moves.targets.retain(|&target| helped.next() == Some(true) || target == Target::Propagated);
+        moves.targets.retain(|&target| match target {
+            Target::Propagated => helped.next().is_some(),
+            Target::Last(_) => helped.next().is_none(),
+            _ => helped.next() == Some(true),
+        });
         let total = draft.total();
         debug_assert!((moves.roles.total(draft) - total).abs() <= 1e-6 * total, "layers that are not alike");
         if total > last * (1.0 - WORTH) && groups == moves.halves {
@@ -98,6 +103,8 @@ struct Move<'d, 'a, 's> {
     moves: &'d mut Moves,
     group: usize,
     target: Target,
+    /// After how many changes it was tried before.
+    tried: Option<usize>,
     /// Seconds that it must save by its cut; less isn't searched for.
     worth: f64,
 }

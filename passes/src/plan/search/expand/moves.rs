@@ -12,13 +12,16 @@ use super::roles::{Role, Roles, ValueRole};
 use crate::plan::model::choice::StrategyId;
 use crate::plan::model::meaning::Model;
 use crate::plan::model::strategy::Strategy;
-use crate::plan::program::graph::OpId;
+use crate::plan::program::graph::{Graph, OpId};
 use crate::plan::search::draft::Draft;
 
 /// Axes of at least this size are also moved in halves.
 const MIN_SPLIT: u32 = 8;
 /// Dimension classes tried on each axis, those with the most work.
 const MAX_CLASSES: usize = 16;
+
+/// A move that was in vain before asks ops within so many steps of what has changed since.
+const NEAR: usize = 2;
 
 /// Where a move puts an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -163,19 +166,51 @@ impl Moves {
         }
     }
 
-    /// Whether nothing that a move looks at has changed since it was last tried, so that it would be in vain again. It
-    /// counts as tried from now on.
-    pub(super) fn is_settled(&mut self, group: usize, target: Target) -> bool {
-        let Self { roles, classes, changes, tried, values, .. } = self;
-        let Some(before) = tried.insert((group, target), changes.count) else { return false };
+    /// After how many changes a move was last tried. It counts as tried from now on.
+    pub(super) fn tried(&mut self, group: usize, target: Target) -> Option<usize> {
+        self.tried.insert((group, target), self.changes.count)
+    }
+
+    /// Whether nothing that a move looks at has changed since it was tried after so many changes, so that it would be in
+    /// vain again.
+    pub(super) fn is_settled(&mut self, target: Target, tried: usize) -> bool {
+        let Self { roles, classes, changes, values, .. } = self;
         match target {
             Target::First(class) | Target::Last(class) => {
                 let values = values.entry(class);
                 let values = values.or_insert_with(|| roles.values_of(classes.ops(class).iter().map(|op| op.0)));
-                values.iter().all(|&v| changes.last[v] <= before)
+                values.iter().all(|&v| changes.last[v] <= tried)
             }
-            Target::Only(_) | Target::Inside(_) | Target::Replicated | Target::Propagated => changes.count == before,
+            Target::Only(_) | Target::Inside(_) | Target::Replicated | Target::Propagated => changes.count == tried,
         }
+    }
+
+    /// Of these ops those that are near to what has changed after so many changes: where a move was in vain before, what
+    /// makes it help now is there.
+    pub(super) fn near(&self, asked: Vec<(OpId, Along)>, tried: usize, graph: &Graph) -> Vec<(OpId, Along)> {
+        let Self { roles, changes, .. } = self;
+        let mut left = vec![false; roles.ops.len()];
+        asked.iter().for_each(|(op, _)| left[roles.of[*op].index()] = true);
+        let mut near = vec![false; roles.ops.len()];
+        let mut reached: Vec<bool> = changes.last.iter().map(|&last| last > tried).collect();
+        let mut border: Vec<ValueRole> = changes.last.keys().filter(|v| reached[v.index()]).collect();
+        for _ in 0..NEAR {
+            let mut next = Vec::new();
+            for value in border {
+                let maker = graph.values[roles.values[value].value].maker.map(|(op, _)| op);
+                for op in roles.values[value].uses.iter().map(|u| u.0).chain(maker) {
+                    let role = roles.of[op];
+                    if std::mem::take(&mut left[role.index()]) {
+                        near[role.index()] = true;
+                        next.extend(
+                            roles.touched(op).iter().filter(|v| !std::mem::replace(&mut reached[v.index()], true)),
+                        );
+                    }
+                }
+            }
+            border = next;
+        }
+        asked.into_iter().filter(|(op, _)| near[roles.of[*op].index()]).collect()
     }
 }
 

@@ -66,7 +66,7 @@ fn make(
         if moves.asked >= most {
             return helped;
         }
-        let made = Move { draft, moves, group, target, worth }.make();
+        let made = Move { draft, moves, group, target, tried: None, worth }.make();
         draft.effort.moves += 1;
         draft.effort.helpful_moves += usize::from(made);
         helped |= made;
