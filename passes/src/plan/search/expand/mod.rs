@@ -64,10 +64,13 @@ pub(crate) fn blocks(draft: &mut Draft<'_, '_>, mut moves: Moves) -> bool {
 /// Makes rounds of all moves for as long as they help; returns the seconds of the plan.
 fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
     let mut last = draft.total();
+    // Parts of axes that helped nowhere in a round.
+    let mut idle = vec![false; moves.halves];
     for round in 0..ROUNDS {
         let mut helped = vec![false; moves.targets.len()];
         let groups = if round == 0 { moves.wholes } else { moves.halves };
-        for group in 0..groups {
+        for group in (0..groups).filter(|&group| !idle[group]).collect::<Vec<_>>() {
+            idle[group] = group >= moves.wholes;
             for (i, helped) in helped.iter_mut().enumerate() {
                 let target = moves.targets[i];
                 let tried = moves.tried(group, target);
@@ -78,9 +81,10 @@ fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
                 draft.effort.moves += 1;
                 draft.effort.helpful_moves += usize::from(made);
                 *helped |= made;
+                idle[group] &= !made;
             }
         }
-        // Targets that helped nowhere are not tried again, nor are last factors: what they bring they bring at first.
+        // Parts and targets that helped nowhere are not tried again, nor are last factors: what they bring they bring at first.
         let mut helped = helped.into_iter();
         moves.targets.retain(|&target| match target {
             Target::Propagated => helped.next().is_some(),
