@@ -5,10 +5,8 @@ use std::process::ExitCode;
 #[cfg(feature = "jit")]
 runtime::without_all_of_mlir!();
 
-mod allocator;
-
 #[global_allocator]
-static ALLOCATOR: allocator::Allocator = allocator::Allocator;
+static ALLOCATOR: runtime::allocator::Allocator = runtime::allocator::Allocator;
 
 fn main() -> ExitCode {
     shardc::main()

@@ -2,6 +2,8 @@
 //!
 //! Without the feature `jit`, everything but native code is available, also on machines without LLVM.
 
+#[cfg(feature = "allocator")]
+pub mod allocator;
 pub mod collective;
 #[cfg(feature = "jit")]
 pub mod execute;

@@ -1,4 +1,4 @@
-//! The allocator of the program.
+//! An allocator for compilers, such as the program `shardc`.
 //!
 //! Programs are many small vectors and lists, made on one thread and dropped on it, for which mimalloc is fast. It gives vectors and
 //! tables that grow through some hundred KiB four MiB for each of their sizes, though, and the kernel clears two MiB of these at
@@ -15,7 +15,7 @@ use mimalloc::MiMalloc;
 const OF_THE_SYSTEM: RangeInclusive<usize> = (64 << 10) + 1..=512 << 10;
 
 /// mimalloc for most sizes.
-pub(crate) struct Allocator;
+pub struct Allocator;
 
 fn is_of_the_system(size: usize) -> bool {
     OF_THE_SYSTEM.contains(&size)
