@@ -8,19 +8,13 @@ Medians. Needs jax==0.10.2.
 import argparse
 import json
 import os
-import re
 import statistics
 
 import bench
+from runtime import devices
 
 PASSES = "import,propagate,unify-meshes,{plan},partition,schedule"
 KINDS = {"full": PASSES.format(plan="plan"), "greedy": PASSES.format(plan="plan{search=greedy}")}
-
-
-def devices(program):
-    with open(program) as file:
-        found = re.search(r"mhlo.num_partitions = (\d+)", file.read(100000))
-    return int(found.group(1)) if found else 1
 
 
 def seconds(shardc, program, passes):

@@ -69,7 +69,10 @@ fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
     for round in 0..ROUNDS {
         let mut helped = vec![false; moves.targets.len()];
         let groups = if round == 0 { moves.wholes } else { moves.halves };
-        for group in (0..groups).filter(|&group| !idle[group]).collect::<Vec<_>>() {
+        for group in 0..groups {
+            if idle[group] {
+                continue;
+            }
             idle[group] = group >= moves.wholes;
             for (i, helped) in helped.iter_mut().enumerate() {
                 let target = moves.targets[i];
@@ -86,10 +89,9 @@ fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
         }
         // Parts and targets that helped nowhere are not tried again, nor are last factors: what they bring they bring at first.
         let mut helped = helped.into_iter();
-        moves.targets.retain(|&target| match target {
-            Target::Propagated => helped.next().is_some(),
-            Target::Last(_) => helped.next().is_none(),
-            _ => helped.next() == Some(true),
+        moves.targets.retain(|&target| {
+            let helped = helped.next() == Some(true);
+            target == Target::Propagated || helped && !matches!(target, Target::Last(_))
         });
         let total = draft.total();
         debug_assert!((moves.roles.total(draft) - total).abs() <= 1e-6 * total, "layers that are not alike");
