@@ -168,6 +168,17 @@ impl Graph {
         cache.copies(v.ty, v.rematerializable, self.made(places, value), &self.needs(places, value))
     }
 
+    /// Seconds of [`Self::copies`], and the bytes that a device moves.
+    pub(crate) fn copies_cost(
+        &self,
+        cache: &mut ReshardCache<'_>,
+        places: &TiSlice<OpId, Rc<Places>>,
+        value: ValueId,
+    ) -> (f64, f64) {
+        let v = &self.values[value];
+        cache.copies_cost(v.ty, v.rematerializable, self.made(places, value), &self.needs(places, value))
+    }
+
     /// A lower bound on the seconds of [`Self::copies`], and whether it is exact.
     pub(crate) fn copies_at_least(
         &self,
@@ -245,10 +256,10 @@ impl Graph {
     pub(crate) fn cost(&self, cache: &mut ReshardCache<'_>, rates: Rates, choice: &Choice) -> Cost {
         let mut cost = Cost::default();
         for value in self.values.keys() {
-            let copies = self.copies(cache, &choice.places, value);
+            let (seconds, bytes) = self.copies_cost(cache, &choice.places, value);
             let weight = self.values[value].weight;
-            cost.seconds += copies.seconds * weight;
-            cost.bytes += copies.bytes * weight;
+            cost.seconds += seconds * weight;
+            cost.bytes += bytes * weight;
         }
         for (op, node) in self.ops.iter_enumerated() {
             if node.model.is_some() {

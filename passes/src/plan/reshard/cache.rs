@@ -304,6 +304,21 @@ impl<'a> ReshardCache<'a> {
         found
     }
 
+    /// Seconds of [`Self::copies`], and the bytes that a device moves.
+    pub fn copies_cost(
+        &mut self,
+        ty: Type,
+        rematerializable: Rematerializable,
+        made: Dist,
+        needs: &[Dist],
+    ) -> (f64, f64) {
+        if needs.iter().all(|&need| need == made) {
+            return (0.0, 0.0);
+        }
+        let copies = self.copies(ty, rematerializable, made, needs);
+        (copies.seconds, copies.bytes)
+    }
+
     /// A lower bound on the seconds of [`Self::copies`] that is soon found, and whether it is exact: whatever is on the way to
     /// another copy, each of them is at least as far from what the value begins with as its own bound says.
     pub fn copies_at_least(
@@ -313,10 +328,12 @@ impl<'a> ReshardCache<'a> {
         made: Dist,
         needs: &[Dist],
     ) -> (f64, bool) {
+        if needs.iter().all(|&need| need == made) {
+            return (0.0, true);
+        }
         let key = wanted(ty, rematerializable, made, needs);
         match (self.copies.get(&key), &key.3[..]) {
             (Some(known), _) => return (known.seconds, true),
-            (None, []) => return (0.0, true),
             (None, &[one]) if !self.is_free(rematerializable, one) => return self.at_least(ty, made, one),
             _ => {}
         }

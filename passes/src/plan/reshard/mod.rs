@@ -25,7 +25,7 @@ use smallvec::SmallVec;
 
 use super::model::cost::CollectiveCost;
 use greedy::greedy;
-use search::{Edge, Problem, Question};
+use search::{Edge, Problem, Question, Shard};
 use state::{List, MAX_ATOMS, State};
 use step::{Step, cost_of, step_cost};
 
@@ -244,15 +244,16 @@ fn kept_prefix(ty: &TensorType, from: &Distribution, to: &Distribution, d: usize
 fn one_step(ty: &TensorType, from: &Distribution, to: &Distribution) -> Option<Step> {
     let mut leaving: SmallVec<[(usize, AxisPart); 2]> = SmallVec::new();
     let mut arriving: SmallVec<[(usize, AxisPart); 2]> = SmallVec::new();
-    let mut scattered: AxesPerDim = from.dims.iter().map(|_| Axes::new()).collect();
     for (d, (have, want)) in from.dims.iter().zip(&to.dims).enumerate().filter(|d| d.1.0 != d.1.1) {
         let (common, n) = (common_prefix(have, want), ty.shape[d]);
         if n < 0 || !aligned(n, &common, have) || !aligned(n, &common, want) {
             return None;
         }
         leaving.extend(after_prefix(have, &common).into_iter().map(|p| (d, p)));
-        scattered[d] = after_prefix(want, &common);
-        arriving.extend(scattered[d].iter().map(|&p| (d, p)));
+        if leaving.len() > 1 {
+            return None;
+        }
+        arriving.extend(after_prefix(want, &common).into_iter().map(|p| (d, p)));
     }
     let kind = match (&leaving[..], &arriving[..]) {
         (&[(a, part)], &[(b, same)]) if part == same && a != b && from.unreduced == to.unreduced => {
@@ -262,7 +263,12 @@ fn one_step(ty: &TensorType, from: &Distribution, to: &Distribution) -> Option<S
             let pending = set_difference(&from.unreduced, &to.unreduced);
             let whole = set_of(arriving.iter().map(|a| a.1)) == pending
                 && set_difference(&to.unreduced, &from.unreduced).is_empty();
-            whole.then_some(Reshard::ReduceScatter(scattered, from.kind))?
+            if !whole {
+                return None;
+            }
+            let mut scattered: AxesPerDim = from.dims.iter().map(|_| Axes::new()).collect();
+            arriving.iter().for_each(|&(d, part)| scattered[d].push(part));
+            Reshard::ReduceScatter(scattered, from.kind)
         }
         _ => return None,
     };
@@ -420,9 +426,11 @@ impl Atoms {
             divides: self.dims.iter().all(|&d| ShardDim::new(ty.shape[d], all).is_even()),
             from: self.state(from),
             to: self.state(to),
+            wanted: Shard::default(),
             parts: true,
             cost,
         }
+        .with_wanted()
     }
 
     fn parts_of(&self, list: List) -> Axes {
@@ -543,6 +551,9 @@ impl Atoms {
 fn split_to_fit(parts: &mut Vec<AxisPart>, from: &Distribution, to: &Distribution) {
     let whole = parts.clone();
     let shared = |p: AxisPart, q: AxisPart| {
+        if p.size == q.size {
+            return None;
+        }
         let common = gcd(p.size.into(), q.size.into()) as u32;
         (1 < common && common < p.size).then_some(common)
     };

@@ -47,9 +47,18 @@ pub(crate) struct Problem<'a> {
     pub(crate) divides: bool,
     pub(crate) from: State,
     pub(crate) to: State,
+    /// What a device wants in the end: the sizes of these dimensions, and its bytes.
+    pub(crate) wanted: Shard,
     /// Whether shards may be sent in parts.
     pub(crate) parts: bool,
     pub(crate) cost: &'a dyn CollectiveCost,
+}
+
+/// The sizes of a device's shard in dimensions that are sharded, and its bytes.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Shard {
+    sizes: SmallVec<[f64; 4]>,
+    bytes: f64,
 }
 
 /// What a [`Problem`] is about, whatever the cost model: where equal questions are asked, answers are equal.
@@ -148,7 +157,7 @@ impl Problem<'_> {
                     Some(id) if visits[id].done || visits[id].cost <= cost => return,
                     Some(id) => (visits[id].floor, visits[id].least),
                     None if states.len() >= MAX_STATES => return,
-                    None => (self.floor(next), self.least(next)),
+                    None => self.floors(next),
                 };
                 if cost + left > bound || cost + least > limit {
                     return;
@@ -213,18 +222,38 @@ impl Problem<'_> {
         state.dims.iter().enumerate().map(|(d, &l)| self.local(d, l) as f64).product::<f64>() * self.rest_bytes
     }
 
-    /// Lower bound on the remaining time: a device must receive what it doesn't yet hold of its target shard. Where
-    /// partial results are still to be made it may be too high, since a device fills them up with zeros that nobody
-    /// sends; a lower one would make the search visit too much.
-    fn floor(&self, state: &State) -> f64 {
+    /// The shard of a device at the end.
+    pub(crate) fn with_wanted(mut self) -> Self {
+        let sizes: SmallVec<[f64; 4]> = self.to.dims.iter().enumerate().map(|(d, &l)| self.local(d, l) as f64).collect();
+        let bytes = sizes.iter().product::<f64>() * self.rest_bytes;
+        self.wanted = Shard { sizes, bytes };
+        self
+    }
+
+    /// Two lower bounds on the remaining time: what orders states, and [`Self::least`]. A device must receive what it doesn't
+    /// yet hold of its target shard. Where partial results are still to be made the first may be too high, since a device
+    /// fills them up with zeros that nobody sends; a lower one would make the search visit too much.
+    fn floors(&self, state: &State) -> (f64, f64) {
         if state.unreduced & !self.to.unreduced != 0 {
-            return 0.0;
+            return (0.0, self.least(state));
         }
-        let mut overlap = self.rest_bytes;
-        for (d, (&a, &b)) in state.dims.iter().zip(&self.to.dims).enumerate() {
-            overlap *= self.local(d, a).min(self.local(d, b)) as f64;
-        }
-        self.cost.floor(self.bytes(&self.to) - overlap)
+        let floor = self.cost.floor(self.wanted.bytes - self.overlap(state));
+        let least = match () {
+            _ if self.to.unreduced & !state.unreduced != 0 => 0.0,
+            _ if self.is_apart(state) => self.cost.floor(self.wanted.bytes),
+            _ => floor,
+        };
+        (floor, least)
+    }
+
+    /// Bytes of its target shard that a device may hold.
+    fn overlap(&self, state: &State) -> f64 {
+        let sizes = state.dims.iter().zip(&self.to.dims).zip(&self.wanted.sizes).enumerate();
+        let least = |(d, ((&a, &b), &wanted)): (usize, ((&List, &List), &f64))| match a == b {
+            true => wanted,
+            false => wanted.min(self.local(d, a) as f64),
+        };
+        sizes.map(least).product::<f64>() * self.rest_bytes
     }
 
     /// A lower bound on the remaining time that knows reductions. Of an element in `n` parts whose sum `c` devices want,
@@ -243,15 +272,13 @@ impl Problem<'_> {
             let bytes = self.shape.iter().map(|&n| n as f64).product::<f64>() * self.rest_bytes;
             return self.cost.floor(bytes * (parts + wanted - 2.0) / devices);
         }
-        let mut overlap = self.rest_bytes;
-        for (d, (&a, &b)) in state.dims.iter().zip(&self.to.dims).enumerate() {
-            if self.apart(d, a, b) {
-                overlap = 0.0;
-                break;
-            }
-            overlap *= self.local(d, a).min(self.local(d, b)) as f64;
-        }
-        self.cost.floor(self.bytes(&self.to) - overlap)
+        let overlap = if self.is_apart(state) { 0.0 } else { self.overlap(state) };
+        self.cost.floor(self.wanted.bytes - overlap)
+    }
+
+    /// Whether some device has nothing of its target shard.
+    fn is_apart(&self, state: &State) -> bool {
+        state.dims.iter().zip(&self.to.dims).enumerate().any(|(d, (&a, &b))| self.apart(d, a, b))
     }
 
     /// Whether a device has nothing of its shard of the target, which is full, if dimension `d` is sharded by `list` and

@@ -128,13 +128,13 @@ impl<'a, 's> Draft<'a, 's> {
 
     /// Whether value `value` is redistributed after it is made.
     pub(crate) fn is_moved(&mut self, value: ValueId) -> bool {
-        self.graph.copies(self.cache, &self.choice.places, value).seconds > 0.0
+        self.graph.copies_cost(self.cache, &self.choice.places, value).0 > 0.0
     }
 
     /// Seconds of work of these ops and of all copies of these values.
     pub(crate) fn cost(&mut self, ops: &[OpId], values: &[ValueId]) -> f64 {
         let copies = values.iter().map(|&v| {
-            let seconds = self.graph.copies(self.cache, &self.choice.places, v).seconds;
+            let (seconds, _) = self.graph.copies_cost(self.cache, &self.choice.places, v);
             seconds * self.graph.values[v].weight
         });
         let copies: f64 = copies.sum();
@@ -157,7 +157,7 @@ impl<'a, 's> Draft<'a, 's> {
                 return None;
             }
             if !exact {
-                let seconds = self.graph.copies(self.cache, &self.choice.places, v).seconds;
+                let (seconds, _) = self.graph.copies_cost(self.cache, &self.choice.places, v);
                 least += seconds * self.graph.values[v].weight - bound;
             }
         }

@@ -23,16 +23,48 @@ pub(super) struct Change {
     pub(super) places: Rc<Places>,
     /// Seconds of work that it adds in all ops of its role.
     pub(super) more: f64,
-    pub(super) question: Question,
+}
+
+/// The ops that a move asks, one of each role, each by its [`Question`], and what they would change to as far as anybody
+/// wanted to know.
+pub(super) struct Asked {
+    ops: Vec<(OpId, Along)>,
+    /// Without an inner change the move leaves the op as it is.
+    changes: Vec<Option<Option<Change>>>,
+}
+
+impl Asked {
+    /// How many ops there are.
+    pub(super) fn len(&self) -> usize {
+        self.ops.len()
+    }
+
+    pub(super) fn questions(&self) -> impl Iterator<Item = Question> + use<> {
+        (0..self.len()).map(Question::number)
+    }
+
+    pub(super) fn op(&self, question: Question) -> OpId {
+        self.ops[question.index()].0
+    }
+
+    /// What the op would change to, if that was found out already.
+    pub(super) fn change(&self, question: Question) -> Option<&Change> {
+        self.changes[question.index()].as_ref()?.as_ref()
+    }
+
+    /// How many changes were found.
+    pub(super) fn found(&self) -> usize {
+        self.changes.iter().filter(|change| matches!(change, Some(Some(_)))).count()
+    }
 }
 
 impl Move<'_, '_, '_> {
-    /// The ops that would change.
-    pub(super) fn options(&mut self) -> Vec<Change> {
+    /// The ops that are asked.
+    pub(super) fn asked(&mut self) -> Asked {
         let (graph, target) = (self.draft.graph, self.target);
         let first = |of: &[(OpId, FactorSet)]| of.iter().map(|&(op, f)| (op, Along::First(f))).collect();
         let Moves { roles, classes, .. } = &*self.moves;
-        let asked: Vec<(OpId, Along)> = match target {
+        let ops: Vec<(OpId, Along)> = match target {
             Target::First(class) => first(classes.ops(class)),
             Target::Last(class) => classes.ops(class).iter().map(|&(op, f)| (op, Along::Last(f))).collect(),
             Target::Only(class) => self.all(class, Along::Nothing),
@@ -40,31 +72,46 @@ impl Move<'_, '_, '_> {
             Target::Replicated => roles.ops.iter().map(|ops| (ops[0], Along::Nothing)).collect(),
             Target::Propagated => first(&self.all_propagated()),
         };
-        let asked = match self.tried {
-            Some(tried) => self.moves.near(asked, tried, graph),
-            None => asked,
+        let ops = match self.tried {
+            Some(tried) => self.moves.near(ops, tried, graph),
+            None => ops,
         };
-        let mut options = Vec::new();
-        for (op, along) in asked {
-            let now = self.draft.choice.strategies[op];
-            let mut models = self.moves.roles.works(op).iter().filter_map(|m| graph.ops[m.0].model);
-            let Some(model) = models.next() else { continue };
-            let others: SmallVec<[Model; 1]> = models.collect();
-            let Some(id) = self.after(model, now, along).filter(|&id| id != now) else { continue };
-            if others.into_iter().any(|other| self.after(other, now, along) != Some(id)) {
-                continue;
-            }
-            let draft = &mut *self.draft;
-            let mut more = 0.0;
-            for &(op, count) in self.moves.roles.works(op) {
-                let Some(model) = graph.ops[op].model else { continue };
-                let places = draft.placer.places(draft.models, draft.cache, model, id);
-                more += (draft.work(op, &places) - draft.work(op, &draft.choice.places[op])) * count;
-            }
-            let places = draft.placer.places(draft.models, draft.cache, model, id);
-            options.push(Change { op, id, places, more, question: Question::number(options.len()) });
+        let changes = ops.iter().map(|_| None).collect();
+        Asked { ops, changes }
+    }
+
+    /// What the op would change to; found out once.
+    pub(super) fn change<'o>(&mut self, asked: &'o mut Asked, question: Question) -> Option<&'o Change> {
+        let i = question.index();
+        if asked.changes[i].is_none() {
+            let (op, along) = asked.ops[i];
+            asked.changes[i] = Some(self.change_of(op, along));
         }
-        options
+        asked.change(question)
+    }
+
+    fn change_of(&mut self, op: OpId, along: Along) -> Option<Change> {
+        let graph = self.draft.graph;
+        let now = self.draft.choice.strategies[op];
+        let mut models = self.moves.roles.works(op).iter().filter_map(|m| graph.ops[m.0].model);
+        let model = models.next()?;
+        let others: SmallVec<[Model; 1]> = models.collect();
+        let id = self.after(model, now, along).filter(|&id| id != now)?;
+        if others.into_iter().any(|other| self.after(other, now, along) != Some(id)) {
+            return None;
+        }
+        let draft = &mut *self.draft;
+        let places = draft.placer.places(draft.models, draft.cache, model, id);
+        let mut work = 0.0;
+        for &(op, count) in self.moves.roles.works(op) {
+            let places = match graph.ops[op].model {
+                Some(other) if other == model => places.clone(),
+                Some(other) => draft.placer.places(draft.models, draft.cache, other, id),
+                None => continue,
+            };
+            work += draft.work(op, &places) * count;
+        }
+        Some(Change { op, id, places, more: work - self.moves.now.work(self.moves.roles.of[op]) })
     }
 
     /// All ops, those with factors of the class along the first of them.

@@ -2,8 +2,9 @@
 //!
 //! The costs of answers become capacities as in V. Kolmogorov and R. Zabih, "What energy functions can be minimized via graph
 //! cuts?", 2004. The flow is found as in Y. Boykov and V. Kolmogorov, "An experimental comparison of min-cut/max-flow
-//! algorithms for energy minimization in vision", 2004: layers of a model make long chains, along which two trees, from yes and
-//! from no, grow towards each other once, where Dinic's algorithm would begin anew for each length of a path.
+//! algorithms for energy minimization in vision", 2004, by a tree that grows from the questions where a yes saves something.
+//! Most cuts save little, which the questions around use up at once. So what a question costs, and with which others, is
+//! found out only when the tree reaches it.
 
 use std::collections::VecDeque;
 
@@ -23,42 +24,101 @@ impl Question {
     pub(super) fn number(number: usize) -> Self {
         Self::new(number)
     }
-
-    fn node(self) -> u32 {
-        self.index() as u32
-    }
 }
 
-/// Questions and the costs of their answers, in seconds.
+/// Adds what is to know of a question to a cut: what a yes costs, and all pairs that it is in.
+pub(super) type Explore<'e> = &'e mut dyn FnMut(&mut Cut, Question);
+
+/// Questions, the costs of their answers, and a flow from where a yes saves something to where it costs something.
 pub(super) struct Cut {
-    /// From, to, capacity.
-    edges: Vec<(u32, u32, u64)>,
-    /// How much more each yes costs than a no, in picoseconds.
-    more: Vec<i64>,
+    nodes: Vec<Node>,
+    /// Every arc is followed or preceded by its reverse.
+    arcs: Vec<Arc>,
+    time: u32,
+    /// Questions from which the tree may grow.
+    active: VecDeque<u32>,
+    orphans: Vec<u32>,
+    /// The most that the cheapest answers can save, in picoseconds: what is left of what single answers save.
+    gain: u64,
+}
+
+/// A question.
+#[derive(Clone, Copy)]
+struct Node {
+    /// Whether all about it is known.
+    known: bool,
+    /// What a yes saves, in picoseconds, and hasn't flowed yet; below zero what it costs, and may still flow to it.
+    rest: i64,
+    /// The arc that was added last, or [`NONE`].
+    arcs: u32,
+    in_tree: bool,
+    /// The arc to the parent in the tree, or [`ROOT`].
+    parent: u32,
+    /// How many arcs it is away from its root, as far as known when `checked`.
+    distance: u32,
+    checked: u32,
+    is_active: bool,
+}
+
+/// One direction of an edge.
+#[derive(Clone, Copy)]
+struct Arc {
+    to: u32,
+    /// The next arc of the same question, or [`NONE`].
+    next: u32,
+    /// What may still flow.
+    left: u64,
+}
+
+const NONE: u32 = u32::MAX;
+/// Instead of the arc to a parent: a yes saves something by itself; the parent is lost.
+const ROOT: u32 = u32::MAX;
+const ORPHAN: u32 = u32::MAX - 1;
+
+impl Node {
+    fn new(known: bool) -> Self {
+        Self {
+            known,
+            rest: 0,
+            arcs: NONE,
+            in_tree: false,
+            parent: ORPHAN,
+            distance: 1,
+            checked: 0,
+            is_active: false,
+        }
+    }
 }
 
 impl Cut {
-    /// With so many questions, [`Question::number`]ed from 0 on.
+    /// With so many questions, [`Question::number`]ed from 0 on, of which nothing is known yet.
     pub(super) fn new(questions: usize) -> Self {
-        Self { edges: Vec::with_capacity(4 * questions), more: vec![0; questions] }
-    }
-
-    pub(super) fn question(&mut self) -> Question {
-        self.more.push(0);
-        Question::new(self.more.len() - 1)
-    }
-
-    fn edge(&mut self, from: Question, to: Question, capacity: u64) {
-        if capacity > 0 {
-            self.edges.push((from.node(), to.node(), capacity));
+        Self {
+            nodes: vec![Node::new(false); questions],
+            arcs: Vec::with_capacity(4 * questions),
+            time: 0,
+            active: VecDeque::new(),
+            orphans: Vec::new(),
+            gain: 0,
         }
+    }
+
+    /// One more question, all about which is known as soon as anything is.
+    pub(super) fn question(&mut self) -> Question {
+        self.nodes.push(Node::new(true));
+        Question::new(self.nodes.len() - 1)
+    }
+
+    /// Whether a yes saves something by what is known of it.
+    pub(super) fn yes_saves(&self, q: Question) -> bool {
+        self.nodes[q.index()].rest > 0
     }
 
     /// A yes costs `seconds` more than a no.
     pub(super) fn yes_costs(&mut self, q: Question, seconds: f64) {
         let capacity = picoseconds(seconds.abs()) as i64;
-        let more = &mut self.more[q.index()];
-        *more = more.saturating_add(if seconds > 0.0 { capacity } else { -capacity });
+        let rest = &mut self.nodes[q.index()].rest;
+        *rest = rest.saturating_sub(if seconds > 0.0 { capacity } else { -capacity });
     }
 
     /// Answers `a` and `b` (0 is no, 1 is yes) cost `table[a][b]` together. Where differing answers are cheaper than
@@ -69,292 +129,222 @@ impl Cut {
             table[0][1] += missing / 2.0;
             table[1][0] += missing / 2.0;
         }
-        self.yes_costs(a, table[1][0] - table[0][0]);
-        self.yes_costs(b, table[1][1] - table[1][0]);
-        self.edge(b, a, picoseconds((-missing).max(0.0)));
+        // What two yeses cost less than each on its own goes along the arcs; it is split so that no single yes saves
+        // anything unless it does.
+        let [[no, right], [left, _]] = table;
+        let both = (-missing).max(0.0);
+        let of_left = both.min((left - no).max(0.0)).max(both - (right - no).max(0.0)).clamp(0.0, both);
+        self.yes_costs(a, left - no - of_left);
+        self.yes_costs(b, right - no - (both - of_left));
+        self.edge(a, b, picoseconds(of_left), picoseconds(both - of_left));
     }
 
     /// A yes for `a` forces a yes for `b`.
     pub(super) fn implies(&mut self, a: Question, b: Question) {
-        self.edge(a, b, NEVER);
+        self.edge(a, b, NEVER, 0);
     }
 
-    /// The cheapest answers, of equally cheap ones those with the fewest yeses, and by how many seconds they are cheaper
-    /// than no to all. All no where they are cheaper by less than `worth` seconds.
-    pub(super) fn solve(self, worth: f64) -> (Vec<bool>, f64) {
-        let questions = self.more.len();
-        let gain = self
-            .more
-            .iter()
-            .filter(|more| **more < 0)
-            .fold(0, |sum: u64, more| sum.saturating_add(more.unsigned_abs()));
-        let mut flow = Flow::new(self, gain);
-        match seconds(gain) >= worth && flow.run(worth) {
-            true => (flow.side.iter().map(|&side| side == Side::Yes).collect(), seconds(flow.gain)),
-            false => (vec![false; questions], 0.0),
+    /// A yes for `a` and a no for `b` cost `forth`, the opposite costs `back`.
+    fn edge(&mut self, a: Question, b: Question, forth: u64, back: u64) {
+        if forth == 0 && back == 0 {
+            return;
         }
-    }
-}
-
-/// The tree a question is in: one grows from yes, one from no. In the end the first has all questions whose answer is yes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Side {
-    Neither,
-    Yes,
-    No,
-}
-
-/// One direction of an edge.
-#[derive(Clone, Copy)]
-struct Arc {
-    to: u32,
-    /// The index of its reverse.
-    back: u32,
-    /// What may still flow.
-    left: u64,
-}
-
-/// Instead of the arc to a parent: the parent is yes or no itself; there is none.
-const ROOT: u32 = u32::MAX;
-const ORPHAN: u32 = u32::MAX - 1;
-
-/// A flow from yes to no through questions, and what more may flow.
-struct Flow {
-    /// The arcs that leave a question are adjacent.
-    arcs: Vec<Arc>,
-    /// Index of each question's first arc; one more entry for the end.
-    first: Vec<u32>,
-    /// What may still flow from yes to each question, or, below 0, from it to no.
-    rest: Vec<i64>,
-    side: Vec<Side>,
-    /// The arc from each question to the parent in its tree, or [`ROOT`] or [`ORPHAN`].
-    parent: Vec<u32>,
-    /// How many arcs each question is away from its root, as far as known when `checked`.
-    distance: Vec<u32>,
-    checked: Vec<u32>,
-    time: u32,
-    /// Questions whose trees may grow from them.
-    active: VecDeque<u32>,
-    is_active: Vec<bool>,
-    orphans: Vec<u32>,
-    /// The most that the cheapest answers can save, exactly what they do once nothing more flows: what is left of the flow
-    /// from yes.
-    gain: u64,
-}
-
-impl Flow {
-    fn new(cut: Cut, gain: u64) -> Self {
-        let Cut { edges, more } = cut;
-        let questions = more.len();
-        let mut first = vec![0u32; questions + 1];
-        for &(from, to, _) in &edges {
-            first[from as usize + 1] += 1;
-            first[to as usize + 1] += 1;
-        }
-        for question in 0..questions {
-            first[question + 1] += first[question];
-        }
-        let mut at = first.clone();
-        let mut place = |question: u32| {
-            let place = at[question as usize];
-            at[question as usize] += 1;
-            place
-        };
-        let mut arcs = vec![Arc { to: 0, back: 0, left: 0 }; 2 * edges.len()];
-        for (from, to, left) in edges {
-            let (forth, back) = (place(from), place(to));
-            arcs[forth as usize] = Arc { to, back, left };
-            arcs[back as usize] = Arc { to: from, back: forth, left: 0 };
-        }
-        let rest: Vec<i64> = more.iter().map(|more| more.saturating_neg()).collect();
-        let side: Vec<Side> = rest
-            .iter()
-            .map(|rest| match rest.signum() {
-                1 => Side::Yes,
-                -1 => Side::No,
-                _ => Side::Neither,
-            })
-            .collect();
-        let active: VecDeque<u32> = (0..questions as u32).filter(|&q| rest[q as usize] != 0).collect();
-        Self {
-            arcs,
-            first,
-            is_active: rest.iter().map(|rest| *rest != 0).collect(),
-            parent: side.iter().map(|side| if *side == Side::Neither { ORPHAN } else { ROOT }).collect(),
-            rest,
-            side,
-            distance: vec![1; questions],
-            checked: vec![0; questions],
-            time: 0,
-            active,
-            orphans: Vec::new(),
-            gain,
+        for (from, to, left) in [(a, b, forth), (b, a, back)] {
+            let arc = self.arcs.len() as u32;
+            let next = std::mem::replace(&mut self.nodes[from.index()].arcs, arc);
+            self.arcs.push(Arc { to: to.index() as u32, next, left });
         }
     }
 
-    fn arcs_of(&self, question: u32) -> std::ops::Range<usize> {
-        self.first[question as usize] as usize..self.first[question as usize + 1] as usize
+    /// The questions whose answer is yes in the cheapest answers, in order, of equally cheap ones in those with the fewest
+    /// yeses; and by how many seconds they are cheaper than no to all. None where they are cheaper by less than `worth`
+    /// seconds. In `begin` are all questions of which a yes may save something; what is known of the others must cost.
+    pub(super) fn solve(mut self, begin: &[Question], worth: f64, explore: Explore<'_>) -> (Vec<Question>, f64) {
+        begin.iter().for_each(|&q| self.ask(q.index() as u32, explore));
+        (0..self.nodes.len() as u32).for_each(|q| self.plant(q));
+        if !self.run(worth, explore) || seconds(self.gain) < worth {
+            return (Vec::new(), 0.0);
+        }
+        let yeses = self.nodes.iter().enumerate().filter(|n| n.1.in_tree).map(|n| Question::new(n.0));
+        (yeses.collect(), seconds(self.gain))
     }
 
-    /// What may still flow along an arc away from yes: along it in the tree of yes, against it in that of no.
-    fn left(&self, arc: usize, side: Side) -> u64 {
-        let arc = if side == Side::Yes { arc } else { self.arcs[arc].back as usize };
-        self.arcs[arc].left
+    /// Finds out about a question, unless that is done.
+    fn ask(&mut self, question: u32, explore: Explore<'_>) {
+        if std::mem::replace(&mut self.nodes[question as usize].known, true) {
+            return;
+        }
+        explore(self, Question::new(question as usize));
+    }
+
+    /// Lets a tree grow from a question if a yes saves something by itself.
+    fn plant(&mut self, question: u32) {
+        let node = &mut self.nodes[question as usize];
+        if node.known && node.rest > 0 && !node.in_tree {
+            (node.in_tree, node.parent) = (true, ROOT);
+            (node.checked, node.distance) = (self.time, 1);
+            self.gain = self.gain.saturating_add(node.rest.unsigned_abs());
+            self.activate(question);
+        }
     }
 
     fn activate(&mut self, question: u32) {
-        if !std::mem::replace(&mut self.is_active[question as usize], true) {
+        if !std::mem::replace(&mut self.nodes[question as usize].is_active, true) {
             self.active.push_back(question);
         }
     }
 
     /// Lets all flow that can; false where the answers can't save `worth` seconds, or too many paths were found.
-    fn run(&mut self, worth: f64) -> bool {
-        let mut paths = MAX_PATHS * self.rest.len();
+    fn run(&mut self, worth: f64, explore: Explore<'_>) -> bool {
+        let mut paths = MAX_PATHS * self.nodes.len();
         while let Some(&question) = self.active.front() {
-            if let Some(bridge) = self.grow(question) {
+            if paths == 0 || seconds(self.gain) < worth {
+                return false;
+            }
+            if let Some(bridge) = self.grow(question, explore) {
                 self.augment(bridge);
-                if paths == 0 || seconds(self.gain) < worth {
-                    return false;
-                }
                 paths -= 1;
                 self.time += 1;
                 while let Some(orphan) = self.orphans.pop() {
                     self.adopt(orphan);
                 }
-                // The same question may reach more, unless it is in no tree now.
+                // The same question may reach more, unless it isn't in the tree now.
                 continue;
             }
             self.active.pop_front();
-            self.is_active[question as usize] = false;
+            self.nodes[question as usize].is_active = false;
         }
         true
     }
 
-    /// Adds neighbors of a question to its tree, until one is in the other tree: returns the arc from that of yes to that of
-    /// no.
-    fn grow(&mut self, question: u32) -> Option<usize> {
+    /// Adds neighbors of a question to the tree, until a yes to one costs something: returns the arc to that.
+    fn grow(&mut self, question: u32, explore: Explore<'_>) -> Option<u32> {
         let q = question as usize;
-        let side = self.side[q];
-        if side == Side::Neither {
+        if !self.nodes[q].in_tree {
             return None;
         }
-        for arc in self.arcs_of(question) {
-            if self.left(arc, side) == 0 {
+        let mut next = self.nodes[q].arcs;
+        while next != NONE {
+            let arc = next;
+            let Arc { to, left, .. } = self.arcs[arc as usize];
+            next = self.arcs[arc as usize].next;
+            if left == 0 {
                 continue;
             }
-            let Arc { to, back, .. } = self.arcs[arc];
             let t = to as usize;
-            if self.side[t] == Side::Neither {
-                self.side[t] = side;
-                self.parent[t] = back;
-                self.checked[t] = self.checked[q];
-                self.distance[t] = self.distance[q] + 1;
+            if !self.nodes[t].known {
+                let before = self.nodes.len() as u32;
+                self.ask(to, explore);
+                (before..self.nodes.len() as u32).for_each(|new| self.plant(new));
+                self.plant(to);
+            }
+            let Node { checked, distance, .. } = self.nodes[q];
+            let node = &mut self.nodes[t];
+            if node.rest < 0 {
+                return Some(arc);
+            }
+            if !node.in_tree {
+                (node.in_tree, node.parent, node.checked, node.distance) = (true, arc ^ 1, checked, distance + 1);
                 self.activate(to);
-            } else if self.side[t] != side {
-                return Some(if side == Side::Yes { arc } else { back as usize });
-            } else if self.checked[t] <= self.checked[q] && self.distance[t] > self.distance[q] + 1 {
+            } else if node.parent != ROOT && node.checked <= checked && node.distance > distance + 1 {
                 // Nearer to the root this way.
-                self.parent[t] = back;
-                self.checked[t] = self.checked[q];
-                self.distance[t] = self.distance[q] + 1;
+                (node.parent, node.checked, node.distance) = (arc ^ 1, checked, distance + 1);
             }
         }
         None
     }
 
-    /// Lets flow as much as can along the path from yes through `bridge` to no.
-    fn augment(&mut self, bridge: usize) {
-        let ends = [self.arcs[self.arcs[bridge].back as usize].to, self.arcs[bridge].to];
-        let sides = [Side::Yes, Side::No];
-        let mut most = self.arcs[bridge].left;
-        for (end, side) in ends.into_iter().zip(sides) {
-            let mut at = end;
-            while self.parent[at as usize] != ROOT {
-                let arc = self.parent[at as usize] as usize;
-                most = most.min(self.left(self.arcs[arc].back as usize, side));
-                at = self.arcs[arc].to;
-            }
-            most = most.min(self.rest[at as usize].unsigned_abs());
+    /// Lets flow as much as can along the path from a root to where `bridge` ends.
+    fn augment(&mut self, bridge: u32) {
+        let to = self.arcs[bridge as usize].to as usize;
+        let begin = self.arcs[bridge as usize ^ 1].to;
+        let mut most = self.arcs[bridge as usize].left.min(self.nodes[to].rest.unsigned_abs());
+        let mut at = begin;
+        while self.nodes[at as usize].parent != ROOT {
+            let arc = self.nodes[at as usize].parent as usize;
+            most = most.min(self.arcs[arc ^ 1].left);
+            at = self.arcs[arc].to;
         }
-        self.arcs[bridge].left -= most;
-        let back = self.arcs[bridge].back as usize;
-        self.arcs[back].left += most;
-        for (end, side) in ends.into_iter().zip(sides) {
-            let mut at = end;
-            while self.parent[at as usize] != ROOT {
-                let arc = self.parent[at as usize] as usize;
-                let back = self.arcs[arc].back as usize;
-                let [along, against] = if side == Side::Yes { [back, arc] } else { [arc, back] };
-                self.arcs[along].left -= most;
-                self.arcs[against].left += most;
-                if self.arcs[along].left == 0 {
-                    self.leave(at);
-                }
-                at = self.arcs[arc].to;
-            }
-            let rest = &mut self.rest[at as usize];
-            *rest -= rest.signum() * most as i64;
-            if *rest == 0 {
+        most = most.min(self.nodes[at as usize].rest.unsigned_abs());
+        self.arcs[bridge as usize].left -= most;
+        self.arcs[bridge as usize ^ 1].left += most;
+        self.nodes[to].rest += most as i64;
+        let mut at = begin;
+        while self.nodes[at as usize].parent != ROOT {
+            let arc = self.nodes[at as usize].parent as usize;
+            self.arcs[arc ^ 1].left -= most;
+            self.arcs[arc].left += most;
+            if self.arcs[arc ^ 1].left == 0 {
                 self.leave(at);
             }
+            at = self.arcs[arc].to;
+        }
+        let root = &mut self.nodes[at as usize];
+        root.rest -= most as i64;
+        if root.rest == 0 {
+            self.leave(at);
         }
         self.gain = self.gain.saturating_sub(most);
     }
 
     /// Takes the parent away from a question.
     fn leave(&mut self, question: u32) {
-        self.parent[question as usize] = ORPHAN;
+        self.nodes[question as usize].parent = ORPHAN;
         self.orphans.push(question);
     }
 
-    /// Finds another parent for a question in its tree, or takes it out of the tree.
+    /// Finds another parent for a question in the tree, or takes it out of the tree.
     fn adopt(&mut self, orphan: u32) {
-        let side = self.side[orphan as usize];
-        let mut best: Option<(u32, usize)> = None;
-        for arc in self.arcs_of(orphan) {
-            let Arc { to, back, .. } = self.arcs[arc];
-            if self.side[to as usize] == side
-                && self.left(back as usize, side) > 0
+        let o = orphan as usize;
+        let mut best: Option<(u32, u32)> = None;
+        let mut next = self.nodes[o].arcs;
+        while next != NONE {
+            let arc = next;
+            let to = self.arcs[arc as usize].to;
+            next = self.arcs[arc as usize].next;
+            if self.nodes[to as usize].in_tree
+                && self.arcs[arc as usize ^ 1].left > 0
                 && let Some(distance) = self.distance_of(to)
                 && best.is_none_or(|best| distance < best.0)
             {
                 best = Some((distance, arc));
             }
         }
-        let o = orphan as usize;
         if let Some((distance, arc)) = best {
-            self.parent[o] = arc as u32;
-            (self.checked[o], self.distance[o]) = (self.time, distance + 1);
+            let node = &mut self.nodes[o];
+            (node.parent, node.checked, node.distance) = (arc, self.time, distance + 1);
             return;
         }
-        for arc in self.arcs_of(orphan) {
-            let Arc { to, back, .. } = self.arcs[arc];
-            let t = to as usize;
-            if self.side[t] != side {
+        let mut next = self.nodes[o].arcs;
+        while next != NONE {
+            let arc = next;
+            let to = self.arcs[arc as usize].to;
+            next = self.arcs[arc as usize].next;
+            let Node { in_tree, parent, .. } = self.nodes[to as usize];
+            if !in_tree {
                 continue;
             }
-            if self.left(back as usize, side) > 0 {
+            if self.arcs[arc as usize ^ 1].left > 0 {
                 self.activate(to);
             }
-            if self.parent[t] == back {
+            if parent == arc ^ 1 {
                 self.leave(to);
             }
         }
-        self.side[o] = Side::Neither;
+        self.nodes[o].in_tree = false;
     }
 
     /// How many arcs a question is away from the root of its tree; `None` where the way ends at an orphan.
     fn distance_of(&mut self, question: u32) -> Option<u32> {
         let (mut at, mut passed) = (question, 0);
         let known = loop {
-            let a = at as usize;
-            if self.checked[a] == self.time {
-                break self.distance[a];
+            let node = &mut self.nodes[at as usize];
+            if node.checked == self.time {
+                break node.distance;
             }
-            match self.parent[a] {
+            match node.parent {
                 ROOT => {
-                    (self.checked[a], self.distance[a]) = (self.time, 1);
+                    (node.checked, node.distance) = (self.time, 1);
                     break 1;
                 }
                 ORPHAN => return None,
@@ -365,8 +355,9 @@ impl Flow {
         // What was passed on the way is known from now on, too.
         let mut at = question;
         for distance in (known + 1..=known + passed).rev() {
-            (self.checked[at as usize], self.distance[at as usize]) = (self.time, distance);
-            at = self.arcs[self.parent[at as usize] as usize].to;
+            let node = &mut self.nodes[at as usize];
+            (node.checked, node.distance) = (self.time, distance);
+            at = self.arcs[node.parent as usize].to;
         }
         Some(known + passed)
     }
@@ -389,13 +380,14 @@ mod tests {
         // All tables of small costs that favor equal answers, compared with exhaustive search.
         let mut random = fastrand::Rng::with_seed(1);
         let mut draw = |n: u64| random.u64(..n);
-        for _ in 0..500 {
-            let n = 2 + draw(5) as usize;
-            let single: Vec<f64> = (0..n).map(|_| draw(9) as f64 - 4.0).collect();
+        let mut unknown = 0;
+        for _ in 0..2000 {
+            let n = 2 + draw(6) as usize;
+            let single: Vec<f64> = (0..n).map(|_| draw(9) as f64 - 3.0).collect();
             let mut pairs: Vec<(usize, usize, [[f64; 2]; 2])> = Vec::new();
             for _ in 0..draw(8) {
                 let (a, b) = (draw(n as u64) as usize, draw(n as u64) as usize);
-                let (x, y, z) = (draw(4) as f64, draw(4) as f64, draw(4) as f64);
+                let (x, y, z) = (draw(4).saturating_sub(1) as f64, draw(4) as f64, draw(4) as f64);
                 if a != b {
                     pairs.push((a, b, [[x, x.max(y) + z], [y + z, y]]));
                 }
@@ -407,15 +399,39 @@ mod tests {
                 let broken = answers[implied.0] && !answers[implied.1];
                 ones + twos.sum::<f64>() + if broken { 1e6 } else { 0.0 }
             };
-            let mut cut = Cut::new(0);
-            let questions: Vec<Question> = (0..n).map(|_| cut.question()).collect();
-            questions.iter().zip(&single).for_each(|(&q, &s)| cut.yes_costs(q, s));
-            pairs.iter().for_each(|&(a, b, t)| cut.pair(questions[a], questions[b], t));
-            cut.implies(questions[implied.0], questions[implied.1]);
-            let found = cost(&cut.solve(0.0).0);
+            // Everything about a question becomes known when it is reached, as in a move.
+            let mut added = vec![false; pairs.len()];
+            let mut explored = 0;
+            let mut explore = |cut: &mut Cut, q: Question| {
+                explored += 1;
+                cut.yes_costs(q, single[q.index()]);
+                for (&(a, b, table), added) in pairs.iter().zip(&mut added) {
+                    if [a, b].contains(&q.index()) && !std::mem::replace(added, true) {
+                        cut.pair(Question::number(a), Question::number(b), table);
+                    }
+                }
+            };
+            let mut cut = Cut::new(n);
+            cut.implies(Question::number(implied.0), Question::number(implied.1));
+            let saves = |q: usize| single[q] < 0.0 || pairs.iter().any(|&(a, b, t)| [a, b].contains(&q) && t[0][0] > 0.0);
+            let begin: Vec<Question> = (0..n).filter(|&q| saves(q)).map(Question::number).collect();
+            let (yeses, gain) = cut.solve(&begin, 0.0, &mut explore);
+            unknown += n - explored;
+            let found = cost(&(0..n).map(|q| yeses.contains(&Question::number(q))).collect::<Vec<_>>());
             let all = (0..1u32 << n).map(|bits| cost(&(0..n).map(|i| bits >> i & 1 == 1).collect::<Vec<_>>()));
             let best = all.fold(f64::INFINITY, f64::min);
             assert!((found - best).abs() < 1e-6, "{found} instead of {best}: {single:?} {pairs:?} {implied:?}");
+            let saved = cost(&vec![false; n]) - found;
+            assert!((gain - saved).abs() < 1e-6, "{gain} instead of {saved}: {single:?} {pairs:?} {implied:?}");
         }
+        assert!(unknown > 1000, "all questions were explored");
+    }
+
+    #[test]
+    fn answers_that_save_too_little_are_no() {
+        let mut explore = |cut: &mut Cut, q: Question| cut.yes_costs(q, -1.0);
+        let begin = [Question::number(0)];
+        assert_eq!(Cut::new(1).solve(&begin, 2.0, &mut explore), (Vec::new(), 0.0));
+        assert_eq!(Cut::new(1).solve(&begin, 1.0, &mut explore), (begin.to_vec(), 1.0));
     }
 }

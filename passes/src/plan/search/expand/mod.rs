@@ -13,6 +13,7 @@ mod classes;
 mod cut;
 mod layers;
 mod moves;
+mod now;
 mod roles;
 mod trades;
 
@@ -23,9 +24,9 @@ use smallvec::SmallVec;
 
 use super::draft::Draft;
 use crate::plan::model::choice::StrategyId;
-use changes::Change;
+use changes::{Asked, Change};
 pub(crate) use moves::Moves;
-use moves::{NONE, Target};
+use moves::Target;
 use roles::ValueRole;
 
 /// Most rounds over all moves.
@@ -118,18 +119,15 @@ struct Move<'d, 'a, 's> {
 impl Move<'_, '_, '_> {
     /// Makes those changes that lower the cost; returns whether there were any.
     fn make(&mut self) -> bool {
-        let options = self.options();
-        self.moves.asked += options.len();
-        if options.is_empty() {
-            return false;
-        }
-        let Moves { roles, option_of, .. } = &mut *self.moves;
-        let values = roles.values_of(options.iter().map(|o| o.op));
-        options.iter().enumerate().for_each(|(i, o)| option_of[roles.of[o.op]] = i as u32);
-        let answers = self.answers(&options, &values);
-        let Moves { roles, option_of, .. } = &mut *self.moves;
-        options.iter().for_each(|o| option_of[roles.of[o.op]] = NONE);
-        let chosen: Vec<&Change> = options.iter().zip(&answers).filter(|o| *o.1).map(|o| o.0).collect();
+        let mut asked = self.asked();
+        let set = |moves: &mut Moves, asked: &Asked, is: bool| {
+            asked.questions().for_each(|q| moves.question_of[moves.roles.of[asked.op(q)]] = is.then_some(q));
+        };
+        set(self.moves, &asked, true);
+        let yeses = self.answers(&mut asked);
+        set(self.moves, &asked, false);
+        self.moves.asked += asked.found();
+        let chosen: Vec<&Change> = yeses.into_iter().filter_map(|q| asked.change(q)).collect();
         let mut changed = false;
         for part in self.parts(&chosen) {
             changed |= self.take(&part);
@@ -169,7 +167,7 @@ impl Move<'_, '_, '_> {
 
     /// Makes these changes if they make the plan cheaper; returns whether they do.
     fn take(&mut self, part: &[&Change]) -> bool {
-        let (draft, Moves { roles, changes, .. }) = (&mut *self.draft, &mut *self.moves);
+        let (draft, Moves { roles, changes, now, .. }) = (&mut *self.draft, &mut *self.moves);
         let values = roles.values_of(part.iter().map(|o| o.op));
         let cost = |draft: &mut Draft<'_, '_>| {
             let moving = roles.moving(draft.graph, draft.cache, &draft.choice, &values);
@@ -187,6 +185,7 @@ impl Move<'_, '_, '_> {
         if cheaper {
             draft.change(part.iter().flat_map(|o| all(o, o.id)));
             changes.note(&values);
+            now.update(roles, draft, part.iter().map(|o| o.op), &values);
         }
         cheaper
     }

@@ -7,7 +7,9 @@ use dialect::sharding::{Axes, AxisPart};
 use rustc_hash::FxHashMap;
 
 use super::classes::{DimensionClass, DimensionClasses, Dimensions, FactorSet};
+use super::cut::Question;
 use super::layers;
+use super::now::Now;
 use super::roles::{Role, Roles, ValueRole};
 use crate::plan::model::choice::StrategyId;
 use crate::plan::model::meaning::Model;
@@ -44,7 +46,7 @@ pub(super) enum Target {
 /// The moves that can be made on one graph.
 pub(crate) struct Moves {
     pub(super) roles: Roles,
-    /// How many ops have been asked so far.
+    /// How many changes of ops have been looked at so far.
     pub(super) asked: usize,
     pub(super) classes: DimensionClasses,
     /// The position of each axis in the order of axes that shard one dimension.
@@ -63,8 +65,9 @@ pub(crate) struct Moves {
     pub(super) without: FxHashMap<(StrategyId, usize), Rc<Strategy>>,
     /// By group: the ops with factors that the group's axes shard in the propagated distributions, and these factors.
     pub(super) propagated: FxHashMap<usize, Rc<[(OpId, FactorSet)]>>,
-    /// For each role its index among the changes of the current move, or `NONE`.
-    pub(super) option_of: TiVec<Role, u32>,
+    /// The question that the current move asks the ops of each role.
+    pub(super) question_of: TiVec<Role, Option<Question>>,
+    pub(super) now: Now,
     pub(super) changes: Changes,
     /// After how many changes each move was last tried.
     tried: FxHashMap<(usize, Target), usize>,
@@ -104,12 +107,9 @@ pub(super) enum Along {
 /// What determines an op's strategy after a move: the axes, and what they shard.
 pub(super) type Asked = (Model, StrategyId, usize, Along);
 
-/// No change.
-pub(super) const NONE: u32 = u32::MAX;
-
 impl Moves {
     /// All moves on the graph of `draft`.
-    pub(super) fn of(draft: &Draft<'_, '_>) -> Self {
+    pub(super) fn of(draft: &mut Draft<'_, '_>) -> Self {
         let (mesh_axes, manual) = (draft.cache.mesh_axes(), draft.cache.manual_axes());
         let axes: Axes = mesh_axes.nontrivial().filter(|a| !manual.contains(a)).collect();
         let mut groups: Vec<Axes> = axes.iter().rev().map(|&a| Axes::from_slice(&[a])).collect();
@@ -143,7 +143,8 @@ impl Moves {
             }
         }
         targets.extend([Target::Replicated, Target::Propagated]);
-        let option_of = vec![NONE; roles.ops.len()].into();
+        let question_of = vec![None; roles.ops.len()].into();
+        let now = Now::of(&roles, draft);
         let ranks = ranks(draft);
         let changes = Changes { count: 0, last: vec![0; roles.values.len()].into() };
         let (strategies, without, propagated, tried, values) = Default::default();
@@ -159,7 +160,8 @@ impl Moves {
             strategies,
             without,
             propagated,
-            option_of,
+            question_of,
+            now,
             changes,
             tried,
             values,

@@ -175,7 +175,7 @@ impl Roles {
     ) -> f64 {
         let seconds = values.iter().map(|&role| {
             let Values { value, count, .. } = self.values[role];
-            graph.copies(cache, &choice.places, value).seconds * graph.values[value].weight * count
+            graph.copies_cost(cache, &choice.places, value).0 * graph.values[value].weight * count
         });
         seconds.sum()
     }

@@ -1,0 +1,56 @@
+//! What ops and values cost under the plan as it is: a move can save only that.
+
+use dialect::id::TiVec;
+
+use super::roles::{Role, Roles, ValueRole, Values};
+use crate::plan::program::graph::OpId;
+use crate::plan::search::draft::Draft;
+
+/// Costs under the plan as it is.
+pub(super) struct Now {
+    /// Seconds of work of all ops of each role.
+    work: TiVec<Role, f64>,
+    /// Whether it costs anything to redistribute the values of each role.
+    moved: TiVec<ValueRole, bool>,
+}
+
+impl Now {
+    pub(super) fn of(roles: &Roles, draft: &mut Draft<'_, '_>) -> Self {
+        let work = roles.ops.iter().map(|ops| work(roles, draft, ops[0])).collect();
+        let moved = roles.values.iter().map(|values| is_moved(values, draft)).collect();
+        Self { work, moved }
+    }
+
+    /// After the roles of these ops got other strategies, which read or make these values.
+    pub(super) fn update(
+        &mut self,
+        roles: &Roles,
+        draft: &mut Draft<'_, '_>,
+        ops: impl IntoIterator<Item = OpId>,
+        values: &[ValueRole],
+    ) {
+        ops.into_iter().for_each(|op| self.work[roles.of[op]] = work(roles, draft, op));
+        values.iter().for_each(|&role| self.moved[role] = is_moved(&roles.values[role], draft));
+    }
+
+    /// Seconds of work of all ops of a role.
+    pub(super) fn work(&self, role: Role) -> f64 {
+        self.work[role]
+    }
+
+    /// The values that are redistributed at some cost, in order.
+    pub(super) fn moved(&self) -> Vec<ValueRole> {
+        self.moved.keys().filter(|&role| self.moved[role]).collect()
+    }
+}
+
+fn work(roles: &Roles, draft: &Draft<'_, '_>, op: OpId) -> f64 {
+    roles.works(op).iter().map(|&(op, count)| draft.work(op, &draft.choice.places[op]) * count).sum()
+}
+
+fn is_moved(values: &Values, draft: &mut Draft<'_, '_>) -> bool {
+    let v = &draft.graph.values[values.value];
+    let made = draft.graph.made(&draft.choice.places, values.value);
+    let needs = draft.graph.needs(&draft.choice.places, values.value);
+    needs.into_iter().any(|to| !draft.cache.is_free(v.rematerializable, to) && draft.cache.seconds(v.ty, made, to) > 0.0)
+}
