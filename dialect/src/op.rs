@@ -363,9 +363,14 @@ pub trait OpDef: Sync {
     }
 
     /// Floating-point operations of the op as it stands (2·m·n·k of a matmul); 0 for ops that aren't counted. Computed
-    /// from the loop nest; ops without one that still multiply override it.
+    /// from the loop nest; ops without one that still multiply override [`Self::flops_of`].
     fn flops(&self, op: OpRef<'_>) -> f64 {
-        match self.kernel(op) {
+        self.flops_of(op, &self.kernel(op))
+    }
+
+    /// The same for an op whose kernel is at hand.
+    fn flops_of(&self, _op: OpRef<'_>, kernel: &Kernel) -> f64 {
+        match kernel {
             Kernel::Nest(nest) => nest.flops(),
             _ => 0.0,
         }

@@ -148,7 +148,7 @@ fn gather(
             return None;
         }
     }
-    let model = models.of(program, op.op).map(|m| models.get(m.0).clone());
+    let model = models.of(program, op.op).map(|m| models.get(m).clone());
     let rank = program.tensor_type(value)?.rank();
     let factors = |dim: usize| model.as_ref().map(|m| (m, &m.tensor(i)[dim]));
     let fixed = |dim: usize| {
@@ -169,7 +169,7 @@ fn gather(
     // For each dimension of what was gathered, those of the operand that it becomes a part of.
     let mut becomes: Vec<Vec<usize>> = (0..rank).map(|dim| vec![dim]).collect();
     for &(passes, from) in &between {
-        let model = models.of(program, passes).map(|m| models.get(m.0).clone())?;
+        let model = models.of(program, passes).map(|m| models.get(m).clone())?;
         let (ins, outs) = (&model.rule.operands[from], &model.rule.results[0]);
         let passed = |f: &u32| model.rule.factors[*f as usize].kind == FactorKind::PassThrough;
         let through = |dim: &[u32]| -> Vec<usize> {

@@ -158,7 +158,7 @@ impl<'a> Check<'a> {
             let wrong = places.iter().flatten().any(|d| !d.unreduced.is_empty() && remade != Rematerializable::Zero);
             return if wrong { Err(fault(format!("'{}' can't make partial results", op.name()))) } else { Ok(()) };
         }
-        let Some((model, _)) = self.models.of(self.program, op.op) else {
+        let Some(model) = self.models.of(self.program, op.op) else {
             let tensor = places.iter().position(Option::is_some).unwrap_or(0);
             let (what, place) = (name(op, tensor), self.text(&places[tensor]));
             return Err(fault(format!("'{}' needs {what} replicated, but it is {place}", op.name())));

@@ -105,7 +105,7 @@ impl Partition<'_> {
             for d in shard.padded().collect::<Vec<_>>() {
                 let reduced =
                     rule.operands[i][d].iter().any(|&f| rule.factors[f as usize].kind == FactorKind::Reduction);
-                if !reduced || !reads_padding(self.program.view(op), i, d) {
+                if !reduced || !reads_padding(&def.kernel(self.program.view(op)), i, d) {
                     continue;
                 }
                 let Some(kind) = kind else {

@@ -273,7 +273,7 @@ impl OpDef for RaggedDot {
     }
 
     /// Every left row is multiplied by one group's matrix only.
-    fn flops(&self, op: OpRef<'_>) -> f64 {
+    fn flops_of(&self, op: OpRef<'_>, _: &Kernel) -> f64 {
         let (Ok(dims), Some(lhs), Some(rhs)) = (RaggedDims::of(op), op.operand_tensor(0), op.operand_tensor(1)) else {
             return 0.0;
         };

@@ -126,7 +126,7 @@ impl<'a> Division<'a> {
         if control.is_some() {
             return None;
         }
-        let (model, _) = self.models.of(program, op)?;
+        let model = self.models.of(program, op)?;
         let model = Rc::clone(self.models.get(model));
         let assignment = self.assignment(&model, op, inside)?;
         let results = assignment.results.clone();

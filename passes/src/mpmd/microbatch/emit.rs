@@ -207,7 +207,7 @@ impl Emit<'_> {
         if !matches!(view.def().kernel(view), Kernel::Nest(_)) {
             return None;
         }
-        let (operands, model) = (view.operands().to_vec(), self.models.of(self.program, op)?.0);
+        let (operands, model) = (view.operands().to_vec(), self.models.of(self.program, op)?);
         let model = self.models.get(model);
         let strategy = model.adopting(&model.whole(), operands.len(), wanted)?;
         let assignment = model.assignment(&strategy);

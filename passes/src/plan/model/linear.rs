@@ -75,8 +75,8 @@ fn times(a: &Form, b: &Form) -> Form {
 }
 
 /// The sets of operands in which `op` is linear.
-pub(crate) fn linear_sets(op: OpRef<'_>) -> Vec<BitSet> {
-    match op.def().kernel(op) {
+pub(crate) fn linear_sets(op: OpRef<'_>, kernel: &Kernel) -> Vec<BitSet> {
+    match kernel {
         Kernel::Nest(nest) => {
             let mut forms: Vec<Form> = Vec::new();
             for input in &nest.inputs {
@@ -182,6 +182,10 @@ mod tests {
     use super::*;
     use dialect::diagnostic::Diagnostics;
 
+    fn of_op(op: OpRef<'_>) -> Vec<BitSet> {
+        linear_sets(op, &op.def().kernel(op))
+    }
+
     fn sets(text: &str) -> Vec<u32> {
         let mut diagnostics = Diagnostics::default();
         let text = format!(
@@ -193,7 +197,7 @@ mod tests {
         assert!(!diagnostics.has_errors(), "{:?}", diagnostics.iter().next());
         let (_, block) = program.functions()[0];
         let ops = program.block_ops(block);
-        let found = linear_sets(program.view(ops[ops.len() - 2]));
+        let found = of_op(program.view(ops[ops.len() - 2]));
         let mut found: Vec<u32> = found.iter().map(|set| set.iter().fold(0, |bits, i| bits | 1 << i)).collect();
         found.sort_unstable();
         found
@@ -242,7 +246,7 @@ mod tests {
         );
         let program = dialect::parse(&text, &mut Diagnostics::default());
         let (_, block) = program.functions()[0];
-        let found = linear_sets(program.view(program.block_ops(block)[0]));
+        let found = of_op(program.view(program.block_ops(block)[0]));
         assert_eq!(found, [(0..40).collect::<BitSet>()]);
     }
 

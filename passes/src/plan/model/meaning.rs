@@ -34,38 +34,54 @@ pub(crate) struct Work {
     pub(crate) reads_part: bool,
 }
 
+impl Work {
+    fn of(op: OpRef<'_>, kernel: &Kernel) -> Self {
+        let (facts, reads_part) = match kernel {
+            Kernel::Nest(nest) => {
+                let iterations = nest.loops.iter().fold(1, |n: i64, &size| n.saturating_mul(size));
+                let larger = (0..op.operands().len()).any(|i| elements(op.operand_tensor(i)) > iterations);
+                (Facts::of_nest(op, nest).map(Rc::new), larger)
+            }
+            _ => (None, true),
+        };
+        Self { flops: op.def().flops_of(op, kernel), facts, reads_part }
+    }
+}
+
 /// Models of a program's ops.
 #[derive(Default)]
 pub(crate) struct Models {
     table: Interner<Model, Rc<OpModel>>,
-    /// By what determines a model.
-    known: FxHashMap<Box<[u32]>, Option<(Model, Work)>>,
+    /// By what determines a model; work where it was asked for.
+    known: FxHashMap<Box<[u32]>, Option<(Model, Option<Work>)>>,
     /// The key last asked for.
     key: Vec<u32>,
 }
 
 impl Models {
     /// The model of an op and its work; `None` for ops whose operands and results must be replicated.
-    pub(crate) fn of(&mut self, program: &Program, op: Op) -> Option<(Model, Work)> {
+    pub(crate) fn with_work(&mut self, program: &Program, op: Op) -> Option<(Model, Work)> {
+        let (model, work) = self.find(program, op, true)?;
+        Some((model, work?))
+    }
+
+    /// The model of an op; `None` for ops whose operands and results must be replicated.
+    pub(crate) fn of(&mut self, program: &Program, op: Op) -> Option<Model> {
+        self.find(program, op, false).map(|found| found.0)
+    }
+
+    fn find(&mut self, program: &Program, op: Op, with_work: bool) -> Option<(Model, Option<Work>)> {
         self.key.clear();
         key(program, op, &mut self.key);
-        if let Some(known) = self.known.get(&self.key[..]) {
-            return known.clone();
+        match self.known.get(&self.key[..]) {
+            Some(Some((_, None))) if with_work => {}
+            Some(known) => return known.clone(),
+            None => {}
         }
         let view = program.view(op);
         let kernel = view.def().kernel(view);
-        let found = model(view, &kernel).map(|m| {
-            let model = self.table.intern(Rc::new(m));
-            let (facts, reads_part) = match &kernel {
-                Kernel::Nest(nest) => {
-                    let iterations = nest.loops.iter().fold(1, |n: i64, &size| n.saturating_mul(size));
-                    let larger = (0..view.operands().len()).any(|i| elements(view.operand_tensor(i)) > iterations);
-                    (Facts::of_nest(view, nest).map(Rc::new), larger)
-                }
-                _ => (None, true),
-            };
-            (model, Work { flops: view.def().flops(view), facts, reads_part })
-        });
+        let found = model(view, &kernel)
+            .map(|model| (self.table.intern(Rc::new(model)), with_work.then(|| Work::of(view, &kernel))));
         self.known.insert(self.key[..].into(), found.clone());
         found
     }
@@ -149,7 +165,7 @@ fn model(op: OpRef<'_>, kernel: &Kernel) -> Option<OpModel> {
     let assembled = assembled(&rule, op);
     let shifted = shifted(&mut rule, op, kernel, assembled.as_ref().map(|a| a.0));
     let moved = |f| shifted.iter().map(|s| s.factor).chain(assembled.iter().map(|a| a.0)).any(|g| f == g);
-    let (mut rigid, masked) = (rigid(&rule, op, &moved), masked(&rule, op));
+    let (mut rigid, masked) = (rigid(&rule, op, &moved), masked(&rule, kernel));
     if opaque {
         // No padding can be put where an op reads that combines in a way only its author knows: of sums of squares, zeros
         // leave nothing behind, of sums of exponentials they do.
@@ -158,7 +174,7 @@ fn model(op: OpRef<'_>, kernel: &Kernel) -> Option<OpModel> {
         rigid.sort_unstable();
         rigid.dedup();
     }
-    let (reduction, linear) = (def.reduction(op), linear_sets(op));
+    let (reduction, linear) = (def.reduction(op), linear_sets(op, kernel));
     Some(OpModel { rule, reduction, accumulated, linear, rigid, shifted, assembled, masked })
 }
 
@@ -234,13 +250,13 @@ fn rigid(rule: &ShardingRule, op: OpRef<'_>, moved: &dyn Fn(u32) -> bool) -> Sma
 }
 
 /// Reduction factors along which padding is read, with the operands it is read from.
-fn masked(rule: &ShardingRule, op: OpRef<'_>) -> SmallVec<[(u32, u32); 2]> {
+fn masked(rule: &ShardingRule, kernel: &Kernel) -> SmallVec<[(u32, u32); 2]> {
     let mut found = SmallVec::new();
     for (i, tensor) in rule.operands.iter().enumerate() {
         for (d, factors) in tensor.iter().enumerate() {
             if let [f] = factors[..]
                 && rule.factors[f as usize].kind == FactorKind::Reduction
-                && reads_padding(op, i, d)
+                && reads_padding(kernel, i, d)
             {
                 found.push((f, i as u32));
             }

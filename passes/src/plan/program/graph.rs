@@ -385,7 +385,7 @@ impl Reader<'_, '_> {
             }
             return;
         }
-        match self.models.of(self.program, op) {
+        match self.models.with_work(self.program, op) {
             Some(model) => {
                 let id = self.node(op, Some(model), None);
                 self.moments.push(Moment::Op(id));

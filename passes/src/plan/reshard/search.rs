@@ -224,7 +224,8 @@ impl Problem<'_> {
 
     /// The shard of a device at the end.
     pub(crate) fn with_wanted(mut self) -> Self {
-        let sizes: SmallVec<[f64; 4]> = self.to.dims.iter().enumerate().map(|(d, &l)| self.local(d, l) as f64).collect();
+        let sizes: SmallVec<[f64; 4]> =
+            self.to.dims.iter().enumerate().map(|(d, &l)| self.local(d, l) as f64).collect();
         let bytes = sizes.iter().product::<f64>() * self.rest_bytes;
         self.wanted = Shard { sizes, bytes };
         self

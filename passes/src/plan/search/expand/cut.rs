@@ -77,16 +77,7 @@ const ORPHAN: u32 = u32::MAX - 1;
 
 impl Node {
     fn new(known: bool) -> Self {
-        Self {
-            known,
-            rest: 0,
-            arcs: NONE,
-            in_tree: false,
-            parent: ORPHAN,
-            distance: 1,
-            checked: 0,
-            is_active: false,
-        }
+        Self { known, rest: 0, arcs: NONE, in_tree: false, parent: ORPHAN, distance: 1, checked: 0, is_active: false }
     }
 }
 
@@ -413,7 +404,8 @@ mod tests {
             };
             let mut cut = Cut::new(n);
             cut.implies(Question::number(implied.0), Question::number(implied.1));
-            let saves = |q: usize| single[q] < 0.0 || pairs.iter().any(|&(a, b, t)| [a, b].contains(&q) && t[0][0] > 0.0);
+            let saves =
+                |q: usize| single[q] < 0.0 || pairs.iter().any(|&(a, b, t)| [a, b].contains(&q) && t[0][0] > 0.0);
             let begin: Vec<Question> = (0..n).filter(|&q| saves(q)).map(Question::number).collect();
             let (yeses, gain) = cut.solve(&begin, 0.0, &mut explore);
             unknown += n - explored;

@@ -34,7 +34,7 @@ const ROUNDS: usize = 4;
 /// Another round follows one that saved at least this fraction of the total cost.
 const WORTH: f64 = 1e-3;
 /// A move must save at least this fraction of the total cost by its cut: less is not worth a search for redistributions.
-const LEAST: f64 = 1e-4;
+const LEAST: f64 = 3e-4;
 
 /// Makes a plan cheaper; returns its seconds, and all moves for [`blocks`].
 pub(crate) fn expand(draft: &mut Draft<'_, '_>) -> (f64, Moves) {

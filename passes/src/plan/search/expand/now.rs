@@ -52,5 +52,7 @@ fn is_moved(values: &Values, draft: &mut Draft<'_, '_>) -> bool {
     let v = &draft.graph.values[values.value];
     let made = draft.graph.made(&draft.choice.places, values.value);
     let needs = draft.graph.needs(&draft.choice.places, values.value);
-    needs.into_iter().any(|to| !draft.cache.is_free(v.rematerializable, to) && draft.cache.seconds(v.ty, made, to) > 0.0)
+    needs
+        .into_iter()
+        .any(|to| !draft.cache.is_free(v.rematerializable, to) && draft.cache.seconds(v.ty, made, to) > 0.0)
 }

@@ -22,7 +22,7 @@ const CLASSES: usize = 7;
 const WORTH: f64 = 1e-3;
 /// No more trades that take a part away, and that make it the innermost one, are tried once they have asked so many ops:
 /// they ask nearly all ops of a graph each time.
-const MAX_ASKED: [usize; 2] = [3000, 4000];
+const MAX_ASKED: [usize; 2] = [2000, 3000];
 
 /// Takes parts of axes away from everything but one class; returns whether that made the plan cheaper.
 pub(super) fn narrow(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> bool {
