@@ -29,6 +29,9 @@ const WORTH_JOINING: f64 = 0.1;
 /// certain.
 const AS_GOOD: f64 = 0.01;
 
+/// Most rounds of all rewrites in a window of a plan that moves have made cheaper, and of one that nothing has.
+const ROUNDS: [usize; 2] = [2, 4];
+
 /// Replaces the plan by the best one found whose peak memory is at most `limit` bytes or, if there is none, that of the
 /// plan it begins with; never more expensive.
 pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static Rewrite]) {
@@ -37,12 +40,12 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
     draft.effort.expanded = seconds;
     let expanded = draft.changes();
     let blocks = expand::blocks(draft, moves);
-    egraph::improve(draft, rewrites);
+    egraph::improve(draft, rewrites, ROUNDS[0]);
     if blocks {
         // Rewrites may find more without.
         let (cost, found) = (draft.total(), draft.saved());
         draft.undo_after(expanded);
-        egraph::improve(draft, rewrites);
+        egraph::improve(draft, rewrites, ROUNDS[0]);
         if cost < draft.total() {
             draft.resume(found);
         }
@@ -60,7 +63,7 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
         draft.restart(found);
         return;
     }
-    egraph::improve(draft, rewrites);
+    egraph::improve(draft, rewrites, ROUNDS[1]);
     let rewritten = draft.total();
     let other_fits = draft.fit(limit);
     let (other, joined) = (draft.whole_cost(), Startups::of(draft).joined);

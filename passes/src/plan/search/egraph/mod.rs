@@ -32,7 +32,7 @@ const MOST_IN_VAIN: usize = 2;
 /// A window whose redistributions take less than this fraction of the plan isn't searched.
 const LEAST: f64 = 1e-4;
 /// Rewrites of a window move no value for more than so many times what moving all of its values takes.
-const MOST: f64 = 3.0;
+const MOST: f64 = 2.0;
 /// Most sweeps over the ops of a window, each giving every op the best of the strategies the e-graph knows for it.
 const SWEEPS: usize = 3;
 
@@ -46,19 +46,21 @@ pub(crate) fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
     rules::ROWS.iter().map(|row| (row.name, row.doc))
 }
 
-/// Makes a plan cheaper, using the rewrites in `more` in addition to the built-in ones.
-pub(crate) fn improve(draft: &mut Draft<'_, '_>, more: &[&'static Rewrite]) {
+/// Makes a plan cheaper, using the rewrites in `more` in addition to the built-in ones; all of them so many times in each
+/// window.
+pub(crate) fn improve(draft: &mut Draft<'_, '_>, more: &[&'static Rewrite], rounds: usize) {
     let rewrites: Vec<&'static Rewrite> = rules::ROWS.iter().chain(more.iter().copied()).collect();
     let start = Instant::now();
     // egg takes the time of every rebuild, for its log, by a clock that would first be calibrated for up to 0.2 s.
     let (still, _) = quanta::Clock::mock();
-    quanta::with_clock(&still, || Search { draft, rewrites: &rewrites }.run());
+    quanta::with_clock(&still, || Search { draft, rewrites: &rewrites, rounds }.run());
     draft.effort.rewrite_time += start.elapsed();
 }
 
 struct Search<'d, 'a, 's> {
     draft: &'d mut Draft<'a, 's>,
     rewrites: &'d [&'static Rewrite],
+    rounds: usize,
 }
 
 impl Search<'_, '_, '_> {
@@ -102,7 +104,8 @@ impl Search<'_, '_, '_> {
             return false;
         }
         self.draft.effort.windows += 1;
-        let look = window.look(self.draft.graph, &self.draft.choice);
+        let mut look = window.look(self.draft.graph, &self.draft.choice);
+        look.push(self.rounds as u64);
         let answer = match self.draft.answers.0.get(&look) {
             Some(known) => known.clone(),
             None => {
@@ -124,7 +127,7 @@ impl Search<'_, '_, '_> {
         let d = &mut *self.draft;
         let limit = MOST * d.cost(&[], &window.values);
         let facts = Facts::new(d.graph, d.models, d.cache, d.placer, limit);
-        let Solved { found, others, size } = window.solve(facts, &d.choice, d.rates, self.rewrites);
+        let Solved { found, others, size } = window.solve(facts, &d.choice, d.rates, self.rewrites, self.rounds);
         d.effort.distinct_windows += 1;
         d.effort.e_nodes += size.0;
         d.effort.e_classes += size.1;

@@ -19,8 +19,6 @@ use crate::plan::reshard::cache::{Dist, Rematerializable};
 const MAX_OPS: usize = 8;
 /// A window is not extended through values with more readers than this.
 const MAX_READERS: usize = 6;
-/// Most rounds of all rules.
-const ROUNDS: usize = 4;
 /// Approximate limit on the nodes of an e-graph.
 const MAX_NODES: usize = 1500;
 
@@ -166,11 +164,12 @@ impl Window {
         choice: &Choice,
         rates: Rates,
         rewrites: &[&'static Rewrite],
+        rounds: usize,
     ) -> Solved {
         let mut terms = Terms::new(facts);
         let root = self.seed(&mut terms, choice);
         terms.rebuild();
-        saturate(&mut terms, rewrites);
+        saturate(&mut terms, rewrites, rounds);
         let root = terms.find(root);
         let all: Vec<Term> = terms.classes().flat_map(|c| c.nodes.clone()).collect();
         let prices: Vec<f64> = all.iter().map(|term| price(&mut terms, term, rates)).collect();
@@ -224,11 +223,11 @@ fn price(terms: &mut Terms<'_, '_>, term: &Term, rates: Rates) -> f64 {
     }
 }
 
-/// Applies all rewrites to all terms until nothing new is found, or a limit is reached.
-fn saturate(terms: &mut Terms<'_, '_>, rewrites: &[&'static Rewrite]) {
+/// Applies all rewrites to all terms, so many times at most, until nothing new is found or a limit is reached.
+fn saturate(terms: &mut Terms<'_, '_>, rewrites: &[&'static Rewrite], rounds: usize) {
     // Rewrites look at a term and the terms of its operands: how many there were when they last did.
     let mut seen: FxHashMap<Term, usize> = FxHashMap::default();
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         let mut todo: Vec<(Id, Term)> = Vec::new();
         for class in terms.classes() {
             for term in &class.nodes {

@@ -168,6 +168,12 @@ impl Moves {
         }
     }
 
+    /// The other half of the same axis, if it is moved before this group.
+    pub(super) fn first_half(&self, group: usize) -> Option<usize> {
+        let is_second = (self.wholes..self.halves).contains(&group) && (group - self.wholes) % 2 == 1;
+        is_second.then(|| group - 1)
+    }
+
     /// After how many changes a move was last tried. It counts as tried from now on.
     pub(super) fn tried(&mut self, group: usize, target: Target) -> Option<usize> {
         self.tried.insert((group, target), self.changes.count)
