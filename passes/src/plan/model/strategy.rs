@@ -319,6 +319,9 @@ impl OpModel {
 
     /// The operands of which devices get rows from their neighbors: along which axes, and what is sent.
     pub fn exchanged(&self, strategy: &Strategy) -> SmallVec<[Exchanged; 1]> {
+        if self.shifted.is_empty() && self.assembled.is_none() {
+            return SmallVec::new();
+        }
         let sharded = self.shifted.iter().enumerate().filter(|s| !strategy.factors[s.1.factor as usize].is_empty());
         let one = |(shifted, s): (usize, &Shifted)| {
             let axes = strategy.factors[s.factor as usize].clone();

@@ -36,6 +36,8 @@ pub(crate) struct Draft<'a, 's> {
     pub(crate) rates: Rates,
     pub(crate) choice: Choice,
     pub(crate) effort: Effort,
+    /// The cost of `choice`, once it was asked for.
+    cost: Option<Cost>,
     /// What each change that was kept replaced, oldest first. Each change as a whole made the plan cheaper.
     undo: Undo,
 }
@@ -60,12 +62,13 @@ impl<'a, 's> Draft<'a, 's> {
         choice: Choice,
     ) -> Self {
         let Learned { placer, answers } = learned;
-        Self { graph, cache, models, placer, answers, rates, choice, effort: Effort::default(), undo: Vec::new() }
+        Self { graph, cache, models, placer, answers, rates, choice, effort: Effort::default(), cost: None, undo: Vec::new() }
     }
 
     /// Starts over with `choice`; returns the plan so far.
     pub(crate) fn restart(&mut self, choice: Choice) -> Choice {
         self.undo.clear();
+        self.cost = None;
         mem::replace(&mut self.choice, choice)
     }
 
@@ -76,7 +79,7 @@ impl<'a, 's> Draft<'a, 's> {
 
     /// Goes on with a plan that was saved.
     pub(crate) fn resume(&mut self, saved: Saved) {
-        (self.choice, self.undo) = (saved.choice, saved.undo);
+        (self.choice, self.undo, self.cost) = (saved.choice, saved.undo, None);
     }
 
     /// How many changes there are.
@@ -108,12 +111,13 @@ impl<'a, 's> Draft<'a, 's> {
             return None;
         }
         let places = self.placer.places(self.models, self.cache, model, id);
+        self.cost = None;
         Some((op, mem::replace(old, id), mem::replace(at, places)))
     }
 
     /// The cost of the whole plan.
     pub(crate) fn whole_cost(&mut self) -> Cost {
-        self.graph.cost(self.cache, self.rates, &self.choice)
+        *self.cost.get_or_insert_with(|| self.graph.cost(self.cache, self.rates, &self.choice))
     }
 
     /// Seconds of the whole plan.
@@ -233,6 +237,7 @@ impl<'a, 's> Draft<'a, 's> {
 
     /// Goes from the plan with the first `from` changes to the one with the first `to`.
     fn go(&mut self, from: usize, to: usize) {
+        self.cost = None;
         let mut swap = |i: usize| {
             for (op, id, places) in &mut self.undo[i] {
                 mem::swap(id, &mut self.choice.strategies[*op]);

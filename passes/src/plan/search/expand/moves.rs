@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use dialect::id::TiVec;
 use dialect::sharding::{Axes, AxisPart};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::classes::{DimensionClass, DimensionClasses, Dimensions, FactorSet};
 use super::cut::Question;
@@ -147,7 +147,9 @@ impl Moves {
         let now = Now::of(&roles, draft);
         let ranks = ranks(draft);
         let changes = Changes { count: 0, last: vec![0; roles.values.len()].into() };
-        let (strategies, without, propagated, tried, values) = Default::default();
+        let (without, propagated, tried, values) = Default::default();
+        // Most ops are asked about each group and a few targets.
+        let strategies = FxHashMap::with_capacity_and_hasher(4 * roles.ops.len(), FxBuildHasher);
         Self {
             roles,
             asked: 0,
