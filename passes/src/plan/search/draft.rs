@@ -62,7 +62,18 @@ impl<'a, 's> Draft<'a, 's> {
         choice: Choice,
     ) -> Self {
         let Learned { placer, answers } = learned;
-        Self { graph, cache, models, placer, answers, rates, choice, effort: Effort::default(), cost: None, undo: Vec::new() }
+        Self {
+            graph,
+            cache,
+            models,
+            placer,
+            answers,
+            rates,
+            choice,
+            effort: Effort::default(),
+            cost: None,
+            undo: Vec::new(),
+        }
     }
 
     /// Starts over with `choice`; returns the plan so far.

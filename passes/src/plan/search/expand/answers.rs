@@ -11,7 +11,7 @@ use crate::plan::program::graph::OpId;
 use crate::plan::reshard::cache::Dist;
 
 /// Most cuts of one move before all redistributions are searched for.
-const MAX_CUTS: usize = 8;
+const MAX_CUTS: usize = 16;
 
 /// Ops whose answer is yes, and what that saves.
 struct Answers {
@@ -32,15 +32,16 @@ impl Move<'_, '_, '_> {
             if gain < self.worth {
                 return Vec::new();
             }
-            if exact || yeses.is_empty() || !self.search_for(asked, &yeses) {
+            if exact || yeses.is_empty() || !self.search_for(asked, &yeses, gain - self.worth) {
                 return yeses;
             }
         }
         self.solve(asked, true).yeses
     }
 
-    /// Searches for the redistributions that these answers need; returns whether any cost more than was known.
-    fn search_for(&mut self, asked: &Asked, yeses: &[Question]) -> bool {
+    /// Searches for the redistributions that these answers need, until they cost so many seconds `more` than was known;
+    /// returns whether any cost more.
+    fn search_for(&mut self, asked: &Asked, yeses: &[Question], more: f64) -> bool {
         let Moves { roles, question_of, .. } = &*self.moves;
         let draft = &mut *self.draft;
         let mut is_yes = vec![false; asked.len()];
@@ -49,9 +50,9 @@ impl Move<'_, '_, '_> {
             let question = question_of[roles.of[op]].filter(|q| is_yes[q.index()]);
             question.and_then(|q| asked.change(q))
         };
-        let mut dearer = false;
+        let mut dearer = 0.0;
         for role in roles.values_of(yeses.iter().map(|&q| asked.op(q))) {
-            let Values { value, ref uses, .. } = roles.values[role];
+            let Values { value, count, ref uses } = roles.values[role];
             let v = &draft.graph.values[value];
             let made = match v.maker.and_then(|(op, i)| Some((changed(op)?, i as usize))) {
                 Some((change, i)) => change.places.results[i],
@@ -64,11 +65,14 @@ impl Move<'_, '_, '_> {
                     continue;
                 }
                 if let (bound, false) = draft.cache.at_least(v.ty, made, to) {
-                    dearer |= draft.cache.seconds(v.ty, made, to) > bound;
+                    dearer += (draft.cache.seconds(v.ty, made, to) - bound) * v.weight * count;
+                    if dearer > more {
+                        return true;
+                    }
                 }
             }
         }
-        dearer
+        dearer > 0.0
     }
 
     /// The cheapest answers, with redistributions at their exact costs or at lower bounds.
