@@ -185,7 +185,10 @@ pub(super) fn moved_below(terms: &mut Terms<'_, '_>, from: Id, to: Dist) -> Opti
     if let Some((value, at)) = terms[from].data {
         let facts = &mut terms.analysis;
         let v = &facts.graph.values[value];
-        if !facts.cache.is_free(v.rematerializable, to) && facts.cache.at_least(v.ty, at, to).0 * v.weight > facts.limit
+        // Whatever others have searched for before, the answer is the same.
+        if !facts.cache.is_free(v.rematerializable, to)
+            && (facts.cache.at_least(v.ty, at, to).0 * v.weight > facts.limit
+                || facts.cache.seconds(v.ty, at, to) * v.weight > facts.limit)
         {
             return None;
         }
