@@ -27,7 +27,7 @@ use window::{Solved, Window, WindowKey};
 
 /// Most windows visited, per value that is moved in the initial plan.
 const VISITS_PER_VALUE: usize = 4;
-/// Windows in vain after which a value at their borders is left as it is; one inside of a window is after the first.
+/// Windows in vain after which a value in them is left as it is.
 const MOST_IN_VAIN: usize = 2;
 /// A window whose redistributions take less than this fraction of the plan isn't searched.
 const LEAST: f64 = 1e-4;
@@ -90,10 +90,7 @@ impl Search<'_, '_, '_> {
                 window.values.iter().for_each(|v| _ = in_vain.remove(v));
                 queue.extend(window.values.iter().copied().filter(|&v| self.draft.is_moved(v) && queued.insert(v)));
             } else {
-                for &v in &window.values {
-                    let is_inside = window.is_inside(self.draft.graph, v);
-                    *in_vain.entry(v).or_default() += if is_inside { MOST_IN_VAIN } else { 1 };
-                }
+                window.values.iter().for_each(|&v| *in_vain.entry(v).or_default() += 1);
             }
         }
     }

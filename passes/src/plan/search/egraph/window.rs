@@ -76,11 +76,6 @@ impl Window {
         graph.values[value].maker.is_some_and(|m| self.ops.contains(&m.0))
     }
 
-    /// Whether a value is made in the window, with all its readers in the window too.
-    pub(super) fn is_inside(&self, graph: &Graph, value: ValueId) -> bool {
-        self.makes(graph, value) && graph.values[value].uses.iter().all(|u| self.ops.contains(&u.0))
-    }
-
     /// The distributions that readers outside want of a value, sorted.
     fn needed_outside(&self, graph: &Graph, choice: &Choice, value: ValueId) -> SmallVec<[Dist; 4]> {
         let uses = graph.values[value].uses.iter().filter(|u| !self.ops.contains(&u.0));
