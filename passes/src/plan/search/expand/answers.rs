@@ -115,8 +115,9 @@ impl Move<'_, '_, '_> {
         let ends = maker.into_iter().chain(uses.iter().map(|u| u.0));
         let ends = ends.filter_map(|op| self.moves.question_of[self.moves.roles.of[op]]);
         let ends: SmallVec<[Question; 8]> = ends.collect();
-        let changes = ends.into_iter().fold(false, |found, q| self.change(asked, q).is_some() || found);
-        if !changes {
+        // All of them are looked at: what follows knows them then.
+        let changes = ends.into_iter().filter(|&q| self.change(asked, q).is_some()).count();
+        if changes == 0 {
             return true;
         }
         let draft = &mut *self.draft;
