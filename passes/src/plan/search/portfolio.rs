@@ -29,8 +29,10 @@ const WORTH_JOINING: f64 = 0.1;
 /// certain.
 const AS_GOOD: f64 = 0.01;
 
-/// Most rounds of all rewrites in a window of a plan that moves have made cheaper, and of one that nothing has.
-const ROUNDS: [usize; 2] = [2, 4];
+/// Most rounds of all rewrites in a window; fewer where moves have made the plan of a graph of many ops cheaper.
+const ROUNDS: usize = 4;
+const FEWER_ROUNDS: usize = 2;
+const MANY: usize = 500;
 
 /// Replaces the plan by the best one found whose peak memory is at most `limit` bytes or, if there is none, that of the
 /// plan it begins with; never more expensive.
@@ -39,13 +41,14 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
     let (seconds, moves) = expand::expand(draft);
     draft.effort.expanded = seconds;
     let expanded = draft.changes();
+    let rounds = if draft.graph.ops.len() < MANY { ROUNDS } else { FEWER_ROUNDS };
     let blocks = expand::blocks(draft, moves);
-    egraph::improve(draft, rewrites, ROUNDS[0]);
+    egraph::improve(draft, rewrites, rounds);
     if blocks {
         // Rewrites may find more without.
         let (cost, found) = (draft.total(), draft.saved());
         draft.undo_after(expanded);
-        egraph::improve(draft, rewrites, ROUNDS[0]);
+        egraph::improve(draft, rewrites, rounds);
         if cost < draft.total() {
             draft.resume(found);
         }
@@ -63,7 +66,7 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
         draft.restart(found);
         return;
     }
-    egraph::improve(draft, rewrites, ROUNDS[1]);
+    egraph::improve(draft, rewrites, ROUNDS);
     let rewritten = draft.total();
     let other_fits = draft.fit(limit);
     let (other, joined) = (draft.whole_cost(), Startups::of(draft).joined);

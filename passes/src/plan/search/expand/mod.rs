@@ -71,8 +71,8 @@ fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
         let mut helped = vec![false; moves.targets.len()];
         let groups = if round == 0 { moves.wholes } else { moves.halves };
         for group in 0..groups {
-            // Where one of two halves of an axis helped nowhere, the other one doesn't either.
-            idle[group] |= moves.first_half(group).is_some_and(|first| idle[first]);
+            // Where one of two halves of an axis helped nowhere, the other one doesn't either, unless they are wired apart.
+            idle[group] |= !draft.rates.overlaps && moves.first_half(group).is_some_and(|first| idle[first]);
             if idle[group] {
                 continue;
             }
