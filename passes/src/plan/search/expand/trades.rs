@@ -20,8 +20,8 @@ use crate::plan::search::draft::Draft;
 const CLASSES: usize = 7;
 /// A trade must save at least this fraction of the total cost.
 const WORTH: f64 = 1e-3;
-/// No more trades that take a part away, and that make it the innermost one, are tried once they have asked so many ops:
-/// they ask nearly all ops of a graph each time.
+/// No more trades that take a part away, and that make it the innermost one, are tried once they have looked at so many
+/// changes of ops: they ask nearly all ops of a graph each time.
 const MAX_ASKED: [usize; 2] = [2000, 3000];
 
 /// Takes parts of axes away from everything but one class; returns whether that made the plan cheaper.
@@ -52,7 +52,7 @@ fn least_part(moves: &Moves, part: &AxisPart) -> u32 {
     parts.map(|p| p.size).min().unwrap_or(part.size)
 }
 
-/// Makes those of these trades that help, until so many ops were asked; returns whether any did.
+/// Makes those of these trades that help, until so many changes of ops were looked at; returns whether any did.
 fn make(
     draft: &mut Draft<'_, '_>,
     moves: &mut Moves,
