@@ -80,8 +80,7 @@ fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
             for (i, helped) in helped.iter_mut().enumerate() {
                 let target = moves.targets[i];
                 let tried = moves.tried(group, target);
-                // What there is to gain by replicating something is gained at first.
-                if tried.is_some_and(|tried| target == Target::Replicated || moves.is_settled(target, tried)) {
+                if tried.is_some_and(|tried| moves.is_settled(target, tried)) {
                     continue;
                 }
                 let made = Move { draft, moves, group, target, tried, worth: last * LEAST }.make();

@@ -191,7 +191,9 @@ impl Moves {
                 let values = values.or_insert_with(|| roles.values_of(classes.ops(class).iter().map(|op| op.0)));
                 values.iter().all(|&v| changes.last[v] <= tried)
             }
-            Target::Only(_) | Target::Inside(_) | Target::Replicated | Target::Propagated => changes.count == tried,
+            // What there is to gain by replicating something is gained at first, whatever changes later.
+            Target::Replicated => true,
+            Target::Only(_) | Target::Inside(_) | Target::Propagated => changes.count == tried,
         }
     }
 
