@@ -227,6 +227,9 @@ pub fn after_prefix(axes: &[AxisPart], prefix: &[AxisPart]) -> Axes {
     if axes == prefix {
         return Axes::new();
     }
+    if prefix.is_empty() {
+        return Axes::from_slice(axes);
+    }
     let mut out = Axes::new();
     for (i, &axis) in axes.iter().enumerate() {
         match prefix.get(i) {

@@ -4,8 +4,11 @@
 //! Each candidate has a level: the longest chain of candidates that lead to it. Candidates of one level don't wait for
 //! each other, and however they are joined no cycle arises, since levels rise along every path between candidates.
 
+use std::collections::BTreeSet;
+
 use dialect::ir::build::Builder;
 use dialect::ir::{Attr, AttrData, Block, ElementType, Loc, LocData, Name, Op, Program, Ty, Value};
+use dialect::kernel::Body;
 use dialect::op::{Collective, CollectiveKind as Kind};
 use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
@@ -52,6 +55,59 @@ struct Group {
     seconds: f64,
 }
 
+/// Groups that may be combined with each other if that pays.
+#[derive(Default)]
+struct Alike(FxHashMap<Key, Vec<(Option<Body>, Sizes)>>);
+
+/// What such groups have in common besides the computation: level, kind, dimensions, element type and attributes. Groups of
+/// one level don't wait for each other; equal groups of devices are one attribute.
+type Key = (usize, Kind, (usize, usize), ElementType, Vec<(Name, Attr)>);
+
+impl Alike {
+    /// Those of kind `kind` that are otherwise like `group`.
+    fn of(&mut self, kind: Kind, group: &Group) -> &mut Sizes {
+        let Collective { dim, concat_dim, computation, .. } = &group.collective;
+        let key = (group.level, kind, (*dim, *concat_dim), group.element, group.attrs.clone());
+        let by_computation = self.0.entry(key).or_default();
+        let known = by_computation.iter().position(|of| of.0 == *computation);
+        let at = known.unwrap_or_else(|| {
+            by_computation.push((computation.clone(), Sizes::default()));
+            by_computation.len() - 1
+        });
+        &mut by_computation[at].1
+    }
+}
+
+/// Groups that are alike, by size: whether combining pays depends only on that, and on whether nothing was packed yet. So the
+/// time it takes to find one grows with the number of sizes, not with that of groups.
+#[derive(Default)]
+struct Sizes(Vec<(Size, BTreeSet<usize>)>);
+
+/// Bytes of operands and of results, and whether there is only one member.
+type Size = ((u64, u64), bool);
+
+impl Sizes {
+    fn insert(&mut self, number: usize, group: &Group) {
+        match self.0.iter_mut().find(|of| of.0 == group.size()) {
+            Some((_, groups)) => drop(groups.insert(number)),
+            None => self.0.push((group.size(), BTreeSet::from([number]))),
+        }
+    }
+
+    fn remove(&mut self, number: usize, group: &Group) {
+        for (_, groups) in self.0.iter_mut().filter(|of| of.0 == group.size()) {
+            groups.remove(&number);
+        }
+        self.0.retain(|of| !of.1.is_empty());
+    }
+
+    /// The first group from number `from` on that fits.
+    fn first(&self, from: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
+        let firsts = self.0.iter().filter_map(|of| of.1.range(from..).next().copied());
+        firsts.filter(|&number| fits(number)).min()
+    }
+}
+
 fn combine_block(
     program: &mut Program,
     worth: &Worth<'_>,
@@ -72,8 +128,7 @@ fn combine_block(
     let dependences = Dependences::of(program, block);
     let mut levels: Vec<usize> = Vec::with_capacity(dependences.ops.len());
     let mut groups: Vec<Group> = Vec::new();
-    // Groups by level: only groups of the same level are compared.
-    let mut at_level: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+    let mut alike = Alike::default();
     let mut candidates = candidates.into_iter().peekable();
     for (i, waits) in dependences.waits.iter().enumerate() {
         let level = waits.iter().map(|&w| levels[w]).max().unwrap_or(0);
@@ -81,14 +136,16 @@ fn combine_block(
         levels.push(level + usize::from(candidate.is_some()));
         let Some((_, new)) = candidate else { continue };
         let new = Group { level, members: vec![i], ..new };
-        let same = at_level.entry(level).or_default();
-        match same.iter().find(|&&g| groups[g].takes(&new, worth)) {
-            Some(&g) => groups[g].take(new, worth.machine),
-            None => {
-                same.push(groups.len());
-                groups.push(new);
-            }
+        let sizes = alike.of(new.collective.kind, &new);
+        let taking = sizes.first(0, |g| groups[g].takes(&new, worth));
+        if let Some(g) = taking {
+            sizes.remove(g, &groups[g]);
+            groups[g].take(new, worth.machine);
+        } else {
+            groups.push(new);
         }
+        let g = taking.unwrap_or(groups.len() - 1);
+        sizes.insert(g, &groups[g]);
     }
     scatter_all_reduces(&mut groups, worth);
     groups.retain(|g| g.members.len() > 1);
@@ -117,22 +174,29 @@ fn combine_block(
 /// Packs all_reduces into reduce_scatters of their level where that saves enough: every device keeps the all_reduces'
 /// results in full.
 fn scatter_all_reduces(groups: &mut Vec<Group>, worth: &Worth<'_>) {
-    let (scattered, mut others): (Vec<Group>, Vec<Group>) =
+    let (scattered, others): (Vec<Group>, Vec<Group>) =
         std::mem::take(groups).into_iter().partition(|g| g.collective.kind == Kind::ReduceScatter);
+    let mut alike = Alike::default();
+    for (i, other) in others.iter().enumerate().filter(|o| o.1.collective.kind == Kind::AllReduce) {
+        alike.of(Kind::AllReduce, other).insert(i, other);
+    }
+    let mut joined = vec![false; others.len()];
     for mut group in scattered {
-        others.retain_mut(|other| {
-            let joins = group.takes_whole(other, worth);
-            if joins {
-                group.bytes = group.bytes_with_whole(other);
-                group.seconds = group.seconds_of(group.bytes, worth.machine);
-                group.members.append(&mut other.members);
-                group.members.sort_unstable();
-            }
-            !joins
-        });
+        let sizes = alike.of(Kind::AllReduce, &group);
+        let mut next = 0;
+        while let Some(i) = sizes.first(next, |i| group.takes_whole(&others[i], worth)) {
+            let other = &others[i];
+            sizes.remove(i, other);
+            joined[i] = true;
+            next = i + 1;
+            group.bytes = group.bytes_with_whole(other);
+            group.seconds = group.seconds_of(group.bytes, worth.machine);
+            group.members.extend(&other.members);
+            group.members.sort_unstable();
+        }
         groups.push(group);
     }
-    groups.append(&mut others);
+    groups.extend(others.into_iter().zip(joined).filter(|o| !o.1).map(|o| o.0));
 }
 
 /// A group of `op` alone, if it is a collective of a kind that can be combined.
@@ -174,30 +238,21 @@ fn candidate(program: &Program, machine: &Machine, op: Op) -> Option<Group> {
 }
 
 impl Group {
-    /// Whether combining it with `other` is possible and pays.
+    /// Whether combining it with `other`, which is [`Alike`], pays.
     fn takes(&self, other: &Group, worth: &Worth<'_>) -> bool {
         let packed = (self.collective.kind == Kind::ReduceScatter).then(|| other.bytes.0.saturating_add(other.bytes.1));
-        self.is_like(other)
-            && self.collective.kind == other.collective.kind
-            && (self.collective.dim, self.collective.concat_dim) == (other.collective.dim, other.collective.concat_dim)
-            && self.collective.computation == other.collective.computation
-            && self.pays(other, self.bytes_with(other), packed, worth)
+        self.pays(other, self.bytes_with(other), packed, worth)
     }
 
-    /// Whether these reduce_scatters can take in the all_reduces of `other`, and whether it pays.
+    /// Whether it pays that these reduce_scatters take in the all_reduces of `other`, which are otherwise [`Alike`].
     fn takes_whole(&self, other: &Group, worth: &Worth<'_>) -> bool {
         let bytes = self.bytes_with_whole(other);
         let rows = bytes.0 - self.bytes.0;
-        other.collective.kind == Kind::AllReduce
-            && self.is_like(other)
-            && self.collective.computation == other.collective.computation
-            && self.pays(other, bytes, Some(rows.saturating_add(other.bytes.1)), worth)
+        self.pays(other, bytes, Some(rows.saturating_add(other.bytes.1)), worth)
     }
 
-    /// Whether they have the same level, so that neither waits for the other, and the same element type and attributes;
-    /// equal groups are one attribute.
-    fn is_like(&self, other: &Group) -> bool {
-        self.level == other.level && self.element == other.element && self.attrs == other.attrs
+    fn size(&self) -> Size {
+        (self.bytes, self.members.len() == 1)
     }
 
     /// Whether combining it with `other`, these bytes in all, isn't too large and saves enough. Every byte packed for

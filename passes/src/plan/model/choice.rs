@@ -106,10 +106,20 @@ impl Placer {
             return known.clone();
         }
         let (meaning, strategy) = (models.get(model), self.strategy(id));
-        let assignment = meaning.assignment(strategy);
+        let reduced = meaning.reduced(strategy);
+        let is_whole = reduced.is_empty() && strategy.through.is_empty();
+        let operands = meaning.rule.operands.len();
+        let mut dists: SmallVec<[Dist; 8]> = SmallVec::new();
+        for tensor in 0..operands + meaning.rule.results.len() {
+            // Neighbors with the same factors are sharded alike: all tensors of elementwise ops.
+            let is_alike = |&t: &usize| meaning.tensor(t) == meaning.tensor(tensor);
+            let alike = (tensor.saturating_sub(2)..tensor).rev().filter(|_| is_whole).find(is_alike);
+            let dist = alike.map(|t| dists[t]);
+            dists.push(dist.unwrap_or_else(|| cache.dist(&meaning.distribution(strategy, &reduced, tensor))));
+        }
         let places = Places {
-            operands: assignment.operands.iter().map(|d| cache.dist(d)).collect(),
-            results: assignment.results.iter().map(|d| cache.dist(d)).collect(),
+            operands: dists[..operands].iter().copied().collect(),
+            results: dists[operands..].iter().copied().collect(),
             speedup: meaning.speedup(strategy),
             masked: meaning.masked(strategy).collect(),
             exchanged: meaning.exchanged(strategy),
@@ -177,17 +187,6 @@ impl Graph {
     ) -> (f64, f64) {
         let v = &self.values[value];
         cache.copies_cost(v.ty, v.rematerializable, self.made(places, value), &self.needs(places, value))
-    }
-
-    /// A lower bound on the seconds of [`Self::copies`], and whether it is exact.
-    pub(crate) fn copies_at_least(
-        &self,
-        cache: &mut ReshardCache<'_>,
-        places: &TiSlice<OpId, Rc<Places>>,
-        value: ValueId,
-    ) -> (f64, bool) {
-        let v = &self.values[value];
-        cache.copies_at_least(v.ty, v.rematerializable, self.made(places, value), &self.needs(places, value))
     }
 
     /// Seconds of an op's arithmetic, of writing those of its results that are kept in memory, and of masking padding

@@ -47,7 +47,7 @@ pub struct Shifted {
 }
 
 /// Axes for each factor, and axes along which partial sums pass through.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(PartialEq, Eq, Hash, Debug, Default)]
 pub struct Strategy {
     /// Major first; empty for a factor that isn't sharded.
     pub factors: Vec<Axes>,
@@ -55,6 +55,13 @@ pub struct Strategy {
     pub through: Axes,
     /// One of the model's linear sets; empty when no partial sums pass through.
     pub set: BitSet,
+}
+
+impl Clone for Strategy {
+    fn clone(&self) -> Self {
+        let axes = |axes: &Axes| Axes::from_slice(axes);
+        Self { factors: self.factors.iter().map(axes).collect(), through: axes(&self.through), set: self.set.clone() }
+    }
 }
 
 /// The distributions of operands and results under a strategy.
@@ -284,31 +291,36 @@ impl OpModel {
 
     /// The distributions of operands and results.
     pub fn assignment(&self, strategy: &Strategy) -> Assignment {
-        let place = |dims: &TensorFactors| {
-            let axes = |factors: &SmallVec<[u32; 1]>| {
-                merged(factors.iter().flat_map(|&f| strategy.factors[f as usize].iter().copied()))
-            };
-            Distribution::of_dims(dims.iter().map(axes))
-        };
-        let unreduced = self.reduced(strategy);
-        let kind = self.reduction.unwrap_or_default();
-        let mut operands: Vec<Distribution> = self.rule.operands.iter().map(place).collect();
-        for &i in &self.accumulated {
-            // A maximum or minimum doesn't change when an operand counts more than once.
-            if kind == ReductionKind::Sum {
-                operands[i] = std::mem::take(&mut operands[i]).with_unreduced(&unreduced, kind);
+        let reduced = self.reduced(strategy);
+        let one = |tensor| self.distribution(strategy, &reduced, tensor);
+        let (operands, results) = (self.rule.operands.len(), self.rule.results.len());
+        Assignment {
+            operands: (0..operands).map(one).collect(),
+            results: (operands..operands + results).map(one).collect(),
+        }
+    }
+
+    /// The distribution of a tensor, operands counted before results, where these axes are [`Self::reduced`].
+    pub(crate) fn distribution(&self, strategy: &Strategy, reduced: &[AxisPart], tensor: usize) -> Distribution {
+        let axes = |factors: &SmallVec<[u32; 1]>| match factors[..] {
+            [factor] if strategy.factors[factor as usize].len() < 2 => {
+                Axes::from_slice(&strategy.factors[factor as usize])
             }
-        }
-        for i in strategy.set.iter() {
-            let operand = &mut operands[i];
-            *operand = std::mem::take(operand).with_unreduced(&strategy.through, ReductionKind::Sum);
-        }
-        let result = |r: &TensorFactors| {
-            let at = place(r).with_unreduced(&unreduced, kind);
-            if strategy.through.is_empty() { at } else { at.with_unreduced(&strategy.through, ReductionKind::Sum) }
+            _ => merged(factors.iter().flat_map(|&f| strategy.factors[f as usize].iter().copied())),
         };
-        let results = self.rule.results.iter().map(result).collect();
-        Assignment { operands, results }
+        let dims = self.tensor(tensor).iter().map(axes).collect();
+        let at = Distribution { dims, ..Distribution::default() };
+        let kind = self.reduction.unwrap_or_default();
+        let is_result = tensor >= self.rule.operands.len();
+        // A maximum or minimum doesn't change when an operand counts more than once.
+        let at = match is_result || kind == ReductionKind::Sum && self.accumulated.contains(&tensor) {
+            true => at.with_unreduced(reduced, kind),
+            false => at,
+        };
+        match !strategy.through.is_empty() && (is_result || strategy.set.contains(tensor)) {
+            true => at.with_unreduced(&strategy.through, ReductionKind::Sum),
+            false => at,
+        }
     }
 
     /// Number of devices that share the work: less than the number of devices where some of them compute padding.

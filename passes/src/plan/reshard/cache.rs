@@ -210,8 +210,9 @@ impl<'a> ReshardCache<'a> {
         if from == to {
             return (0.0, true);
         }
-        let (t, a, b) = (&self.types[ty], &self.dists[from], &self.dists[to]);
-        *self.bounds.entry((ty, from, to)).or_insert_with(|| self.resharder.at_least(t, a, b))
+        let Self { resharder, types, dists, bounds, .. } = self;
+        let find = || resharder.at_least(&types[ty], &dists[from], &dists[to]);
+        *bounds.entry((ty, from, to)).or_insert_with(find)
     }
 
     /// Seconds of one step of a value at `from`.

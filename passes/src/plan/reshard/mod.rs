@@ -27,7 +27,7 @@ use super::model::cost::CollectiveCost;
 use greedy::greedy;
 use search::{Edge, Problem, Question, Shard};
 use state::{List, MAX_ATOMS, State};
-use step::{Step, cost_of, step_cost};
+use step::{Step, cost_of, exchanged_bytes, step_cost};
 
 /// A sequence of steps with its modeled seconds and moved bytes.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -110,6 +110,7 @@ impl<'a> Resharder<'a> {
     pub fn at_least(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> (f64, bool) {
         match self.begin(ty, from, to) {
             Beginning::Steps(steps) => (cost_of(&steps, from, ty, self.cost).0, true),
+            Beginning::Plain => (self.plain_seconds(ty, from, to), true),
             Beginning::Through(between) => {
                 let [first, second] = [self.at_least(ty, from, &between), self.at_least(ty, &between, to)];
                 (first.0 + second.0, first.1 && second.1)
@@ -132,6 +133,7 @@ impl<'a> Resharder<'a> {
     fn solve(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> Vec<Step> {
         match self.begin(ty, from, to) {
             Beginning::Steps(steps) => steps,
+            Beginning::Plain => plain(ty, from, to),
             Beginning::Through(between) => {
                 let mut steps = self.solve(ty, from, &between);
                 steps.extend(self.solve(ty, &between, to));
@@ -167,21 +169,43 @@ impl<'a> Resharder<'a> {
         if let Some(step) = one_step(ty, from, to) {
             return Beginning::Steps(vec![step]);
         }
-        let Some(parts) = agreed_parts(self.mesh_axes, from, to) else {
+        let Some(parts) = agreed_parts(from, to) else {
             let between = agreeing_part(from, to);
             return match between == *from {
-                true => Beginning::Steps(plain(ty, from, to)),
+                true => Beginning::Plain,
                 false => Beginning::Through(between),
             };
         };
         if is_direct(ty, from, to) {
-            return Beginning::Steps(plain(ty, from, to));
+            return Beginning::Plain;
         }
         let atoms = Atoms::of(parts, self.mesh_axes, &self.manual, from, to);
         if atoms.parts.len() > MAX_ATOMS || !ty.is_static() {
             return Beginning::Steps(self.cheaper(ty, from, plain(ty, from, to), greedy(ty, from, to)).0);
         }
         Beginning::Search(atoms)
+    }
+
+    /// Seconds of the [`plain`] steps: of a reduction and a gather, since all others are free.
+    fn plain_seconds(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> f64 {
+        let pending = set_difference(&from.unreduced, &to.unreduced);
+        let mut seconds = 0.0;
+        if !pending.is_empty() {
+            let (operand, result) = exchanged_bytes(ty, from.dims.iter().map(|axes| [size_of(axes); 2]));
+            seconds += self.cost.seconds(CollectiveKind::AllReduce, operand, result, &pending);
+        }
+        let mut gathered = Axes::new();
+        let mut shards: SmallVec<[[i64; 2]; 4]> = SmallVec::new();
+        for (d, axes) in from.dims.iter().enumerate() {
+            let kept = kept_prefix(ty, from, to, d);
+            shards.push([size_of(axes), size_of(&kept)]);
+            gathered.extend(after_prefix(axes, &kept));
+        }
+        if !gathered.is_empty() {
+            let (operand, result) = exchanged_bytes(ty, shards);
+            seconds += self.cost.seconds(CollectiveKind::AllGather, operand, result, &gathered);
+        }
+        seconds
     }
 
     /// The cheaper of two sequences that begin at `from`, the first where both cost the same, and its seconds.
@@ -206,6 +230,8 @@ impl<'a> Resharder<'a> {
 enum Beginning {
     /// These are the cheapest, or the only ones.
     Steps(Vec<Step>),
+    /// So are the [`plain`] ones.
+    Plain,
     /// They lead through this distribution.
     Through(Distribution),
     /// A search among arrangements of these atoms finds them.
@@ -219,7 +245,7 @@ fn is_direct(ty: &TensorType, from: &Distribution, to: &Distribution) -> bool {
     }
     let mut gathers = false;
     let mut adds = !set_difference(&to.unreduced, &from.unreduced).is_empty();
-    for d in 0..from.rank() {
+    for d in (0..from.rank()).filter(|&d| from.dims[d] != to.dims[d]) {
         let kept = kept_prefix(ty, from, to, d);
         gathers |= size_of(&kept) < size_of(&from.dims[d]);
         adds |= size_of(&kept) < size_of(&to.dims[d]);
@@ -231,7 +257,7 @@ fn is_direct(ty: &TensorType, from: &Distribution, to: &Distribution) -> bool {
 fn kept_prefix(ty: &TensorType, from: &Distribution, to: &Distribution, d: usize) -> Axes {
     let (have, want) = (&from.dims[d], &to.dims[d]);
     if have == want {
-        return have.clone();
+        return Axes::from_slice(have);
     }
     let common = common_prefix(have, want);
     let n = ty.shape.get(d).copied().unwrap_or(0);
@@ -327,8 +353,8 @@ fn agreeing_part(from: &Distribution, to: &Distribution) -> Distribution {
 
 /// Whether both split every axis at boundaries that divide each other.
 #[cfg(test)]
-pub(crate) fn agree(mesh_axes: &MeshAxes, from: &Distribution, to: &Distribution) -> bool {
-    agreed_parts(mesh_axes, from, to).is_some()
+pub(crate) fn agree(from: &Distribution, to: &Distribution) -> bool {
+    agreed_parts(from, to).is_some()
 }
 
 fn boundaries(axis: u32, parts: impl Iterator<Item = AxisPart>) -> SmallVec<[u32; 8]> {
@@ -344,23 +370,29 @@ fn is_chain(at: SmallVec<[u32; 8]>) -> bool {
 
 /// The axis parts both distributions are made of.
 struct Atoms {
-    parts: Vec<AxisPart>,
+    parts: SmallVec<[AxisPart; 8]>,
     dims: SmallVec<[usize; 4]>,
 }
 
-/// The parts of axes that both distributions are made of; `None` when the two split an axis at boundaries that don't divide
-/// each other.
-fn agreed_parts(mesh_axes: &MeshAxes, from: &Distribution, to: &Distribution) -> Option<Vec<AxisPart>> {
-    let all: SmallVec<[AxisPart; 16]> = from.axes().chain(to.axes()).collect();
-    let mut parts = Vec::new();
-    for axis in mesh_axes.nontrivial().map(|a| a.axis) {
-        let at = boundaries(axis, all.iter().copied());
-        for w in at.windows(2) {
+/// The parts of axes that both distributions are made of, sorted; `None` when the two split an axis at boundaries that don't
+/// divide each other.
+fn agreed_parts(from: &Distribution, to: &Distribution) -> Option<SmallVec<[AxisPart; 8]>> {
+    let mut all: SmallVec<[AxisPart; 8]> = from.axes().chain(to.axes()).collect();
+    all.sort_unstable();
+    all.dedup();
+    // Most often both use the same parts, if any, of each axis.
+    if all.windows(2).all(|w| !w[0].conflicts_with(w[1])) {
+        return Some(all);
+    }
+    let mut parts = SmallVec::new();
+    for of_axis in all.chunk_by(|a, b| a.axis == b.axis) {
+        let axis = of_axis[0].axis;
+        for w in boundaries(axis, of_axis.iter().copied()).windows(2) {
             let part = AxisPart { axis, pre: w[0], size: w[1] / w[0] };
             if w[1] % w[0] != 0 {
                 return None;
             }
-            if all.iter().any(|p| p.conflicts_with(part)) {
+            if of_axis.iter().any(|p| p.conflicts_with(part)) {
                 parts.push(part);
             }
         }
@@ -371,7 +403,7 @@ fn agreed_parts(mesh_axes: &MeshAxes, from: &Distribution, to: &Distribution) ->
 impl Atoms {
     /// Made of the [`agreed_parts`].
     fn of(
-        mut parts: Vec<AxisPart>,
+        mut parts: SmallVec<[AxisPart; 8]>,
         mesh_axes: &MeshAxes,
         manual: &[AxisPart],
         from: &Distribution,
@@ -548,7 +580,10 @@ impl Atoms {
 /// Splits parts that share a divisor with others, so that they can take each other's place in a dimension: 2 and 4 become 2,
 /// 2 and 2. Each smaller part makes many more arrangements, so nothing else is split: what is left of a part splits no
 /// others (4 and 8 become 4, 4 and 2), and parts that no dimension changes for each other stay whole.
-fn split_to_fit(parts: &mut Vec<AxisPart>, from: &Distribution, to: &Distribution) {
+fn split_to_fit(parts: &mut SmallVec<[AxisPart; 8]>, from: &Distribution, to: &Distribution) {
+    if parts.iter().all(|p| p.size == parts[0].size) {
+        return;
+    }
     let whole = parts.clone();
     let shared = |p: AxisPart, q: AxisPart| {
         if p.size == q.size {
@@ -557,7 +592,7 @@ fn split_to_fit(parts: &mut Vec<AxisPart>, from: &Distribution, to: &Distributio
         let common = gcd(p.size.into(), q.size.into()) as u32;
         (1 < common && common < p.size).then_some(common)
     };
-    if whole.iter().all(|&p| whole.iter().all(|&q| shared(p, q).is_none())) {
+    if whole.iter().enumerate().all(|(i, &p)| whole[..i].iter().all(|&q| shared(p, q).or(shared(q, p)).is_none())) {
         return;
     }
     // What is still summed up may be scattered anywhere.

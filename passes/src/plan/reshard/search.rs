@@ -38,7 +38,7 @@ pub(crate) enum Edge {
 
 /// The redistribution to solve.
 pub(crate) struct Problem<'a> {
-    pub(crate) atoms: Vec<AxisPart>,
+    pub(crate) atoms: SmallVec<[AxisPart; 8]>,
     /// Sizes of the dimensions that are sharded at either end.
     pub(crate) shape: SmallVec<[i64; 4]>,
     /// Bytes of one element of these dimensions, over all the other dimensions.
@@ -64,7 +64,7 @@ pub(crate) struct Shard {
 /// What a [`Problem`] is about, whatever the cost model: where equal questions are asked, answers are equal.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Question {
-    atoms: Vec<AxisPart>,
+    atoms: SmallVec<[AxisPart; 8]>,
     shape: SmallVec<[i64; 4]>,
     rest_bytes: u64,
     from: State,

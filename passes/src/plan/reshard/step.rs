@@ -3,7 +3,7 @@
 use dialect::ir::TensorType;
 use dialect::op::CollectiveKind;
 use dialect::sharding::axis::size_of;
-use dialect::sharding::{Axes, AxisPart, Distribution, Reshard, ShardDim, ShardParts};
+use dialect::sharding::{AxisPart, Distribution, Reshard, ShardDim, ShardParts};
 
 use crate::estimate::CollectiveLoad;
 use crate::plan::model::cost::CollectiveCost;
@@ -34,7 +34,8 @@ pub(super) fn step_cost(
 ) -> (f64, f64) {
     let Some(kind) = step.collective() else { return (0.0, 0.0) };
     let axes = step.group_axes(from, to);
-    let (operand, result) = exchanged_bytes(from, to, ty);
+    let shards = from.dims.iter().zip(&to.dims).map(|(a, b)| [size_of(a), size_of(b)]);
+    let (operand, result) = exchanged_bytes(ty, shards);
     if *step == Reshard::PermuteParts {
         let parts = ShardParts::of(&ty.shape, from, to).map_or(1, |parts| parts.count);
         return (parts_seconds(cost, parts, operand, &axes), operand);
@@ -50,12 +51,12 @@ pub(super) fn parts_seconds(cost: &dyn CollectiveCost, parts: i64, bytes: f64, a
     parts as f64 * cost.seconds(CollectiveKind::CollectivePermute, each, each, axes)
 }
 
-/// Bytes of a device's operand and result of a collective.
-fn exchanged_bytes(from: &Distribution, to: &Distribution, ty: &TensorType) -> (f64, f64) {
+/// Bytes of a device's operand and result of a collective, by the number of shards of each dimension before and after it.
+pub(super) fn exchanged_bytes(ty: &TensorType, shards: impl IntoIterator<Item = [i64; 2]>) -> (f64, f64) {
     let bytes = ty.element.bytes() as f64;
-    ty.shape.iter().zip(from.dims.iter().zip(&to.dims)).fold((bytes, bytes), |(operand, result), (&n, (a, b))| {
-        let dim = |parts: &Axes| ShardDim::new(n.max(0), size_of(parts));
-        let (operand_size, result_size) = exchanged(dim(a), dim(b));
+    ty.shape.iter().zip(shards).fold((bytes, bytes), |(operand, result), (&n, [before, after])| {
+        let dim = |shards: i64| ShardDim::new(n.max(0), shards);
+        let (operand_size, result_size) = exchanged(dim(before), dim(after));
         (operand * operand_size, result * result_size)
     })
 }

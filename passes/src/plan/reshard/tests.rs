@@ -209,7 +209,7 @@ fn random_pairs_end_in_the_target_with_the_data_right() {
                 compared += 1;
                 cheaper_than_greedy += usize::from(sequence.seconds < bound * (1.0 - 1e-9));
             }
-            if same_kind && super::agree(&g, &from, &to) {
+            if same_kind && super::agree(&from, &to) {
                 let (bound, _) = cost_of(&plain(&ty, &from, &to), &from, &ty, cost);
                 assert!(sequence.seconds <= bound + 1e-15, "{from:?} -> {to:?}");
                 cheaper += usize::from(sequence.seconds < bound - 1e-9);

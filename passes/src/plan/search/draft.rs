@@ -5,12 +5,13 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
+use super::wanted::Wanted;
 use super::{egraph, timeline};
 use crate::plan::effort::Effort;
 use crate::plan::model::choice::{Choice, Cost, Placer, Rates, StrategyId};
 use crate::plan::model::meaning::Models;
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
-use crate::plan::reshard::cache::ReshardCache;
+use crate::plan::reshard::cache::{Dist, ReshardCache};
 
 /// The most plans on the way that are tried, and the share by which a step must get shorter: what the passes after the plan
 /// do to the order of collectives changes it by less.
@@ -36,6 +37,7 @@ pub(crate) struct Draft<'a, 's> {
     pub(crate) rates: Rates,
     pub(crate) choice: Choice,
     pub(crate) effort: Effort,
+    wanted: Wanted,
     /// The cost of `choice`, once it was asked for.
     cost: Option<Cost>,
     /// What each change that was kept replaced, oldest first. Each change as a whole made the plan cheaper.
@@ -62,6 +64,7 @@ impl<'a, 's> Draft<'a, 's> {
         choice: Choice,
     ) -> Self {
         let Learned { placer, answers } = learned;
+        let wanted = Wanted::of(graph, &choice);
         Self {
             graph,
             cache,
@@ -71,6 +74,7 @@ impl<'a, 's> Draft<'a, 's> {
             rates,
             choice,
             effort: Effort::default(),
+            wanted,
             cost: None,
             undo: Vec::new(),
         }
@@ -80,6 +84,7 @@ impl<'a, 's> Draft<'a, 's> {
     pub(crate) fn restart(&mut self, choice: Choice) -> Choice {
         self.undo.clear();
         self.cost = None;
+        self.wanted = Wanted::of(self.graph, &choice);
         mem::replace(&mut self.choice, choice)
     }
 
@@ -91,6 +96,7 @@ impl<'a, 's> Draft<'a, 's> {
     /// Goes on with a plan that was saved.
     pub(crate) fn resume(&mut self, saved: Saved) {
         (self.choice, self.undo, self.cost) = (saved.choice, saved.undo, None);
+        self.wanted = Wanted::of(self.graph, &self.choice);
     }
 
     /// How many changes there are.
@@ -123,6 +129,7 @@ impl<'a, 's> Draft<'a, 's> {
         }
         let places = self.placer.places(self.models, self.cache, model, id);
         self.cost = None;
+        self.wanted.replace(self.graph, op, at, &places);
         Some((op, mem::replace(old, id), mem::replace(at, places)))
     }
 
@@ -143,16 +150,26 @@ impl<'a, 's> Draft<'a, 's> {
 
     /// Whether value `value` is redistributed after it is made.
     pub(crate) fn is_moved(&mut self, value: ValueId) -> bool {
-        self.graph.copies_cost(self.cache, &self.choice.places, value).0 > 0.0
+        self.copies_seconds(value) > 0.0
+    }
+
+    /// Seconds of redistributing value `value` each time it is made.
+    fn copies_seconds(&mut self, value: ValueId) -> f64 {
+        let v = &self.graph.values[value];
+        let (made, needs) = self.made_and_needs(value);
+        self.cache.copies_cost(v.ty, v.rematerializable, made, &needs).0
+    }
+
+    /// The distribution in which a value is made, and those in which its readers want it.
+    fn made_and_needs(&self, value: ValueId) -> (Dist, SmallVec<[Dist; 4]>) {
+        let places = &self.choice.places;
+        let needs = self.wanted.needs(self.graph, value);
+        (self.graph.made(places, value), needs.unwrap_or_else(|| self.graph.needs(places, value)))
     }
 
     /// Seconds of work of these ops and of all copies of these values.
     pub(crate) fn cost(&mut self, ops: &[OpId], values: &[ValueId]) -> f64 {
-        let copies = values.iter().map(|&v| {
-            let (seconds, _) = self.graph.copies_cost(self.cache, &self.choice.places, v);
-            seconds * self.graph.values[v].weight
-        });
-        let copies: f64 = copies.sum();
+        let copies: f64 = values.iter().map(|&v| self.copies_seconds(v) * self.graph.values[v].weight).sum();
         let work = ops.iter().map(|&op| self.work(op, &self.choice.places[op]));
         copies + work.sum::<f64>()
     }
@@ -162,8 +179,10 @@ impl<'a, 's> Draft<'a, 's> {
     pub(crate) fn cost_below(&mut self, limit: f64, ops: &[OpId], values: &[ValueId]) -> Option<f64> {
         let work: f64 = ops.iter().map(|&op| self.work(op, &self.choice.places[op])).sum();
         let bound = |draft: &mut Self, v: ValueId| {
-            let (seconds, exact) = draft.graph.copies_at_least(draft.cache, &draft.choice.places, v);
-            (seconds * draft.graph.values[v].weight, exact)
+            let value = &draft.graph.values[v];
+            let (made, needs) = draft.made_and_needs(v);
+            let (seconds, exact) = draft.cache.copies_at_least(value.ty, value.rematerializable, made, &needs);
+            (seconds * value.weight, exact)
         };
         let bounds: SmallVec<[(f64, bool); 16]> = values.iter().map(|&v| bound(self, v)).collect();
         let mut least = work + bounds.iter().map(|b| b.0).sum::<f64>();
@@ -172,8 +191,7 @@ impl<'a, 's> Draft<'a, 's> {
                 return None;
             }
             if !exact {
-                let (seconds, _) = self.graph.copies_cost(self.cache, &self.choice.places, v);
-                least += seconds * self.graph.values[v].weight - bound;
+                least += self.copies_seconds(v) * self.graph.values[v].weight - bound;
             }
         }
         Some(self.cost(ops, values)).filter(|&cost| cost < limit)
@@ -253,6 +271,7 @@ impl<'a, 's> Draft<'a, 's> {
             for (op, id, places) in &mut self.undo[i] {
                 mem::swap(id, &mut self.choice.strategies[*op]);
                 mem::swap(places, &mut self.choice.places[*op]);
+                self.wanted.replace(self.graph, *op, places, &self.choice.places[*op]);
             }
         };
         (to..from).rev().for_each(&mut swap);

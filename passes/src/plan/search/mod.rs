@@ -7,3 +7,4 @@ pub(crate) mod expand;
 pub(crate) mod greedy;
 pub(crate) mod portfolio;
 mod timeline;
+mod wanted;
