@@ -110,14 +110,19 @@ impl Move<'_, '_, '_> {
 
     /// Adds the costs of redistributing the values of a role, exactly or at lower bounds; returns whether all are exact.
     fn price(&mut self, asked: &mut Asked, role: ValueRole, exact: bool, cut: &mut Cut) -> bool {
-        let Values { value, ref uses, .. } = self.moves.roles.values[role];
-        let maker = self.draft.graph.values[value].maker.map(|m| m.0);
-        let ends = maker.into_iter().chain(uses.iter().map(|u| u.0));
-        let ends = ends.filter_map(|op| self.moves.question_of[self.moves.roles.of[op]]);
-        let ends: SmallVec<[Question; 8]> = ends.collect();
-        // All of them are looked at: what follows knows them then.
-        let changes = ends.into_iter().filter(|&q| self.change(asked, q).is_some()).count();
-        if changes == 0 {
+        let mut changes = false;
+        // All ends are looked at: what follows knows them then.
+        for end in 0..=self.moves.roles.values[role].uses.len() {
+            let Values { value, ref uses, .. } = self.moves.roles.values[role];
+            let op = match end.checked_sub(1) {
+                Some(reader) => Some(uses[reader].0),
+                None => self.draft.graph.values[value].maker.map(|m| m.0),
+            };
+            if let Some(q) = op.and_then(|op| self.moves.question_of[self.moves.roles.of[op]]) {
+                changes |= self.change(asked, q).is_some();
+            }
+        }
+        if !changes {
             return true;
         }
         let draft = &mut *self.draft;
