@@ -11,6 +11,7 @@
 # make bench-overlap FILES=… modelled steps on slices, full plans against greedy
 # make bench-shares FILES=…  what each search of the plan brings, by our own model
 # make bench-reshards        redistributions of ours against Shardy's, on random pairs
+# make profiled  the program in target/profiled, optimized for the paths that compiling the tests' programs takes; PROFILED=1 measures it with any of make bench…
 # make bench   seconds beside those of MLIR, Shardy and XLA on the same programs; REPEAT=N PROGRAMS=a,b to choose
 # make bench-run  seconds of calls and memory beside XLA's, and the share of what the machine can do; one program after the other; REPEAT=N, RUN="a b.mlir 'resnet_*' 'weak_*'" to choose
 # make fuzz SECONDS=60   damages texts and bytecode, guided by coverage, until one makes the language panic or hang
@@ -33,7 +34,7 @@
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-reshards fuzz fuzz-commands random compare-ops accuracy oracles python capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
+.PHONY: setup format check publish-check advisories test test-without-llvm demo profiled bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-reshards fuzz fuzz-commands random compare-ops accuracy oracles python capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. mlir-22-tools, llvm-22-tools (FileCheck)
 # and python3-venv are for comparisons with peers, Open MPI for the feature mpi.
@@ -238,37 +239,59 @@ bench-parse: oracles
 		$(TARGET)/oracles/bin/python tests/oracles/parse_speed.py $$file; \
 	done
 
+# As rustc and LLVM themselves are built: the first binary counts which paths are taken, the second is made for them. Features
+# to leave out what isn't measured: make profiled FEATURES="--no-default-features --features cli"
+TRAINING := tests/gpt/*.mlir tests/plan/*.mlir tests/corpus/*/program.mlir
+FIRST = $(abspath $(TARGET))/profiled/first
+# Added to the flags of .cargo/config.toml, which a variable would replace; not for build scripts, hence with --target.
+with-flag = cargo build --release -p shardc $(FEATURES) --target $(HOST) --target-dir $(TARGET)/profiled/build \
+	--config 'target."cfg(target_os = \"linux\")".rustflags = ["$(1)"]'
+
+profiled: setup
+	@rm -rf $(FIRST)
+	$(call with-flag,-Cprofile-generate=$(FIRST))
+	@for program in $(TRAINING); do for search in full greedy; do \
+		$(TARGET)/profiled/build/$(HOST)/release/shardc opt -o /dev/null $$program \
+			--passes "import,propagate,unify-meshes,plan{search=$$search},partition,schedule" || exit 1; \
+	done; done
+	$(LLVM)/bin/llvm-profdata merge -o $(FIRST)/all.profdata $(FIRST)
+	$(call with-flag,-Cprofile-use=$(FIRST)/all.profdata)
+	cp $(TARGET)/profiled/build/$(HOST)/release/shardc $(TARGET)/profiled/shardc
+
+BUILD = $(if $(PROFILED),$(MAKE) profiled,cargo build --release -p shardc)
+BUILT = $(TARGET)/$(if $(PROFILED),profiled,release)/shardc
+
 REPEAT := 5
 PROGRAMS := gpt_l4_m2x4,gpt_l24_m2x4,gpt_l24_m16x16,gpt_l96_m2x4,mlp_tp
 
 bench: setup oracles
-	cargo build --release -p shardc
-	$(TARGET)/oracles/bin/python tests/bench/bench.py $(TARGET)/release/shardc $(TARGET)/bench --repeat $(REPEAT) --programs $(PROGRAMS)
+	$(BUILD)
+	$(TARGET)/oracles/bin/python tests/bench/bench.py $(BUILT) $(TARGET)/bench --repeat $(REPEAT) --programs $(PROGRAMS)
 
 # Rounds of ours and XLA's in turn.
 bench-run: setup oracles
-	cargo build --release -p shardc
-	$(TARGET)/oracles/bin/python tests/bench/runtime.py $(TARGET)/release/shardc $(TARGET)/bench $(RUN) --rounds $(REPEAT)
+	$(BUILD)
+	$(TARGET)/oracles/bin/python tests/bench/runtime.py $(BUILT) $(TARGET)/bench $(RUN) --rounds $(REPEAT)
 
 # Whole compilations beside XLA's propagation and partitioning: make bench-plan FILES="a.mlir b.mlir"
 bench-plan: setup oracles
-	cargo build --release -p shardc
-	$(TARGET)/oracles/bin/python tests/bench/plan.py $(TARGET)/release/shardc $(FILES) --rounds $(REPEAT)
+	$(BUILD)
+	$(TARGET)/oracles/bin/python tests/bench/plan.py $(BUILT) $(FILES) --rounds $(REPEAT)
 
 # Modelled steps of plans on slices of TPUs, full against greedy: make bench-overlap FILES="a.mlir b.mlir"
 bench-overlap:
-	cargo build --release -p shardc
-	python3 tests/bench/overlap.py $(TARGET)/release/shardc $(FILES)
+	$(BUILD)
+	python3 tests/bench/overlap.py $(BUILT) $(FILES)
 
 # What each search of the plan brings: make bench-shares FILES="a.mlir b.mlir"
 bench-shares:
-	cargo build --release -p shardc
-	python3 tests/bench/shares.py $(TARGET)/release/shardc $(FILES)
+	$(BUILD)
+	python3 tests/bench/shares.py $(BUILT) $(FILES)
 
 # Redistributions of ours against Shardy's.
 bench-reshards: oracles
-	cargo build --release -p shardc
-	$(TARGET)/oracles/bin/python tests/bench/reshards.py $(TARGET)/release/shardc --count $(or $(COUNT),10000)
+	$(BUILD)
+	$(TARGET)/oracles/bin/python tests/bench/reshards.py $(BUILT) --count $(or $(COUNT),10000)
 
 SECONDS ?= 60
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')

@@ -5,10 +5,16 @@ use std::ops::{BitAnd, BitOr};
 use smallvec::SmallVec;
 
 /// Numbers below 64 need no allocation; larger ones are possible too.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
+#[derive(PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
 pub struct BitSet {
     /// Bit `i % 64` of word `i / 64` says whether `i` is in it. The last word is not 0, so that equal sets are equal.
     words: SmallVec<[u64; 1]>,
+}
+
+impl Clone for BitSet {
+    fn clone(&self) -> Self {
+        Self { words: SmallVec::from_slice(&self.words) }
+    }
 }
 
 impl BitSet {
@@ -50,10 +56,30 @@ impl BitSet {
 
     /// The numbers in it, ascending.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = usize> {
-        self.words
-            .iter()
-            .enumerate()
-            .flat_map(|(i, &word)| (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| i * 64 + bit))
+        self.words.iter().enumerate().flat_map(|(i, &word)| Bits(word).map(move |bit| i * 64 + bit))
+    }
+}
+
+/// The bits of a word that are set, ascending.
+struct Bits(u64);
+
+impl Iterator for Bits {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let bit = self.0.trailing_zeros();
+        (bit < 64).then(|| {
+            self.0 &= self.0 - 1;
+            bit as usize
+        })
+    }
+}
+
+impl DoubleEndedIterator for Bits {
+    fn next_back(&mut self) -> Option<usize> {
+        let bit = self.0.checked_ilog2()?;
+        self.0 ^= 1 << bit;
+        Some(bit as usize)
     }
 }
 

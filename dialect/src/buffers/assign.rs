@@ -84,7 +84,12 @@ fn live_at_once(order: &[usize], placed: impl Fn(usize, usize) -> Placed) -> usi
 
 /// Gives each buffer the lowest offset free of others at the same time, those of `large` first, then all of `order`, which
 /// are in order of first use; returns their offsets and the total bytes.
-fn fit(large: &[usize], order: &[usize], base: usize, placed: impl Fn(usize, usize) -> Placed) -> (Vec<(usize, usize)>, usize) {
+fn fit(
+    large: &[usize],
+    order: &[usize],
+    base: usize,
+    placed: impl Fn(usize, usize) -> Placed,
+) -> (Vec<(usize, usize)>, usize) {
     let mut offsets: Vec<(usize, usize)> = Vec::with_capacity(order.len());
     let mut size = base;
     // Sorted by offset; of those not placed before others only the live ones.

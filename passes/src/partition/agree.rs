@@ -151,6 +151,9 @@ impl<'a> Check<'a> {
         if places.iter().all(Option::is_none) {
             return Ok(());
         }
+        if op.def().elementwise() && is_one_shard(&places) {
+            return Ok(());
+        }
         let fault = |message: String| Diagnostic::error(codes::SHARDED_OPERAND, op.span(), message);
         let remade = rematerializable(op);
         if remade != Rematerializable::No {
@@ -226,6 +229,13 @@ impl<'a> Check<'a> {
             None => "replicated".to_owned(),
         }
     }
+}
+
+/// Whether all of these hold the same shards, and whole values of them: then any elementwise op can compute with them.
+fn is_one_shard(places: &[Place]) -> bool {
+    let Some((Some(first), rest)) = places.split_first() else { return false };
+    first.unreduced.is_empty()
+        && rest.iter().all(|place| place.as_ref().is_some_and(|place| Rc::ptr_eq(place, first) || place == first))
 }
 
 /// `operand 1`, `the result`: a tensor of an op, counting operands before results.

@@ -85,8 +85,8 @@ pub(crate) struct Placer {
 
 impl Placer {
     /// The id of a strategy.
-    pub(crate) fn strategy_id(&mut self, strategy: &Strategy) -> StrategyId {
-        self.strategies.intern_ref(strategy)
+    pub(crate) fn strategy_id(&mut self, strategy: Strategy) -> StrategyId {
+        self.strategies.intern(strategy)
     }
 
     /// The strategy with an id.
@@ -144,7 +144,7 @@ impl Placer {
             return known;
         }
         let next = models.get(model).adopting(self.strategy(id), tensor, &cache.distribution(at).reduced());
-        let next = next.map(|next| self.strategy_id(&next));
+        let next = next.map(|next| self.strategy_id(next));
         self.adopted.insert((model, id, tensor, at), next);
         next
     }

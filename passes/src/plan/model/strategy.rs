@@ -180,7 +180,7 @@ impl OpModel {
         if !self.divisible(factor) {
             return None;
         }
-        let mut axes = strategy.factors[factor].clone();
+        let mut axes = Axes::from_slice(&strategy.factors[factor]);
         let place = |p: AxisPart| (rank(p), p.pre);
         let at = axes.iter().position(|&p| place(p) > place(axis)).unwrap_or(axes.len());
         axes.insert(at, axis);
@@ -188,8 +188,11 @@ impl OpModel {
         if !helps(self.extent(factor), &strategy.factors[factor], &wanted) {
             return None;
         }
+        if self.rigid.contains(&(factor as u32)) && self.rule.factors[factor].size.max(0) % size_of(&wanted) != 0 {
+            return None;
+        }
         let mut next = strategy.clone();
-        next.factors[factor].clone_from(&wanted);
+        next.factors[factor] = Axes::from_slice(&wanted);
         self.legalize(&mut next);
         (next.factors[factor] == wanted).then_some(next)
     }

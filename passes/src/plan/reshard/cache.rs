@@ -87,6 +87,8 @@ pub struct ReshardCache<'a> {
     /// Lower bounds on seconds, and whether they are exact: as they are where there is a sequence.
     bounds: FxHashMap<(Type, Dist, Dist), (f64, bool)>,
     copies: FxHashMap<(Type, Dist, Rematerializable, SmallVec<[Dist; 4]>), Rc<Copies>>,
+    /// By where a value is made: its only copy, where it is wanted nowhere else.
+    unmoved: FxHashMap<Dist, Rc<Copies>>,
 }
 
 impl<'a> ReshardCache<'a> {
@@ -117,6 +119,7 @@ impl<'a> ReshardCache<'a> {
             paths: FxHashMap::default(),
             bounds: FxHashMap::default(),
             copies: FxHashMap::default(),
+            unmoved: FxHashMap::default(),
         }
     }
 
@@ -292,11 +295,15 @@ impl<'a> ReshardCache<'a> {
     /// The copies of a value made at `made` that serve all of `needs`, each made from the nearest one, in the cheapest
     /// order among those tried.
     pub fn copies(&mut self, ty: Type, rematerializable: Rematerializable, made: Dist, needs: &[Dist]) -> Rc<Copies> {
+        let only = || Copies { list: [Copy { at: made, from: None }].into_iter().collect(), ..Copies::default() };
+        if needs.iter().all(|&need| need == made) {
+            return self.unmoved.entry(made).or_insert_with(|| Rc::new(only())).clone();
+        }
         let key = wanted(ty, rematerializable, made, needs);
         if let Some(known) = self.copies.get(&key) {
             return known.clone();
         }
-        let mut start = Copies { list: [Copy { at: made, from: None }].into_iter().collect(), ..Copies::default() };
+        let mut start = only();
         let (free, wanted): (Vec<Dist>, Vec<Dist>) = key.3.iter().partition(|&&n| self.is_free(rematerializable, n));
         start.list.extend(free.into_iter().map(|at| Copy { at, from: None }));
         let found = self.in_best_order(ty, start, &wanted);

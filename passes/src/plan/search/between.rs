@@ -36,7 +36,7 @@ pub(crate) fn settle(draft: &mut Draft<'_, '_>, limit: f64) {
         let mut kept = first;
         for (tensor, at) in wanted {
             let distribution = draft.cache.distribution(at).clone();
-            let id = draft.placer.strategy_id(&model.keeping([(tensor, &distribution)]));
+            let id = draft.placer.strategy_id(model.keeping([(tensor, &distribution)]));
             draft.try_out(op, id);
             let seconds = draft.cost(&[op], &values);
             if seconds < best * (1.0 - WORTH) && draft.peak() <= limit {

@@ -65,7 +65,7 @@ pub(crate) fn greedy(
                 };
                 (id, placer.places(models, cache, model, id))
             }
-            (fixed, _) => (placer.strategy_id(&Strategy::default()), Rc::new(fixed.clone().unwrap_or_default())),
+            (fixed, _) => (placer.strategy_id(Strategy::default()), Rc::new(fixed.clone().unwrap_or_default())),
         };
         for (v, &at) in node.operands.iter().zip(&places.operands) {
             if let Some(v) = v
@@ -99,14 +99,14 @@ fn choose(
     let meaning = models.get(model).clone();
     let mut best: Option<(f64, StrategyId)> = None;
     for strategy in candidates(&meaning, tensors, free, cache) {
-        let id = placer.strategy_id(&strategy);
+        let id = placer.strategy_id(strategy);
         let places = placer.places(models, cache, model, id);
         let limit = best.as_ref().map_or(f64::INFINITY, |b| b.0);
         if let Some(seconds) = seconds_below(limit, &places, tensors, free, arithmetic, cache, rates) {
             best = Some((seconds, id));
         }
     }
-    best.map_or_else(|| placer.strategy_id(&meaning.whole()), |b| b.1)
+    best.map_or_else(|| placer.strategy_id(meaning.whole()), |b| b.1)
 }
 
 /// Seconds of an op under `places`, if they are less than `limit`: most candidates are dearer before everything that they

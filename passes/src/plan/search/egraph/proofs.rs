@@ -276,13 +276,13 @@ pub(super) fn prove_on(
     let mut choice = Choice { strategies: TiVec::new(), places: TiVec::new() };
     for node in &graph.ops {
         let Some(model) = node.model else {
-            choice.strategies.push(placer.strategy_id(&Default::default()));
+            choice.strategies.push(placer.strategy_id(Default::default()));
             choice.places.push(Rc::new(node.fixed.clone().expect("a border")));
             continue;
         };
         let meaning = models.get(model).clone();
         let strategy = choose(&meaning, &mesh_axes, random);
-        let id = placer.strategy_id(&strategy);
+        let id = placer.strategy_id(strategy);
         choice.places.push(placer.places(&models, &mut cache, model, id));
         choice.strategies.push(id);
     }

@@ -189,7 +189,7 @@ impl Plans<'_, '_, '_> {
     /// them.
     pub fn computed(&mut self, op: PlannedOp, strategy: Strategy, result: usize, operands: &[Class]) -> Class {
         let operands: Vec<Id> = operands.iter().map(|c| c.0).collect();
-        let id = self.terms.analysis.strategy_id(&strategy);
+        let id = self.terms.analysis.strategy_id(strategy);
         Class(computed(self.terms, op.0, id, result as u32, &operands))
     }
 }

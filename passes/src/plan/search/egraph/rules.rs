@@ -219,7 +219,7 @@ fn pull(terms: &mut Terms<'_, '_>, term: &Term, count: fn(usize) -> bool) -> Equ
                 next.through = set_of(next.through.iter().chain(&pending).copied());
                 next.set = set.clone();
                 if passes(&model, &next, set) {
-                    let next = terms.analysis.strategy_id(&next);
+                    let next = terms.analysis.strategy_id(next);
                     let all = computed_below(terms, op, next, result, &term.children);
                     found.extend(all.and_then(|all| moved_below(terms, all, to)));
                 }
@@ -247,7 +247,7 @@ fn push(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
             next.set = BitSet::default();
         }
         next.through = kept;
-        let next = terms.analysis.strategy_id(&next);
+        let next = terms.analysis.strategy_id(next);
         let tensor = model.rule.operands.len() + result as usize;
         let Some(next) = terms.analysis.adopting(model_id, next, tensor, to) else { continue };
         let all = computed_below(terms, op, next, result, &children);
@@ -326,7 +326,7 @@ fn by_gathering(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
                 axes.truncate(first.unwrap_or(axes.len()));
             }
         }
-        let next = terms.analysis.strategy_id(&next);
+        let next = terms.analysis.strategy_id(next);
         let tensor = model.rule.operands.len() + result as usize;
         let Some(next) = terms.analysis.adopting(model_id, next, tensor, to) else { continue };
         let all = computed_below(terms, op, next, result, &children);

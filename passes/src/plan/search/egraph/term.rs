@@ -115,7 +115,7 @@ impl<'a, 's> Facts<'a, 's> {
     }
 
     /// The id of `strategy`.
-    pub(super) fn strategy_id(&mut self, strategy: &Strategy) -> StrategyId {
+    pub(super) fn strategy_id(&mut self, strategy: Strategy) -> StrategyId {
         self.placer.strategy_id(strategy)
     }
 

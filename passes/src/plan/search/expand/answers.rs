@@ -1,14 +1,11 @@
 //! The answers to a move: a minimum cut over the costs of work and redistributions.
 
-use smallvec::SmallVec;
-
 use super::Move;
-use super::changes::{Asked, Change};
+use super::changes::Asked;
 use super::cut::{Cut, Question};
 use super::moves::Moves;
-use super::roles::{ValueRole, Values};
+use super::roles::Values;
 use crate::plan::program::graph::OpId;
-use crate::plan::reshard::cache::Dist;
 
 /// Most cuts of one move before all redistributions are searched for.
 const MAX_CUTS: usize = 16;
@@ -27,6 +24,8 @@ impl Move<'_, '_, '_> {
     /// bounds, but for those that these answers need: most moves help nowhere, which is found without many searches. None if
     /// they aren't worth it.
     pub(super) fn answers(&mut self, asked: &mut Asked) -> Vec<Question> {
+        let Moves { prices, roles, .. } = &mut *self.moves;
+        prices.clear(roles.values.len());
         for _ in 0..MAX_CUTS {
             let Answers { yeses, gain, exact } = self.solve(asked, false);
             if gain < self.worth {
@@ -77,7 +76,8 @@ impl Move<'_, '_, '_> {
 
     /// The cheapest answers, with redistributions at their exact costs or at lower bounds.
     fn solve(&mut self, asked: &mut Asked, exact: bool) -> Answers {
-        let mut cut = Cut::new(asked.len());
+        let mut cut = std::mem::take(&mut self.moves.cut);
+        cut.begin(asked.len());
         let mut priced = vec![false; self.moves.roles.values.len()];
         let mut all_exact = true;
         // Only what is moved now can be moved less, and only work that is done now can become less.
@@ -98,6 +98,7 @@ impl Move<'_, '_, '_> {
                 }
             }
         });
+        self.moves.cut = cut;
         yeses.retain(|q| q.index() < asked.len());
         Answers { yeses, gain, exact: all_exact }
     }
@@ -106,102 +107,5 @@ impl Move<'_, '_, '_> {
     fn may_save(&mut self, asked: &mut Asked, q: Question, cut: &Cut) -> bool {
         let works = self.moves.now.work(self.moves.roles.of[asked.op(q)]) > 0.0;
         cut.yes_saves(q) || works && self.change(asked, q).is_some_and(|change| change.more < 0.0)
-    }
-
-    /// Adds the costs of redistributing the values of a role, exactly or at lower bounds; returns whether all are exact.
-    fn price(&mut self, asked: &mut Asked, role: ValueRole, exact: bool, cut: &mut Cut) -> bool {
-        let mut changes = false;
-        // All ends are looked at: what follows knows them then.
-        for end in 0..=self.moves.roles.values[role].uses.len() {
-            let Values { value, ref uses, .. } = self.moves.roles.values[role];
-            let op = match end.checked_sub(1) {
-                Some(reader) => Some(uses[reader].0),
-                None => self.draft.graph.values[value].maker.map(|m| m.0),
-            };
-            if let Some(q) = op.and_then(|op| self.moves.question_of[self.moves.roles.of[op]]) {
-                changes |= self.change(asked, q).is_some();
-            }
-        }
-        if !changes {
-            return true;
-        }
-        let draft = &mut *self.draft;
-        let Moves { roles, question_of, .. } = &*self.moves;
-        let change = |op: OpId| -> Option<(Question, &Change)> {
-            let q = question_of[roles.of[op]]?;
-            Some((q, asked.change(q)?))
-        };
-        let mut all_exact = true;
-        let Values { value, count, ref uses } = roles.values[role];
-        let v = &draft.graph.values[value];
-        let maker = v.maker.and_then(|(op, i)| Some((change(op)?, i as usize)));
-        let made = draft.graph.made(&draft.choice.places, value);
-        let made = [made, maker.map_or(made, |((_, change), i)| change.places.results[i])];
-        let maker = maker.map(|m| m.0.0);
-        // Distributions that readers want which don't change; the readers that change, by what they want now and after the
-        // move.
-        let mut anyway: SmallVec<[Dist; 4]> = SmallVec::new();
-        let mut groups: SmallVec<[([Dist; 2], SmallVec<[Question; 4]>); 4]> = SmallVec::new();
-        for &(op, i) in uses {
-            let Some(&now) = draft.choice.places[op].operands.get(i as usize) else { continue };
-            match change(op).map(|(q, change)| (q, change.places.operands[i as usize])) {
-                Some((q, then)) if then != now => match groups.iter_mut().find(|g| g.0 == [now, then]) {
-                    Some(group) => group.1.push(q),
-                    None => groups.push(([now, then], SmallVec::from_elem(q, 1))),
-                },
-                _ if anyway.contains(&now) => {}
-                _ => anyway.push(now),
-            }
-        }
-        let cache = &mut *draft.cache;
-        // What the plan has now isn't taken for cheaper than it is: a move that is must be one.
-        let mut seconds = |from: Dist, to: Dist, is_now: bool| {
-            let each = match () {
-                _ if cache.is_free(v.rematerializable, to) => 0.0,
-                _ if exact || is_now => cache.seconds(v.ty, from, to),
-                _ => {
-                    let (seconds, is_exact) = cache.at_least(v.ty, from, to);
-                    all_exact &= is_exact;
-                    seconds
-                }
-            };
-            each * v.weight * count
-        };
-        if let Some(maker) = maker {
-            let mut sum = |from: Dist, is_now| anyway.iter().map(|&to| seconds(from, to, is_now)).sum::<f64>();
-            let [now, then] = [sum(made[0], true), sum(made[1], false)];
-            cut.yes_costs(maker, then - now);
-        }
-        for ([now, then], readers) in groups {
-            let mut to = |to: Dist, is_now| match anyway.contains(&to) {
-                true => [0.0; 2],
-                false => [seconds(made[0], to, is_now), seconds(made[1], to, is_now && made[0] == made[1])],
-            };
-            let (now, then) = (to(now, true), to(then, false));
-            // Paid once if at least one reader wants it there.
-            let (some, all) = match readers[..] {
-                [one] => (one, one),
-                _ => {
-                    let (some, all) = (cut.question(), cut.question());
-                    for &reader in &readers {
-                        cut.implies(reader, some);
-                        cut.implies(all, reader);
-                    }
-                    (some, all)
-                }
-            };
-            match maker {
-                Some(maker) if some == all => cut.pair(maker, some, [[now[0], then[0]], [now[1], then[1]]]),
-                Some(maker) => {
-                    cut.pair(maker, some, [[0.0, then[0]], [0.0, then[1]]]);
-                    cut.pair(maker, all, [[now[0], 0.0], [now[1], 0.0]]);
-                }
-                None => {
-                    cut.yes_costs(some, then[0]);
-                    cut.yes_costs(all, -now[0]);
-                }
-            }
-        }
-        all_exact
     }
 }

@@ -204,7 +204,7 @@ impl Move<'_, '_, '_> {
                 (legal == inside).then_some(inside)
             }
         };
-        found.map(|s| self.draft.placer.strategy_id(&s))
+        found.map(|s| self.draft.placer.strategy_id(s))
     }
 }
 

@@ -30,6 +30,7 @@ impl Question {
 pub(super) type Explore<'e> = &'e mut dyn FnMut(&mut Cut, Question);
 
 /// Questions, the costs of their answers, and a flow from where a yes saves something to where it costs something.
+#[derive(Default)]
 pub(super) struct Cut {
     nodes: Vec<Node>,
     /// Every arc is followed or preceded by its reverse.
@@ -82,16 +83,15 @@ impl Node {
 }
 
 impl Cut {
-    /// With so many questions, [`Question::number`]ed from 0 on, of which nothing is known yet.
-    pub(super) fn new(questions: usize) -> Self {
-        Self {
-            nodes: vec![Node::new(false); questions],
-            arcs: Vec::with_capacity(4 * questions),
-            time: 0,
-            active: VecDeque::new(),
-            orphans: Vec::new(),
-            gain: 0,
-        }
+    /// Begins another cut, with so many questions, [`Question::number`]ed from 0 on, of which nothing is known yet. Its
+    /// memory is that of the cut before.
+    pub(super) fn begin(&mut self, questions: usize) {
+        self.nodes.clear();
+        self.nodes.resize(questions, Node::new(false));
+        self.arcs.clear();
+        self.active.clear();
+        self.orphans.clear();
+        (self.time, self.gain) = (0, 0);
     }
 
     /// One more question, all about which is known as soon as anything is.
@@ -150,7 +150,7 @@ impl Cut {
     /// The questions whose answer is yes in the cheapest answers, in order, of equally cheap ones in those with the fewest
     /// yeses; and by how many seconds they are cheaper than no to all. None where they are cheaper by less than `worth`
     /// seconds. In `begin` are all questions of which a yes may save something; what is known of the others must cost.
-    pub(super) fn solve(mut self, begin: &[Question], worth: f64, explore: Explore<'_>) -> (Vec<Question>, f64) {
+    pub(super) fn solve(&mut self, begin: &[Question], worth: f64, explore: Explore<'_>) -> (Vec<Question>, f64) {
         begin.iter().for_each(|&q| self.ask(q.index() as u32, explore));
         (0..self.nodes.len() as u32).for_each(|q| self.plant(q));
         if !self.run(worth, explore) || seconds(self.gain) < worth {
@@ -372,6 +372,7 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(1);
         let mut draw = |n: u64| random.u64(..n);
         let mut unknown = 0;
+        let mut cut = Cut::default();
         for _ in 0..2000 {
             let n = 2 + draw(6) as usize;
             let single: Vec<f64> = (0..n).map(|_| draw(9) as f64 - 3.0).collect();
@@ -402,7 +403,7 @@ mod tests {
                     }
                 }
             };
-            let mut cut = Cut::new(n);
+            cut.begin(n);
             cut.implies(Question::number(implied.0), Question::number(implied.1));
             let saves =
                 |q: usize| single[q] < 0.0 || pairs.iter().any(|&(a, b, t)| [a, b].contains(&q) && t[0][0] > 0.0);
@@ -423,7 +424,10 @@ mod tests {
     fn answers_that_save_too_little_are_no() {
         let mut explore = |cut: &mut Cut, q: Question| cut.yes_costs(q, -1.0);
         let begin = [Question::number(0)];
-        assert_eq!(Cut::new(1).solve(&begin, 2.0, &mut explore), (Vec::new(), 0.0));
-        assert_eq!(Cut::new(1).solve(&begin, 1.0, &mut explore), (begin.to_vec(), 1.0));
+        let mut cut = Cut::default();
+        cut.begin(1);
+        assert_eq!(cut.solve(&begin, 2.0, &mut explore), (Vec::new(), 0.0));
+        cut.begin(1);
+        assert_eq!(cut.solve(&begin, 1.0, &mut explore), (begin.to_vec(), 1.0));
     }
 }

@@ -14,6 +14,7 @@ mod cut;
 mod layers;
 mod moves;
 mod now;
+mod prices;
 mod roles;
 mod trades;
 

@@ -7,9 +7,10 @@ use dialect::sharding::{Axes, AxisPart};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::classes::{DimensionClass, DimensionClasses, Dimensions, FactorSet};
-use super::cut::Question;
+use super::cut::{Cut, Question};
 use super::layers;
 use super::now::Now;
+use super::prices::Prices;
 use super::roles::{Role, Roles, ValueRole};
 use crate::plan::model::choice::StrategyId;
 use crate::plan::model::meaning::Model;
@@ -69,6 +70,9 @@ pub(crate) struct Moves {
     pub(super) question_of: TiVec<Role, Option<Question>>,
     pub(super) now: Now,
     pub(super) changes: Changes,
+    /// The last cut, for its memory.
+    pub(super) cut: Cut,
+    pub(super) prices: Prices,
     /// After how many changes each move was last tried.
     tried: FxHashMap<(usize, Target), usize>,
     /// Values that the ops of each class read or make.
@@ -147,7 +151,7 @@ impl Moves {
         let now = Now::of(&roles, draft);
         let ranks = ranks(draft);
         let changes = Changes { count: 0, last: vec![0; roles.values.len()].into() };
-        let (without, propagated, tried, values) = Default::default();
+        let (without, propagated, cut, prices, tried, values) = Default::default();
         // Most ops are asked about each group and a few targets.
         let strategies = FxHashMap::with_capacity_and_hasher(4 * roles.ops.len(), FxBuildHasher);
         Self {
@@ -165,6 +169,8 @@ impl Moves {
             question_of,
             now,
             changes,
+            cut,
+            prices,
             tried,
             values,
         }
