@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use crate::bit_set::BitSet;
 use crate::mpmd::outline;
 use crate::plan::model::meaning::Models;
-use crate::plan::model::strategy::{Assignment, OpModel};
+use crate::plan::model::strategy::{Assignment, Exchanges, OpModel};
 
 /// How an op is done for each microbatch.
 #[derive(Clone)]
@@ -179,7 +179,7 @@ impl<'a> Division<'a> {
             }
             _ => return None,
         }
-        if !model.exchanged(&strategy).is_empty() {
+        if !model.exchanged(&strategy, &mut Exchanges::default()).is_empty() {
             return None;
         }
         let assignment = model.assignment(&strategy);

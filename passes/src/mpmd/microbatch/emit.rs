@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::divide::Each;
 use crate::mpmd::outline;
 use crate::plan::model::meaning::Models;
-use crate::plan::model::strategy::Assignment;
+use crate::plan::model::strategy::{Assignment, Exchanges};
 
 /// What was decided, and what is written so far.
 pub(super) struct Emit<'a> {
@@ -211,7 +211,9 @@ impl Emit<'_> {
         let model = self.models.get(model);
         let strategy = model.adopting(&model.whole(), operands.len(), wanted)?;
         let assignment = model.assignment(&strategy);
-        if assignment.results.first() != Some(wanted) || !model.exchanged(&strategy).is_empty() {
+        if assignment.results.first() != Some(wanted)
+            || !model.exchanged(&strategy, &mut Exchanges::default()).is_empty()
+        {
             return None;
         }
         let mut own = Vec::with_capacity(operands.len());

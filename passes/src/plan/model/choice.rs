@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::meaning::{Model, Models};
-use super::strategy::{Exchanged, Strategy};
+use super::strategy::{Exchanged, Exchanges, Strategy};
 use crate::plan::program::graph::{Graph, Node, OpId, Places, Share, ValueId};
 use crate::plan::reshard::cache::{Copies, Dist, ReshardCache};
 
@@ -81,6 +81,7 @@ pub(crate) struct Placer {
     strategies: Interner<StrategyId, Strategy>,
     known: FxHashMap<(Model, StrategyId), Rc<Places>>,
     adopted: FxHashMap<(Model, StrategyId, usize, Dist), Option<StrategyId>>,
+    exchanges: Exchanges,
 }
 
 impl Placer {
@@ -105,7 +106,7 @@ impl Placer {
         if let Some(known) = self.known.get(&(model, id)) {
             return known.clone();
         }
-        let (meaning, strategy) = (models.get(model), self.strategy(id));
+        let (meaning, strategy) = (models.get(model), &self.strategies[id]);
         let reduced = meaning.reduced(strategy);
         let is_whole = reduced.is_empty() && strategy.through.is_empty();
         let operands = meaning.rule.operands.len();
@@ -122,7 +123,7 @@ impl Placer {
             results: dists[operands..].iter().copied().collect(),
             speedup: meaning.speedup(strategy),
             masked: meaning.masked(strategy).collect(),
-            exchanged: meaning.exchanged(strategy),
+            exchanged: meaning.exchanged(strategy, &mut self.exchanges),
         };
         let places = Rc::new(places);
         self.known.insert((model, id), places.clone());

@@ -9,6 +9,7 @@ use dialect::sharding::{
     Assembly, Axes, AxisPart, Distribution, Exchange, FactorKind, Pairs, Reach, ReductionKind, ShardDim, ShardingRule,
     TensorFactors,
 };
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::bit_set::BitSet;
@@ -86,6 +87,33 @@ pub struct Exchanged {
     pub sent: SmallVec<[Permuted; 2]>,
     /// All rows that a device then copies, as a share of its shard.
     pub rows: f64,
+}
+
+/// What devices send each other for reads in so many shards, found once; `None` where no permutes bring it.
+#[derive(Default)]
+pub struct Exchanges(FxHashMap<(Reach, i64), Option<Sent>>);
+
+/// Permutes, and all rows that a device then copies, as a share of its shard.
+type Sent = (SmallVec<[Permuted; 2]>, f64);
+
+impl Exchanges {
+    fn of(&mut self, reach: Reach, shards: i64) -> Option<&Sent> {
+        self.0.entry((reach, shards)).or_insert_with(|| sent(reach, shards)).as_ref()
+    }
+}
+
+fn sent(reach: Reach, shards: i64) -> Option<Sent> {
+    let exchange = Exchange::of(reach, shards)?;
+    let size = exchange.shards.size().max(1) as f64;
+    let all = exchange.between_all();
+    let sent = exchange.rounds.iter().map(|round| {
+        let pairs = Rc::new(all.as_ref().unwrap_or(&round.pairs).clone());
+        Permuted { share: round.rows as f64 / size, pairs }
+    });
+    let sent = sent.collect();
+    // Without permutes a device reads its own shard, or a part of it.
+    let copied = !exchange.rounds.is_empty() || !exchange.is_uniform();
+    Some((sent, if copied { exchange.window.rows as f64 / size } else { 0.0 }))
 }
 
 /// One permute of rows.
@@ -333,24 +361,14 @@ impl OpModel {
     }
 
     /// The operands of which devices get rows from their neighbors: along which axes, and what is sent.
-    pub fn exchanged(&self, strategy: &Strategy) -> SmallVec<[Exchanged; 1]> {
+    pub fn exchanged(&self, strategy: &Strategy, known: &mut Exchanges) -> SmallVec<[Exchanged; 1]> {
         if self.shifted.is_empty() && self.assembled.is_none() {
             return SmallVec::new();
         }
         let sharded = self.shifted.iter().enumerate().filter(|s| !strategy.factors[s.1.factor as usize].is_empty());
         let one = |(shifted, s): (usize, &Shifted)| {
-            let axes = strategy.factors[s.factor as usize].clone();
-            let exchange = Exchange::of(s.reach, size_of(&axes))?;
-            let size = exchange.shards.size().max(1) as f64;
-            let all = exchange.between_all();
-            let sent = exchange.rounds.iter().map(|round| {
-                let pairs = Rc::new(all.as_ref().unwrap_or(&round.pairs).clone());
-                Permuted { share: round.rows as f64 / size, pairs }
-            });
-            let sent = sent.collect();
-            // Without permutes a device reads its own shard, or a part of it.
-            let copied = !exchange.rounds.is_empty() || !exchange.is_uniform();
-            let rows = if copied { exchange.window.rows as f64 / size } else { 0.0 };
+            let axes = Axes::from_slice(&strategy.factors[s.factor as usize]);
+            let (sent, rows) = known.of(s.reach, size_of(&axes))?.clone();
             Some(Exchanged { operand: s.operand as usize, shifted: Some(shifted), axes, sent, rows })
         };
         sharded.filter_map(one).chain(self.put_together(strategy)).collect()
