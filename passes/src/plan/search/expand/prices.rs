@@ -6,11 +6,11 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::Move;
-use super::changes::{Asked, Change};
+use super::changes::Asked;
 use super::cut::{Cut, Question};
 use super::moves::Moves;
 use super::roles::{ValueRole, Values};
-use crate::plan::program::graph::OpId;
+use crate::plan::program::graph::{OpId, Places};
 use crate::plan::reshard::cache::Dist;
 
 /// The values that one move may redistribute, by role; lists of all of them are stored in one.
@@ -84,54 +84,58 @@ impl Move<'_, '_, '_> {
 
     /// Reads who makes and reads the values of a role; `None` if the move changes none of them.
     fn ends(&mut self, asked: &mut Asked, role: ValueRole) -> Option<u32> {
-        let mut changes = false;
-        // All ends are looked at: what follows knows them then.
-        for end in 0..=self.moves.roles.values[role].uses.len() {
-            let Values { value, ref uses, .. } = self.moves.roles.values[role];
-            let op = match end.checked_sub(1) {
-                Some(reader) => Some(uses[reader].0),
-                None => self.draft.graph.values[value].maker.map(|m| m.0),
-            };
-            if let Some(q) = op.and_then(|op| self.moves.question_of[self.moves.roles.of[op]]) {
-                changes |= self.change(asked, q).is_some();
+        let Values { value, ref uses, .. } = self.moves.roles.values[role];
+        let readers = uses.len();
+        let made = self.draft.graph.made(&self.draft.choice.places, value);
+        let (mut maker, mut made) = (None, [made; 2]);
+        if let Some((op, i)) = self.draft.graph.values[value].maker
+            && let Some((q, then)) = self.change_at(asked, op, |places| places.results[i as usize])
+        {
+            (maker, made[1]) = (Some(q), then);
+        }
+        let (begin, first) = (self.moves.prices.anyway.len(), self.moves.prices.groups.len());
+        // Readers that change, by their group.
+        let mut changed: SmallVec<[(usize, Question); 8]> = SmallVec::new();
+        let mut changes = maker.is_some();
+        for reader in 0..readers {
+            let (op, i) = self.moves.roles.values[role].uses[reader];
+            let Some(&now) = self.draft.choice.places[op].operands.get(i as usize) else { continue };
+            let change = self.change_at(asked, op, |places| places.operands[i as usize]);
+            changes |= change.is_some();
+            let Prices { groups, anyway, .. } = &mut self.moves.prices;
+            match change {
+                Some((q, then)) if then != now => {
+                    let known = groups[first..].iter().position(|g| g.wanted == [now, then]);
+                    changed.push((known.unwrap_or(groups.len() - first), q));
+                    if known.is_none() {
+                        groups.push(Group { wanted: [now, then], readers: 0..0, seconds: [[0.0; 2]; 2] });
+                    }
+                }
+                _ if anyway[begin..].contains(&now) => {}
+                _ => anyway.push(now),
             }
         }
+        let Prices { ends, groups, readers, anyway, .. } = &mut self.moves.prices;
         if !changes {
+            anyway.truncate(begin);
             return None;
         }
-        let draft = &*self.draft;
-        let Moves { roles, question_of, prices, .. } = &mut *self.moves;
-        let change = |op: OpId| -> Option<(Question, &Change)> {
-            let q = question_of[roles.of[op]]?;
-            Some((q, asked.change(q)?))
-        };
-        let Values { value, ref uses, .. } = roles.values[role];
-        let maker = draft.graph.values[value].maker.and_then(|(op, i)| Some((change(op)?, i as usize)));
-        let made = draft.graph.made(&draft.choice.places, value);
-        let made = [made, maker.map_or(made, |((_, change), i)| change.places.results[i])];
-        let begin = prices.anyway.len();
-        let mut groups: SmallVec<[([Dist; 2], SmallVec<[Question; 4]>); 4]> = SmallVec::new();
-        for &(op, i) in uses {
-            let Some(&now) = draft.choice.places[op].operands.get(i as usize) else { continue };
-            match change(op).map(|(q, change)| (q, change.places.operands[i as usize])) {
-                Some((q, then)) if then != now => match groups.iter_mut().find(|g| g.0 == [now, then]) {
-                    Some(group) => group.1.push(q),
-                    None => groups.push(([now, then], SmallVec::from_elem(q, 1))),
-                },
-                _ if prices.anyway[begin..].contains(&now) => {}
-                _ => prices.anyway.push(now),
-            }
+        changed.sort_by_key(|c| c.0);
+        for of in changed.chunk_by(|a, b| a.0 == b.0) {
+            let start = readers.len();
+            readers.extend(of.iter().map(|c| c.1));
+            groups[first + of[0].0].readers = start..readers.len();
         }
-        let first = prices.groups.len();
-        for (wanted, of) in groups {
-            let start = prices.readers.len();
-            prices.readers.extend(of);
-            prices.groups.push(Group { wanted, readers: start..prices.readers.len(), seconds: [[0.0; 2]; 2] });
-        }
-        let (anyway, groups) = (begin..prices.anyway.len(), first..prices.groups.len());
-        let maker = maker.map(|m| m.0.0);
-        prices.ends.push(Ends { role, made, maker, anyway, groups, more: 0.0, exact: false });
-        Some(prices.ends.len() as u32 - 1)
+        let (anyway, groups) = (begin..anyway.len(), first..groups.len());
+        ends.push(Ends { role, made, maker, anyway, groups, more: 0.0, exact: false });
+        Some(ends.len() as u32 - 1)
+    }
+
+    /// The question that an op answers, and what `at` says of its places after the move, if the move changes it.
+    fn change_at(&mut self, asked: &mut Asked, op: OpId, at: impl Fn(&Places) -> Dist) -> Option<(Question, Dist)> {
+        let q = self.moves.question_of[self.moves.roles.of[op]]?;
+        let change = self.change(asked, q)?;
+        Some((q, at(&change.places)))
     }
 
     /// Finds what the values of these ends cost, exactly or at lower bounds.
