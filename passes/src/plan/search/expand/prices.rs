@@ -77,7 +77,7 @@ impl Move<'_, '_, '_> {
         }
         let Prices { ends, groups, readers, .. } = &self.moves.prices;
         let Ends { maker, groups: of, more, exact, .. } = &ends[i];
-        maker.into_iter().for_each(|&maker| cut.yes_costs(maker, *more));
+        maker.iter().for_each(|&maker| cut.yes_costs(maker, *more));
         groups[of.clone()].iter().for_each(|group| add(*maker, group, &readers[group.readers.clone()], cut));
         *exact
     }
