@@ -3,7 +3,8 @@
 //! The module says how many devices there are (`mhlo.num_partitions`), and each mesh which of them it has, in any order.
 //! A value that is stated to be sharded over another mesh is moved there, as JAX's `device_put` does.
 
-use dialect::diagnostic::Diagnostics;
+use dialect::codes;
+use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{Attr, AttrData, Name, Op, Program};
 use dialect::ops::func;
 use dialect::ops::mhlo::NUM_PARTITIONS;
@@ -17,7 +18,7 @@ fn ids(mesh: &Mesh) -> Vec<i64> {
     mesh.device_ids.clone().unwrap_or_else(|| (0..mesh.devices()).collect())
 }
 
-pub(super) fn meshes(program: &mut Program, _: &mut Diagnostics) {
+pub(super) fn meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
     let Some(main) = func::function(program, "main") else { return };
     let Some(devices) = func::declared_partitions(program) else { return };
     if func::num_replicas(program) > 1 || dialect::signature::is_stated(program, main) {
@@ -43,11 +44,24 @@ pub(super) fn meshes(program: &mut Program, _: &mut Diagnostics) {
         let name = program.name(&name);
         // Without axes and devices a mesh says nothing of where a value is.
         if used.contains(&name) && (!mesh.axes.is_empty() || mesh.is_maximal()) {
-            found.push((name, Mesh { device_ids: Some(ids(&mesh)), ..mesh }));
+            found.push((name, mesh));
         }
     }
     if found.iter().all(|(_, mesh)| mesh.axes.is_empty() || is_of_all(mesh)) {
         return;
+    }
+    if let [(name, mesh)] = &found[..] {
+        // One mesh of more devices than there are is an error, which partition reports.
+        if ids(mesh).iter().any(|&id| id >= devices) {
+            return;
+        }
+        if mesh.device_ids.is_none() {
+            let d = idle_devices(program, *name, mesh.devices(), devices);
+            diagnostics.push(d);
+        }
+    }
+    for (_, mesh) in &mut found {
+        mesh.device_ids = Some(ids(mesh));
     }
     let topology = program.intern_attr(AttrData::Topology(found));
     program.set_attr(main, TOPOLOGY, topology);
@@ -55,6 +69,15 @@ pub(super) fn meshes(program: &mut Program, _: &mut Diagnostics) {
     let meshes: FxHashSet<Op> = sdy::meshes(program).map(|mesh| mesh.0).collect();
     let kept = program.block_ops(program.body()).iter().copied().filter(|op| !meshes.contains(op)).collect();
     program.set_block_ops(program.body(), kept);
+}
+
+/// A warning that most likely the module or its only mesh gives another number of devices than was meant.
+fn idle_devices(program: &Program, name: Name, has: i64, devices: i64) -> Diagnostic {
+    let name = program.name_text(name);
+    let span = sdy::meshes(program).find(|mesh| mesh.1 == name).map(|mesh| program.op(mesh.0).span);
+    let message = format!("@{name} has {has} of the module's {devices} devices; the others compute nothing");
+    let d = Diagnostic::warning(codes::PARTITION_COUNT, span.unwrap_or_default(), message);
+    d.note(format!("if the program runs on {has} devices, {NUM_PARTITIONS} is {has}"))
 }
 
 /// Fragments run on the devices of their meshes, and not on all that the module says there are.
