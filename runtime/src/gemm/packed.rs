@@ -12,7 +12,8 @@ use std::ops::Range;
 use dialect::ir::ElementType;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use super::{Gemm, PARALLEL, Product, Run};
+use super::product::{PARALLEL, Product};
+use super::{Gemm, Run};
 
 /// Columns of a panel.
 const PANEL: usize = 64;

@@ -6,7 +6,8 @@
 use dialect::ir::ElementType;
 use smallvec::SmallVec;
 
-use super::{Float, Gemm, PARTS, SIDE, thin};
+use super::product::{Float, PARTS, SIDE};
+use super::{Gemm, thin};
 
 /// Products of fewer multiplications are divided no further than needed.
 const SMALL: usize = 1 << 28;

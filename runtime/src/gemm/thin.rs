@@ -8,7 +8,7 @@
 use pulp::{Arch, Simd, WithSimd};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use super::{PARTS, Product};
+use super::product::{PARTS, Product};
 
 mod vectors;
 
