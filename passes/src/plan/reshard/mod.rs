@@ -449,13 +449,13 @@ impl Atoms {
         to: &Distribution,
         cost: &'c dyn CollectiveCost,
     ) -> Problem<'c> {
-        let all: i64 = self.parts.iter().map(|p| i64::from(p.size)).product();
+        let is_even = |d: usize, at: &Distribution| at.shard_dim(d, ty.shape[d]).is_even();
         let rest = (0..ty.rank()).filter(|d| !self.dims.contains(d)).map(|d| ty.shape[d] as f64).product::<f64>();
         Problem {
             atoms: self.parts.clone(),
             shape: self.dims.iter().map(|&d| ty.shape[d]).collect(),
             rest_bytes: rest * ty.element.bytes() as f64,
-            divides: self.dims.iter().all(|&d| ShardDim::new(ty.shape[d], all).is_even()),
+            divides: self.dims.iter().all(|&d| is_even(d, from) && is_even(d, to)),
             from: self.state(from),
             to: self.state(to),
             wanted: Shard::default(),

@@ -43,7 +43,7 @@ pub(crate) struct Problem<'a> {
     pub(crate) shape: SmallVec<[i64; 4]>,
     /// Bytes of one element of these dimensions, over all the other dimensions.
     pub(crate) rest_bytes: f64,
-    /// Whether all axes together divide each of the dimensions.
+    /// Whether both ends divide each of the dimensions: then every state does, since nothing else is [allowed](Self::allowed).
     pub(crate) divides: bool,
     pub(crate) from: State,
     pub(crate) to: State,
@@ -301,12 +301,13 @@ impl Problem<'_> {
 
     /// Whether `dim` may be sharded by `list`: evenly, or by a prefix of what shards it at one of the ends.
     fn allowed(&self, dim: usize, list: List) -> bool {
-        self.dim(dim, list).is_even() || self.from.dims[dim].starts_with(list) || self.to.dims[dim].starts_with(list)
+        self.dim(dim, list).is_even()
+            || !self.divides && (self.from.dims[dim].starts_with(list) || self.to.dims[dim].starts_with(list))
     }
 
     /// Whether shards by `fine` are contained in those by its prefix of length `keep`, with none shifted by padding.
     fn aligned(&self, dim: usize, fine: List, keep: usize) -> bool {
-        keep == 0 || self.dim(dim, fine).refines(self.dim(dim, fine.head(keep)))
+        keep == 0 || self.divides || self.dim(dim, fine).refines(self.dim(dim, fine.head(keep)))
     }
 
     /// Whether no element shifts within a dimension between two states.
@@ -315,6 +316,7 @@ impl Problem<'_> {
             a == b
                 || self.allowed(d, b)
                     && match () {
+                        _ if self.divides => true,
                         _ if b.starts_with(a) => self.aligned(d, b, a.len()),
                         _ if a.starts_with(b) => self.aligned(d, a, b.len()),
                         _ => self.dim(d, a).is_even() && self.dim(d, b).is_even(),
@@ -372,14 +374,9 @@ impl Problem<'_> {
         if pending != 0 {
             self.reductions(state, pending, show);
         }
-        self.gathers(state, show);
-        // In pairs, devices exchange half of what they have.
-        if self.cost.floor(bytes / 2.0) <= limit {
-            self.all_to_alls(state, show);
-        }
-        if self.cost.floor(bytes) <= limit {
-            self.permutes(state, show);
-        }
+        self.gathers(state, bytes, limit, show);
+        self.all_to_alls(state, bytes, limit, show);
+        self.permutes(state, bytes, limit, show);
         self.permute_parts(state, show);
     }
 
@@ -469,14 +466,17 @@ impl Problem<'_> {
         target.starts_with(list).then(|| target.get(list.len()))?
     }
 
-    fn gathers(&self, state: &State, show: &mut impl FnMut(Edge, &State, Price)) {
+    fn gathers(&self, state: &State, bytes: f64, limit: f64, show: &mut impl FnMut(Edge, &State, Price)) {
+        // Without padding a device receives all but what it has.
+        let is_too_dear =
+            |moved: List| self.divides && self.cost.floor(bytes * (f64::from(self.ways(moved)) - 1.0)) > limit;
         let kind = CollectiveKind::AllGather;
         let mut all = state.clone();
         let (mut moved, mut dims) = (List::default(), 0);
         for d in 0..state.dims.len() {
             let list = state.dims[d];
             let common = list.common(self.to.dims[d]);
-            for keep in 0..list.len() {
+            for keep in (0..list.len()).filter(|&keep| !is_too_dear(list.tail(keep))) {
                 if self.allowed(d, list.head(keep)) && self.aligned(d, list, keep) {
                     let mut next = state.clone();
                     next.dims[d].truncate(keep);
@@ -494,7 +494,9 @@ impl Problem<'_> {
         }
     }
 
-    fn all_to_alls(&self, state: &State, show: &mut impl FnMut(Edge, &State, Price)) {
+    fn all_to_alls(&self, state: &State, bytes: f64, limit: f64, show: &mut impl FnMut(Edge, &State, Price)) {
+        // A device keeps one part of what it has.
+        let is_too_dear = |moved: List| self.cost.floor(bytes * (1.0 - 1.0 / f64::from(self.ways(moved)))) > limit;
         let kind = CollectiveKind::AllToAll;
         let mut exchange = |next: State, moved: List| {
             if self.fits(state, &next) {
@@ -502,7 +504,7 @@ impl Problem<'_> {
             }
         };
         for d in 0..state.dims.len() {
-            for keep in 0..state.dims[d].len() {
+            for keep in (0..state.dims[d].len()).filter(|&keep| !is_too_dear(state.dims[d].tail(keep))) {
                 for e in (0..state.dims.len()).filter(|&e| e != d) {
                     let mut next = state.clone();
                     let moved = state.dims[d].tail(keep);
@@ -512,7 +514,7 @@ impl Problem<'_> {
                 }
             }
         }
-        if let Some((next, moved)) = self.joint(state) {
+        if let Some((next, moved)) = self.joint(state).filter(|joint| !is_too_dear(joint.1)) {
             exchange(next, moved);
         }
     }
@@ -605,46 +607,70 @@ impl Problem<'_> {
     }
 
     /// Arrangements with as many shards in each dimension, as close to the target as possible.
-    fn permutes(&self, state: &State, show: &mut impl FnMut(Edge, &State, Price)) {
+    fn permutes(&self, state: &State, bytes: f64, limit: f64, show: &mut impl FnMut(Edge, &State, Price)) {
         if state.dims.iter().all(|d| d.is_empty()) {
             return;
         }
+        // Shards stay as large, and partial results as many.
+        let left = match () {
+            _ if self.to.unreduced & !state.unreduced != 0 => 0.0,
+            _ if state.unreduced != self.to.unreduced => self.least(state),
+            _ => self.cost.floor(self.wanted.bytes - self.overlap(state)),
+        };
+        if self.cost.floor(bytes) + left > limit {
+            return;
+        }
+        // From where some device has nothing of its target shard, all of that is still to be sent.
+        let near = self.divides
+            && state.unreduced == self.to.unreduced
+            && self.cost.floor(bytes) + self.cost.floor(self.wanted.bytes) > limit;
         let pool = self.all() & !state.unreduced;
-        let mut found = Vec::new();
+        let mut arrangements = Arrangements { of: state, near, found: Vec::new() };
         let mut next = State { dims: smallvec![List::default(); state.dims.len()], unreduced: state.unreduced };
-        self.fill(state, &mut next, 0, self.ways(state.dims[0]), pool, &mut found);
-        for next in found.iter().filter(|n| *n != state) {
+        self.fill(&mut arrangements, &mut next, 0, self.ways(state.dims[0]), pool);
+        for next in arrangements.found.iter().filter(|n| *n != state) {
             show(Edge::Collective(CollectiveKind::CollectivePermute), next, Price::Permute);
         }
     }
 
-    /// Shards `dim` of `next` `left` more ways by atoms of `pool`, and each dimension after it as many ways as `state`
-    /// does. What the target wants is tried first, then what is there now; no arrangement is found twice.
-    fn fill(&self, state: &State, next: &mut State, dim: usize, left: u32, pool: u16, found: &mut Vec<State>) {
+    /// Shards `dim` of `next` `left` more ways by atoms of `pool`, and each dimension after it as many ways as the state does.
+    /// What the target wants is tried first, then what is there now; no arrangement is found twice.
+    fn fill(&self, all: &mut Arrangements<'_>, next: &mut State, dim: usize, left: u32, pool: u16) {
         if left == 1 {
-            match state.dims.get(dim + 1) {
-                Some(&list) => self.fill(state, next, dim + 1, self.ways(list), pool, found),
-                None => found.push(next.clone()),
+            match all.of.dims.get(dim + 1) {
+                Some(&list) => self.fill(all, next, dim + 1, self.ways(list), pool),
+                None => all.found.push(next.clone()),
             }
             return;
         }
         let target = self.wanted(next, dim);
-        let here = state.dims[dim];
+        let here = all.of.dims[dim];
         let place = here.get(next.dims[dim].len());
         let others = atoms_of(self.all() & !here.set());
-        let mut untried = pool;
+        let mut untried = match target {
+            Some(a) if all.near => pool & (1 << a),
+            _ => pool,
+        };
         for a in target.into_iter().chain(place).chain(here.iter()).chain(others) {
+            if untried == 0 || all.found.len() >= MAX_PERMUTES {
+                return;
+            }
             let size = self.atoms[a as usize].size;
             if untried & (1 << a) == 0 || !left.is_multiple_of(size) {
                 continue;
             }
-            if found.len() >= MAX_PERMUTES {
-                return;
-            }
             untried &= !(1 << a);
             next.dims[dim].push(a);
-            self.fill(state, next, dim, left / size, pool & !(1 << a), found);
+            self.fill(all, next, dim, left / size, pool & !(1 << a));
             next.dims[dim].pop();
         }
     }
+}
+
+/// Arrangements of the atoms that a permute may lead to from a state.
+struct Arrangements<'a> {
+    of: &'a State,
+    /// Only those after which every device has a part of its target shard.
+    near: bool,
+    found: Vec<State>,
 }
