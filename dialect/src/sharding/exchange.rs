@@ -7,8 +7,6 @@
 
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
-
 use super::{Pairs, Reach, RowWindow, ShardDim};
 
 /// Exchanges of more shards are those of so many, with more devices in the middle that do what their neighbors do.
@@ -216,30 +214,43 @@ fn rows(transfers: &[Transfer]) -> i64 {
 }
 
 /// Divides transfers, of which `ends` gives source and target, by their keys into rounds in which every device sends at
-/// most once and receives at most once.
+/// most once and receives at most once; the round that the first transfer is in comes first. Where windows grow along the
+/// dimension there is a transfer for each two devices, so nothing is hashed.
 pub(super) fn divided<T: Copy>(
     transfers: &[T],
     ends: &dyn Fn(&T) -> (i64, i64),
     key: &dyn Fn(usize) -> i64,
 ) -> Vec<Vec<T>> {
-    let mut rounds: Vec<Vec<T>> = Vec::new();
-    // For each key and each device, how many rounds of that key it is in already, as a source and as a target.
-    let mut used: FxHashMap<(i64, i64, bool), usize> = FxHashMap::default();
-    let mut index: FxHashMap<(i64, usize), usize> = FxHashMap::default();
-    for (i, t) in transfers.iter().enumerate() {
-        let (key, (source, target)) = (key(i), ends(t));
-        let sends = used.get(&(key, source, true)).copied().unwrap_or(0);
-        let receives = used.get(&(key, target, false)).copied().unwrap_or(0);
-        let again = sends.max(receives);
-        used.insert((key, source, true), again + 1);
-        used.insert((key, target, false), again + 1);
-        let at = *index.entry((key, again)).or_insert_with(|| {
-            rounds.push(Vec::new());
-            rounds.len() - 1
-        });
-        rounds[at].push(*t);
+    let devices = transfers.iter().map(ends).map(|(source, target)| source.max(target) + 1).max().unwrap_or(0);
+    let keys: Vec<i64> = (0..transfers.len()).map(key).collect();
+    let (least, most) = (keys.iter().min().copied().unwrap_or(0), keys.iter().max().copied().unwrap_or(0));
+    // Keys are differences or sums of devices, or numbers of transfers.
+    let mut by_key: Vec<Vec<usize>> = vec![Vec::new(); (most - least + 1) as usize];
+    keys.iter().enumerate().for_each(|(i, &key)| by_key[(key - least) as usize].push(i));
+    // The first transfer of each round, and all of them.
+    let mut rounds: Vec<(usize, Vec<T>)> = Vec::new();
+    // In how many rounds of one key each device is already, as a source and as a target.
+    let mut used = vec![[0usize; 2]; devices as usize];
+    for same in by_key {
+        let begin = rounds.len();
+        for &i in &same {
+            let (source, target) = ends(&transfers[i]);
+            let again = used[source as usize][0].max(used[target as usize][1]);
+            used[source as usize][0] = again + 1;
+            used[target as usize][1] = again + 1;
+            match rounds.get_mut(begin + again) {
+                Some(round) => round.1.push(transfers[i]),
+                None => rounds.push((i, vec![transfers[i]])),
+            }
+        }
+        for i in same {
+            let (source, target) = ends(&transfers[i]);
+            used[source as usize][0] = 0;
+            used[target as usize][1] = 0;
+        }
     }
-    rounds
+    rounds.sort_unstable_by_key(|round| round.0);
+    rounds.into_iter().map(|round| round.1).collect()
 }
 
 fn run(transfers: &[Transfer], window: &RowWindow, dim: ShardDim, shards: i64) -> Run {
