@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 
 use dialect::op::CollectiveKind;
 use dialect::sharding::{AxisPart, ShardDim};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
 use super::state::{List, State, atoms_of};
@@ -625,7 +625,7 @@ impl Problem<'_> {
             && state.unreduced == self.to.unreduced
             && self.cost.floor(bytes) + self.cost.floor(self.wanted.bytes) > limit;
         let pool = self.all() & !state.unreduced;
-        let mut arrangements = Arrangements { of: state, near, found: Vec::new() };
+        let mut arrangements = Arrangements { of: state, near, found: Vec::new(), dead: FxHashSet::default() };
         let mut next = State { dims: smallvec![List::default(); state.dims.len()], unreduced: state.unreduced };
         self.fill(&mut arrangements, &mut next, 0, self.ways(state.dims[0]), pool);
         for next in arrangements.found.iter().filter(|n| *n != state) {
@@ -643,6 +643,10 @@ impl Problem<'_> {
             }
             return;
         }
+        if all.dead.contains(&(dim, left, pool)) {
+            return;
+        }
+        let found = all.found.len();
         let target = self.wanted(next, dim);
         let here = all.of.dims[dim];
         let place = here.get(next.dims[dim].len());
@@ -664,6 +668,9 @@ impl Problem<'_> {
             self.fill(all, next, dim, left / size, pool & !(1 << a));
             next.dims[dim].pop();
         }
+        if all.found.len() == found && !all.near {
+            all.dead.insert((dim, left, pool));
+        }
     }
 }
 
@@ -673,4 +680,6 @@ struct Arrangements<'a> {
     /// Only those after which every device has a part of its target shard.
     near: bool,
     found: Vec<State>,
+    /// Where a dimension, so many ways left and these atoms lead to none: sizes of atoms differ.
+    dead: FxHashSet<(usize, u32, u16)>,
 }
