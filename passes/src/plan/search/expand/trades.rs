@@ -16,6 +16,8 @@ use super::classes::DimensionClass;
 use super::moves::{Moves, Target};
 use crate::plan::search::draft::Draft;
 
+/// Blocks are tried along no more parts of axes after so many that helped nowhere.
+const MAX_IN_VAIN: usize = 2;
 /// Trades are tried for so many classes, those with the most work.
 const CLASSES: usize = 7;
 /// A trade must save at least this fraction of the total cost.
@@ -29,17 +31,26 @@ pub(super) fn narrow(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> bool {
     let classes = classes(moves);
     let parts = moves.wholes..moves.groups.len();
     let all = parts.flat_map(|group| classes.iter().map(move |&class| (group, Target::Only(class))));
-    make(draft, moves, all, MAX_ASKED[0])
+    let most = moves.asked + MAX_ASKED[0];
+    make(draft, moves, all, most)
 }
 
-/// Shards blocks along the smallest parts of axes, innermost elsewhere; returns whether that made the plan cheaper.
+/// Shards blocks along the smallest parts of axes, innermost elsewhere; returns whether that made the plan cheaper. Where no
+/// block is cheaper along the first of these parts, hardly any is along the last.
 pub(super) fn blocks(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> bool {
     let mut classes = classes(moves);
     classes.retain(|&class| 2 * moves.classes.ops(class).len() <= moves.roles.ops.len());
     let is_small = |group: &usize| matches!(&moves.groups[*group][..], [part] if part.size == least_part(moves, part));
     let groups: Vec<usize> = (moves.wholes..moves.groups.len()).filter(is_small).collect();
-    let all = groups.into_iter().flat_map(|group| classes.iter().map(move |&class| (group, Target::Inside(class))));
-    make(draft, moves, all, MAX_ASKED[1])
+    let most = moves.asked + MAX_ASKED[1];
+    let mut helped = false;
+    for (i, group) in groups.into_iter().enumerate() {
+        helped |= make(draft, moves, classes.iter().map(|&class| (group, Target::Inside(class))), most);
+        if i + 1 >= MAX_IN_VAIN && !helped {
+            break;
+        }
+    }
+    helped
 }
 
 fn classes(moves: &Moves) -> Vec<DimensionClass> {
@@ -52,7 +63,7 @@ fn least_part(moves: &Moves, part: &AxisPart) -> u32 {
     parts.map(|p| p.size).min().unwrap_or(part.size)
 }
 
-/// Makes those of these trades that help, until so many changes of ops were looked at; returns whether any did.
+/// Makes those of these trades that help, until `most` changes of ops were looked at; returns whether any did.
 fn make(
     draft: &mut Draft<'_, '_>,
     moves: &mut Moves,
@@ -60,7 +71,6 @@ fn make(
     most: usize,
 ) -> bool {
     let worth = draft.total() * WORTH;
-    let most = moves.asked + most;
     let mut helped = false;
     for (group, target) in all {
         if moves.asked >= most {
