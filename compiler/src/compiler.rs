@@ -147,7 +147,7 @@ pub struct Times {
     pub passes: Vec<(&'static str, Duration)>,
     /// What each of them counted.
     pub statistics: Vec<(&'static str, Vec<Statistic>)>,
-    /// Verifying, before the first pass, after the last and where else it was asked for.
+    /// Verifying, before the first pass and where else it was asked for.
     pub verify: Duration,
 }
 
@@ -156,7 +156,7 @@ pub struct Times {
 pub struct Watch<'a> {
     /// Called with the program after each pass.
     pub after: Option<&'a mut dyn FnMut(&Program, &Step)>,
-    /// Whether to verify the program after each pass and not only after the last, as debug builds always do.
+    /// Whether to verify the program after each pass and not only before the first, as debug builds always do.
     pub verify_each: bool,
     /// How long everything took so far.
     pub times: Times,
@@ -281,7 +281,7 @@ impl Compiler {
         watch.times.passes.extend(report.timings);
         watch.times.statistics.extend(report.statistics);
         let diagnostics = crate::diagnostic::Diagnostics::new(source, &report.diagnostics);
-        module.verified = true;
+        module.verified = verify.each || steps.is_empty();
         Outcome { value: (!diagnostics.has_errors()).then_some(module), diagnostics }
     }
 

@@ -124,9 +124,9 @@ fn judge(text: &str) -> Result<bool, String> {
     let mut program = program;
     let steps = passes::Registry::standard().parse("compile").expect("there is such a pipeline");
     let report = passes::run_passes(&mut program, &steps, &mut |_, _| {});
-    if !report.broken_by.is_empty() {
+    if let Some(pass) = report.broken_by {
         let messages: Vec<&str> = report.diagnostics.iter().map(|d| d.message.as_str()).collect();
-        return Err(format!("{:?} makes an invalid program: {messages:?}", report.broken_by));
+        return Err(format!("{pass} makes an invalid program: {messages:?}"));
     }
     if report.ok() {
         per_device(&mut program)?;

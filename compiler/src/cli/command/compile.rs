@@ -41,7 +41,7 @@ pub(crate) struct Args {
     emit: Emit,
     #[command(flatten)]
     knobs: Knobs,
-    /// Verify the program after every pass, to find the one that breaks it; else before the first and after the last
+    /// Verify the program after every pass, to find the one that breaks it; else before the first only
     #[arg(long)]
     verify_each: bool,
     /// Report the seconds each pass takes, on the error stream; with --json as data, too

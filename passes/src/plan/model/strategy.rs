@@ -241,8 +241,8 @@ impl OpModel {
     }
 
     /// The axes of a distribution by factor; axes that fit no factor are left out.
-    pub(crate) fn project(&self, dims: &TensorFactors, distribution: &Distribution) -> Vec<(usize, Axes)> {
-        let mut out = Vec::new();
+    pub(crate) fn project(&self, dims: &TensorFactors, distribution: &Distribution) -> SmallVec<[(usize, Axes); 4]> {
+        let mut out = SmallVec::new();
         for (factors, parts) in dims.iter().zip(&distribution.dims) {
             if let [factor] = factors[..] {
                 out.push((factor as usize, parts.clone()));

@@ -197,6 +197,7 @@ impl Reader<'_, '_> {
             }
         }
         self.moments.push(Moment::Begin(held));
+        self.graph.ops.reserve(self.program.block_ops(block).len());
         for &op in self.program.block_ops(block) {
             if self.program.op(op).def.terminator() {
                 self.border(op, wanted, &[]);

@@ -60,7 +60,7 @@ pub(crate) struct Args {
     /// Print the program before each pass, on the error stream
     #[arg(long)]
     mlir_print_ir_before_all: bool,
-    /// Verify the program after every pass, to find the one that breaks it; else before the first and after the last
+    /// Verify the program after every pass, to find the one that breaks it; else before the first only
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
           value_parser = clap::builder::BoolishValueParser::new())]
     verify_each: Option<bool>,

@@ -31,7 +31,7 @@ use moves::Target;
 use roles::ValueRole;
 
 /// Most rounds over all moves.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 3;
 /// Another round follows one that saved at least this fraction of the total cost.
 const WORTH: f64 = 1e-3;
 /// A move must save at least this fraction of the total cost by its cut: less is not worth a search for redistributions.
@@ -80,6 +80,10 @@ fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
             idle[group] = group >= moves.wholes;
             for (i, helped) in helped.iter_mut().enumerate() {
                 let target = moves.targets[i];
+                // Several axes at once, which aren't always together there, are put back one by one.
+                if target == Target::Propagated && moves.groups[group].len() > 1 {
+                    continue;
+                }
                 let tried = moves.tried(group, target);
                 if tried.is_some_and(|tried| moves.is_settled(target, tried)) {
                     continue;

@@ -40,7 +40,7 @@ pub(super) enum Target {
     Inside(DimensionClass),
     /// Along nothing: replicated.
     Replicated,
-    /// Where propagation put it.
+    /// Where propagation put it; one axis or part of one at a time.
     Propagated,
 }
 
