@@ -255,7 +255,7 @@ profiled: setup
 			--passes "import,propagate,unify-meshes,plan{search=$$search},partition,schedule" || exit 1; \
 	done; done
 	$(LLVM)/bin/llvm-profdata merge -o $(FIRST)/all.profdata $(FIRST)
-	CARGO_PROFILE_RELEASE_LTO=fat $(call with-flag,-Cprofile-use=$(FIRST)/all.profdata)
+	$(call with-flag,-Cprofile-use=$(FIRST)/all.profdata)
 	cp $(TARGET)/profiled/build/$(HOST)/release/shardc $(TARGET)/profiled/shardc
 
 BUILD = $(if $(PROFILED),$(MAKE) profiled,cargo build --release -p shardc)
