@@ -5,7 +5,7 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
-use shardc::{Backend, CompileOptions, Compiler, Diagnostics, ExecuteOptions, Interface, Source, random_inputs};
+use shardc::{Backend, CompileOptions, Compiler, Diagnostics, ExecuteOptions, Interface, Source, Watch, random_inputs};
 use shardc_tests::programs::program;
 use shardc_tests::sharded::number;
 
@@ -18,7 +18,10 @@ fn fault(compiler: &Compiler, text: &str, search: passes::plan::Search) -> Resul
     let module =
         compiler.parse(Source::new("program.mlir", text)).into_result().map_err(|d| format!("read: {}", said(&d)))?;
     let options = CompileOptions { search, ..CompileOptions::default() };
-    let device = compiler.compile(module.clone(), "compile", &options).into_result();
+    // Optimized builds don't verify what passes make by themselves.
+    let mut watch = Watch { verify_each: true, ..Watch::default() };
+    let steps = compiler.steps("compile", &options).expect("a pipeline");
+    let device = compiler.run_steps(module.clone(), &steps, &mut watch).into_result();
     let device = device.map_err(|d| format!("compiled: {}", said(&d)))?;
     let inputs = random_inputs(&Interface::of(&module).ok_or("no interface")?.arguments, 1, 1);
     let want = compiler.evaluate(&module, &inputs).into_result().map_err(|d| format!("evaluated: {}", said(&d)))?;
