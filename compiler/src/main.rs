@@ -9,5 +9,6 @@ runtime::without_all_of_mlir!();
 static ALLOCATOR: runtime::allocator::Allocator = runtime::allocator::Allocator;
 
 fn main() -> ExitCode {
+    ALLOCATOR.make_ready();
     shardc::main()
 }

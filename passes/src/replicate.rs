@@ -40,7 +40,9 @@ pub(crate) static PASS: crate::Pass = crate::Pass {
             "warn" => (0.0, Severity::Warning),
             _ => (0.0, Severity::Error),
         };
-        report(program, least, severity, diagnostics);
+        let mut models = program.take_memo();
+        report(program, &mut models, (least, severity), diagnostics);
+        program.keep_memo(models);
     },
 };
 
@@ -62,7 +64,12 @@ struct Gather {
     before: Option<Op>,
 }
 
-fn report(program: &Program, least: f64, severity: Severity, diagnostics: &mut Diagnostics) {
+fn report(
+    program: &Program,
+    models: &mut Models,
+    (least, severity): (f64, Severity),
+    diagnostics: &mut Diagnostics,
+) {
     let Some(block) = func::function(program, "main").and_then(|main| func::block(program, main)) else { return };
     let ops = program.ops_under(block);
     if !ops.iter().any(|&op| planned_user(program, op).is_some()) {
@@ -71,7 +78,7 @@ fn report(program: &Program, least: f64, severity: Severity, diagnostics: &mut D
     let Some(mesh) = sdy::meshes(program).find(|m| !m.2.axes.is_empty()) else { return };
     let axes = crate::partition::mesh::axes(program, Some(mesh.1), mesh.2.clone());
     let distributions = Distributions::of(program, &axes);
-    let (mut models, mut seen, uses) = (Models::default(), FxHashSet::default(), OnceCell::new());
+    let (mut seen, uses) = (FxHashSet::default(), OnceCell::new());
     // Values that the plan moved, and what only passes these on: most ops read none.
     let mut moved = vec![false; program.value_count()];
     for op in ops {
@@ -90,7 +97,7 @@ fn report(program: &Program, least: f64, severity: Severity, diagnostics: &mut D
             continue;
         }
         for (i, &value) in view.operands().iter().enumerate().filter(|o| moved[o.1.index()]) {
-            let Some(gather) = gather(view, i, (&distributions, &uses), &mut models, block, least) else { continue };
+            let Some(gather) = gather(view, i, (&distributions, &uses), models, block, least) else { continue };
             if seen.insert(value) {
                 diagnostics.push(Diagnostic { severity, ..describe(view, &gather, &axes, &distributions) });
             }

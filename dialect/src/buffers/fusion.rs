@@ -4,7 +4,7 @@
 //! storing them: all its readers are in one kernel, or the op only moves elements. Reductions, products and everything
 //! that isn't a loop nest store their results. What depends on who compiles stands in [`FusionModel`].
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -48,7 +48,7 @@ pub const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub struct Node {
     /// Its loop nest's properties; without them, it reads and writes memory.
-    pub facts: Option<Rc<Facts>>,
+    pub facts: Option<Arc<Facts>>,
     /// A number for how often it runs: loops may run one block more often than another.
     pub runs: u32,
     /// The nodes that make its operands, or [`NONE`] for arguments of blocks and the like.
@@ -193,7 +193,7 @@ pub type Sources = SmallVec<[Source; 4]>;
 /// The kernels of everything under a block.
 #[derive(Default, Debug)]
 pub struct Fusion {
-    facts: FxHashMap<Op, Rc<Facts>>,
+    facts: FxHashMap<Op, Arc<Facts>>,
     /// Ops folded into their readers, and the values those read for them.
     folded: FxHashMap<Op, Sources>,
 }
@@ -301,7 +301,7 @@ impl Numbered {
         let runs = self.blocks;
         for &op in program.block_ops(block) {
             let view = program.view(op);
-            self.op(program, op, runs, Facts::of(view).map(Rc::new));
+            self.op(program, op, runs, Facts::of(view).map(Arc::new));
             let is_control = view.def().control(view).is_some();
             for &region in &program.op(op).regions {
                 for &inner in program.region_blocks(region) {
@@ -315,7 +315,7 @@ impl Numbered {
         }
     }
 
-    fn op(&mut self, program: &Program, op: Op, runs: u32, facts: Option<Rc<Facts>>) {
+    fn op(&mut self, program: &Program, op: Op, runs: u32, facts: Option<Arc<Facts>>) {
         let number = |value: &Value| {
             let maker = made_by(program, *value).filter(|&m| program.result_count(m) == 1);
             maker.and_then(|m| self.numbers.get(&m).copied()).unwrap_or(NONE)

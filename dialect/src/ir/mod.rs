@@ -6,6 +6,7 @@ mod clone;
 mod entity;
 mod frame;
 mod loc;
+mod memo;
 mod program;
 mod quantized;
 mod ty;

@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use super::attr::AttrData;
 use super::entity::{Attr, Block, Loc, Name, Op, Region, Ty, Value};
 use super::loc::{LocData, TextPlaces};
+use super::memo::Memo;
 use super::ty::{TensorType, TypeData};
 use super::view::OpRef;
 use crate::diagnostic::Span;
@@ -97,6 +98,7 @@ pub struct Program {
     /// The outermost op, `builtin.module`.
     pub module: Op,
     registry: Registry,
+    pub(super) memo: Memo,
 }
 
 /// Location ids from here on are aliases.
@@ -124,6 +126,7 @@ impl Program {
             source: None,
             module: Op::new(0),
             registry,
+            memo: Memo::default(),
         };
         p.locs.intern(LocData::Unknown);
         let block = p.new_block();

@@ -27,12 +27,12 @@ const PLAN_FIRST: &str = "run the pass plan before: it moves values to where ops
 pub(super) fn check(
     program: &Program,
     (main, block): (Op, Block),
-    axes: &MeshAxes,
-    distributions: &Distributions,
+    (axes, distributions): (&MeshAxes, &Distributions),
+    models: &mut Models,
     diagnostics: &mut Diagnostics,
 ) {
     let known = FxHashSet::default();
-    let mut check = Check { program, axes, distributions, models: Models::default(), known, diagnostics };
+    let mut check = Check { program, axes, distributions, models, known, diagnostics };
     let results = func::signature(program, main).results.len();
     let wanted: Vec<Place> = (0..results).map(|i| check.meaning(func::result_sharding(program, main, i))).collect();
     check.block(block, &wanted, "@main");
@@ -48,7 +48,7 @@ struct Check<'a> {
     program: &'a Program,
     axes: &'a MeshAxes,
     distributions: &'a Distributions,
-    models: Models,
+    models: &'a mut Models,
     /// Models of ops with places that fit.
     known: FxHashSet<Fitting>,
     diagnostics: &'a mut Diagnostics,

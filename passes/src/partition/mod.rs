@@ -39,6 +39,8 @@ pub use halo::{NeighborRead, neighbor_reads};
 use position::Positions;
 use reshard::Lowering;
 
+use crate::plan::model::meaning::Models;
+
 /// Rewrites `program` to what each device runs.
 pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     let Some(main) = func::function(program, "main") else {
@@ -77,7 +79,9 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
         let d = Diagnostic::error(codes::UNRELATED_MESHES, program.value_span(value), message);
         return diagnostics.push(d.note("run the pass unify-meshes before, or use one mesh for all shardings"));
     }
-    agree::check(program, (main, block), &axes, &distributions, diagnostics);
+    let mut models: Models = program.take_memo();
+    agree::check(program, (main, block), (&axes, &distributions), &mut models, diagnostics);
+    program.keep_memo(models);
     if diagnostics.has_errors() {
         return;
     }

@@ -190,13 +190,14 @@ pub fn plan_with(
     shifts::join(program, &mut propagated, block);
     let (args, wanted) = graph::signature(program, &mesh_axes, &propagated, main, block, diagnostics);
     let mut cache = ReshardCache::new(&mesh_axes, &cost);
-    let (models, report) = (Models::default(), PlanReport::default());
+    let (models, report) = (program.take_memo(), PlanReport::default());
     let donated = program.block_args(block).iter().enumerate().filter(|a| func::is_donated(program, main, a.0));
     let donated = donated.map(|a| *a.1).collect();
     let mut pass =
         Planner { propagated: &propagated, models, diagnostics, report, options, rewrites, machine: &machine, donated };
     pass.block(program, &mut cache, block, &args, &wanted);
-    let report = pass.report;
+    let Planner { report, models, .. } = pass;
+    program.keep_memo(models);
     state_signature(program, &mesh_axes, main, &args, &wanted);
     keep_one_mesh(program, &mesh_axes.mesh);
     report

@@ -6,6 +6,7 @@
 //! that no part of an operand is enough for is done once, of all of it.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use dialect::ir::{Block, Op, Program, Value};
 use dialect::op::Control;
@@ -127,7 +128,7 @@ impl<'a> Division<'a> {
             return None;
         }
         let model = self.models.of(program, op)?;
-        let model = Rc::clone(self.models.get(model));
+        let model = Arc::clone(self.models.get(model));
         let assignment = self.assignment(&model, op, inside)?;
         let results = assignment.results.clone();
         Some((Each::Parts(Rc::new(assignment)), results))

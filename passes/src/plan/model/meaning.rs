@@ -1,6 +1,6 @@
 //! What the plan needs to know about an op, computed once for all ops of equal semantics.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use dialect::buffers::Facts;
 use dialect::define_id;
@@ -29,7 +29,7 @@ pub(crate) struct Work {
     /// Floating-point operations of the whole op over all devices; 0 for all but matrix products.
     pub(crate) flops: f64,
     /// What fusion is decided by; `None` for ops that always read and write memory.
-    pub(crate) facts: Option<Rc<Facts>>,
+    pub(crate) facts: Option<Arc<Facts>>,
     /// Whether it may leave elements of some operand unread.
     pub(crate) reads_part: bool,
 }
@@ -40,7 +40,7 @@ impl Work {
             Kernel::Nest(nest) => {
                 let iterations = nest.loops.iter().fold(1, |n: i64, &size| n.saturating_mul(size));
                 let larger = (0..op.operands().len()).any(|i| elements(op.operand_tensor(i)) > iterations);
-                (Facts::of_nest(op, nest).map(Rc::new), larger)
+                (Facts::of_nest(op, nest).map(Arc::new), larger)
             }
             _ => (None, true),
         };
@@ -48,10 +48,10 @@ impl Work {
     }
 }
 
-/// Models of a program's ops.
+/// Models of a program's ops. Passes hand them on to each other, as long as the program lives: what determines them stays the same.
 #[derive(Default)]
 pub(crate) struct Models {
-    table: Interner<Model, Rc<OpModel>>,
+    table: Interner<Model, Arc<OpModel>>,
     /// By what determines a model; work where it was asked for.
     known: FxHashMap<Box<[u32]>, Option<(Model, Option<Work>)>>,
     /// The key last asked for.
@@ -81,12 +81,12 @@ impl Models {
         let view = program.view(op);
         let kernel = view.def().kernel(view);
         let found = model(view, &kernel)
-            .map(|model| (self.table.intern(Rc::new(model)), with_work.then(|| Work::of(view, &kernel))));
+            .map(|model| (self.table.intern(Arc::new(model)), with_work.then(|| Work::of(view, &kernel))));
         self.known.insert(self.key[..].into(), found.clone());
         found
     }
 
-    pub(crate) fn get(&self, model: Model) -> &Rc<OpModel> {
+    pub(crate) fn get(&self, model: Model) -> &Arc<OpModel> {
         &self.table[model]
     }
 }
@@ -179,10 +179,10 @@ fn model(op: OpRef<'_>, kernel: &Kernel) -> Option<OpModel> {
 }
 
 /// The factor of the dimension that is put together from rows of operands.
-fn assembled(rule: &ShardingRule, op: OpRef<'_>) -> Option<(u32, Rc<Assembly>)> {
+fn assembled(rule: &ShardingRule, op: OpRef<'_>) -> Option<(u32, Arc<Assembly>)> {
     let assembly = op.def().assembly(op).filter(|_| op.def().is_assembled())?;
     let &[factor] = &rule.results.first()?.get(assembly.dim)?[..] else { return None };
-    Some((factor, Rc::new(assembly)))
+    Some((factor, Arc::new(assembly)))
 }
 
 /// The dimensions that are read shifted along factors. Factors whose shards can't be computed from windows of the

@@ -2,6 +2,7 @@
 //! distributions of operands and results that follow.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use dialect::ir::{TensorType, gcd};
 use dialect::sharding::axis::{merged, push_merged, set_of, size_of};
@@ -31,7 +32,7 @@ pub struct OpModel {
     /// Dimensions that are read along a factor anywhere but at the factor's own position.
     pub shifted: Vec<Shifted>,
     /// The factor along which the result is put together from rows of operands, and from which.
-    pub assembled: Option<(u32, Rc<Assembly>)>,
+    pub assembled: Option<(u32, Arc<Assembly>)>,
     /// Factors along which operands are read to the end of a shard, and those operands: there padding must be masked.
     pub masked: SmallVec<[(u32, u32); 2]>,
 }

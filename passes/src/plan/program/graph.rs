@@ -4,7 +4,7 @@
 //! are fixed. Ops inside loops and branches are in the same graph, with the number of times they run as weight; a value
 //! is redistributed where it is made, so readers inside a loop share copies made outside it.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use dialect::buffers::Facts;
 use dialect::codes;
@@ -51,7 +51,7 @@ pub(crate) struct Node {
     /// How often it runs.
     pub(crate) weight: f64,
     /// What decides whether it shares kernels; `None` for ops that always read and write memory.
-    pub(crate) facts: Option<Rc<Facts>>,
+    pub(crate) facts: Option<Arc<Facts>>,
     /// Whether it may leave elements of some operand unread.
     reads_part: bool,
     /// For each dimension that it reads shifted, its share of what the rows of neighbors cost: other ops read them too.
@@ -382,7 +382,7 @@ impl Reader<'_, '_> {
                 last.rematerializable = rematerializable;
             }
             if let Some(last) = self.graph.ops.last_mut() {
-                last.facts = Facts::of(view).map(Rc::new);
+                last.facts = Facts::of(view).map(Arc::new);
             }
             return;
         }

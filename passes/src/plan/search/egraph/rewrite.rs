@@ -6,7 +6,7 @@
 //! value in the same distribution as the one it should equal is ignored.
 
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::OnceLock;
 
 use dialect::ir::TensorType;
@@ -164,7 +164,7 @@ impl Plans<'_, '_, '_> {
 
     /// Which dimensions of an op are sharded together, what it reduces, in what it is linear; strategies are made from
     /// this.
-    pub fn model(&self, op: PlannedOp) -> Option<Rc<OpModel>> {
+    pub fn model(&self, op: PlannedOp) -> Option<Arc<OpModel>> {
         self.terms.analysis.model(op.0).map(|(_, model)| model)
     }
 

@@ -5,6 +5,7 @@
 //! rule, and panics in tests.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use dialect::sharding::{AxisPart, Reshard};
 use egg::{Analysis, DidMerge, EGraph, Id, Language};
@@ -98,7 +99,7 @@ impl<'a, 's> Facts<'a, 's> {
     }
 
     /// The model of op `op`; only ops that have one occur in terms.
-    pub(super) fn model(&self, op: OpId) -> Option<(Model, Rc<OpModel>)> {
+    pub(super) fn model(&self, op: OpId) -> Option<(Model, Arc<OpModel>)> {
         let model = self.graph.ops[op].model?;
         Some((model, self.models.get(model).clone()))
     }
