@@ -446,6 +446,11 @@ impl Program {
 
     // Attributes -----------------------------------------------------------------------------------------------
 
+    /// All attributes that any op had or has.
+    pub(crate) fn all_attrs(&self) -> impl Iterator<Item = &AttrData> {
+        self.attrs.iter()
+    }
+
     /// Attribute `name` of an op.
     pub fn attr(&self, op: Op, name: &str) -> Option<Attr> {
         let d = self.op(op);

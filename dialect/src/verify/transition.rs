@@ -12,7 +12,7 @@ use super::Verifier;
 use super::unreduced::is_covered;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
-use crate::ir::{Block, OpRef, Program, Value, ValueSource};
+use crate::ir::{AttrData, Block, OpRef, Program, Value, ValueSource};
 use crate::op::{CollectiveKind, Control};
 use crate::ops::{func, sdy};
 use crate::sharding::{AxisRef, Mesh, ReductionKind, Reshard, TensorSharding};
@@ -28,9 +28,17 @@ pub fn verify_transitions(program: &Program, diagnostics: &mut Diagnostics) {
 type Stated = Option<Rc<TensorSharding>>;
 
 impl<'a> Verifier<'a> {
-    /// Whether any value or any result of a function is unreduced.
+    /// Whether any value or any result of a function is unreduced: not where no attribute says so, used or not.
     fn is_anything_unreduced(&self) -> bool {
         let program = self.program;
+        let says_so = |attr: &AttrData| match attr {
+            AttrData::Sharding(sharding) => !sharding.unreduced.is_empty(),
+            AttrData::ShardingPerValue(list) => list.iter().any(|s| !s.unreduced.is_empty()),
+            _ => false,
+        };
+        if !program.all_attrs().any(says_so) {
+            return false;
+        }
         let stated = func::functions(program).any(|f| {
             let results = 0..func::signature(program, f).results.len();
             results.filter_map(|i| func::result_sharding(program, f, i)).any(|s| !s.unreduced.is_empty())

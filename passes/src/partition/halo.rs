@@ -18,7 +18,7 @@ use dialect::sharding::{Axes, AxisRef, Distributions, Exchange, Mesh, Pairs, Per
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::Partition;
+use super::{Locals, Partition};
 use super::position::Positions;
 use super::shared::{Filler, SharedRows};
 
@@ -49,9 +49,9 @@ impl Partition<'_> {
         operands: &[Value],
         ops: &mut Vec<Op>,
         positions: &mut Positions,
-    ) -> Result<(Vec<Value>, SmallVec<[Fetched; 2]>), Diagnostic> {
+    ) -> Result<(Locals, SmallVec<[Fetched; 2]>), Diagnostic> {
         let halos = halos(self.program, &self.distributions, op)?;
-        let mut values = operands.to_vec();
+        let mut values = Locals::from_slice(operands);
         let mut fetched: SmallVec<[Fetched; 2]> = SmallVec::new();
         let shared = self.shared.clone();
         for halo in &halos {

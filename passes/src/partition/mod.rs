@@ -33,6 +33,7 @@ use dialect::ops::{func, sdy};
 use dialect::sharding::{Distribution, Distributions, Mesh, Reshard, Shard};
 use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::rc::Rc;
 
 pub use halo::{NeighborRead, neighbor_reads};
@@ -40,6 +41,9 @@ use position::Positions;
 use reshard::Lowering;
 
 use crate::plan::model::meaning::Models;
+
+/// The local values that an op reads.
+type Locals = SmallVec<[Value; 4]>;
 
 /// Rewrites `program` to what each device runs.
 pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
@@ -209,7 +213,7 @@ impl Partition<'_> {
     fn op(&mut self, op: Op, ops: &mut Vec<Op>, positions: &mut Positions) {
         let (def, loc) = (self.program.op(op).def, self.program.op(op).loc);
         let globals = self.program.op(op).operands.clone();
-        let Some(operands) = globals.iter().map(|v| self.values.get(v).copied()).collect::<Option<Vec<Value>>>() else {
+        let Some(operands) = globals.iter().map(|v| self.values.get(v).copied()).collect::<Option<Locals>>() else {
             // An operand could not be partitioned; that has been reported.
             return;
         };
@@ -259,10 +263,10 @@ impl Partition<'_> {
         if !self.local_regions(op) {
             return;
         }
-        let results: Vec<Value> = self.program.results(op).collect();
+        let results: SmallVec<[Value; 1]> = self.program.results(op).collect();
         let result_types: Vec<Ty> = results.iter().map(|&v| self.local_type(v)).collect();
-        let operand_shards: Vec<Shard> = globals.iter().zip(&operands).map(|(&g, &l)| self.shard(g, l)).collect();
-        let result_shards: Vec<Shard> = results.iter().map(|&v| self.shard_of(v)).collect();
+        let operand_shards: SmallVec<[Shard; 3]> = globals.iter().zip(&operands).map(|(&g, &l)| self.shard(g, l)).collect();
+        let result_shards: SmallVec<[Shard; 1]> = results.iter().map(|&v| self.shard_of(v)).collect();
         let (mesh, distributions) = (self.mesh, &self.distributions);
         let mut start = |b: &mut Builder<'_>, tensor: Tensor, dim: usize| {
             let (value, shard) = match tensor {

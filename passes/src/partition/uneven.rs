@@ -15,7 +15,7 @@ use dialect::sharding::{AxisPart, Distributions, FactorKind, Padding, ReductionK
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::Partition;
+use super::{Locals, Partition};
 use super::position::Positions;
 use crate::padding::reads_padding;
 
@@ -86,12 +86,12 @@ impl Partition<'_> {
         operands: &[Value],
         ops: &mut Vec<Op>,
         positions: &mut Positions,
-    ) -> Result<Vec<Value>, Diagnostic> {
-        let mut masked = operands.to_vec();
-        let globals = self.program.op(op).operands.clone();
-        if !self.paddings.any || !globals.iter().any(|&v| self.paddings.is_uneven(v)) {
+    ) -> Result<Locals, Diagnostic> {
+        let mut masked = Locals::from_slice(operands);
+        if !self.paddings.any || !self.program.op(op).operands.iter().any(|&v| self.paddings.is_uneven(v)) {
             return Ok(masked);
         }
+        let globals = self.program.op(op).operands.clone();
         let view = self.program.view(op);
         let (def, loc) = (view.def(), self.program.op(op).loc);
         let Some(rule) = def.sharding_rule(view) else { return Ok(masked) };

@@ -269,8 +269,7 @@ impl Planner<'_> {
                 }
             }
         }
-        let Found { graph, mut choice, greedy, greedy_peak, mut cost, mut peak, effort } = found;
-        self.report.effort.adopt(&effort);
+        let Found { graph, mut choice, mut greedy, mut greedy_peak, mut cost, mut peak, mut effort } = found;
         cache.send_parts(true);
         let in_parts = graph.peak(cache, &choice);
         if in_parts > peak && self.options.memory.is_some_and(|bytes| in_parts > bytes as f64) {
@@ -286,6 +285,11 @@ impl Planner<'_> {
             }
             cost = graph.cost(cache, self.rates(), &choice);
         }
+        if self.options.search == Search::Greedy {
+            (greedy, greedy_peak) = (cost, peak);
+            (effort.expanded, effort.rewritten) = (cost.total(), cost.total());
+        }
+        self.report.effort.adopt(&effort);
         self.report.greedy_seconds += greedy.total();
         self.report.greedy_bytes += greedy.bytes;
         self.report.seconds += cost.total();
@@ -337,7 +341,11 @@ impl Planner<'_> {
         let rates = self.rates();
         let start = Instant::now();
         let mut choice = greedy::greedy(&graph, cache, &self.models, &mut learned.placer, rates);
-        let (mut cost, mut peak) = (graph.cost(cache, rates, &choice), graph.peak(cache, &choice));
+        // A greedy plan that isn't compared with anything is priced once, as it is used.
+        let compared =
+            self.options.search == Search::Full || self.options.memory.is_some() || self.propagated.are_uneven();
+        let price = |cache: &mut ReshardCache<'_>| (graph.cost(cache, rates, &choice), graph.peak(cache, &choice));
+        let (mut cost, mut peak) = if compared { price(cache) } else { Default::default() };
         if let Some(before) = before {
             let known = before.on(&graph, &choice);
             let known_cost = graph.cost(cache, rates, &known);
@@ -381,7 +389,7 @@ impl Planner<'_> {
             diagnostics,
             machine: self.machine,
             donated: &self.donated,
-            graph: Graph::default(),
+            graph: Graph::with_capacity(program.ops_under(block).len()),
             moments: Vec::new(),
             weight: 1.0,
         };

@@ -59,6 +59,14 @@ pub struct Strategy {
     pub set: BitSet,
 }
 
+/// What a strategy keeps of one tensor's distribution.
+pub(crate) struct Kept<'a> {
+    /// By factor, the axes that shard it; none that are empty.
+    axes: SmallVec<[(usize, Axes); 4]>,
+    /// Axes along which reduction factors are sharded.
+    unreduced: &'a [AxisPart],
+}
+
 impl Clone for Strategy {
     fn clone(&self) -> Self {
         let axes = |axes: &Axes| Axes::from_slice(axes);
@@ -145,26 +153,32 @@ impl OpModel {
     /// The strategy that keeps as much as it can of the distributions given, earlier ones first. Each comes with the
     /// index of its tensor, operands counted before results.
     pub fn keeping<'a>(&self, order: impl IntoIterator<Item = (usize, &'a Distribution)>) -> Strategy {
+        let order: SmallVec<[Kept<'_>; 4]> = order.into_iter().map(|(tensor, at)| self.kept(tensor, at)).collect();
+        self.keeping_all(&order)
+    }
+
+    /// What a strategy keeps of the distribution `at` of tensor `tensor`.
+    pub(crate) fn kept<'a>(&self, tensor: usize, at: &'a Distribution) -> Kept<'a> {
+        let mut axes = self.project(self.tensor(tensor), at);
+        axes.retain(|(factor, parts)| !parts.is_empty() && self.divisible(*factor));
+        // A result unreduced along axes by a maximum or minimum comes from a reduction factor sharded along them.
+        let combined = tensor >= self.rule.operands.len()
+            && at.kind != ReductionKind::Sum
+            && self.reduction == Some(at.kind);
+        Kept { axes, unreduced: if combined { &at.unreduced } else { &[] } }
+    }
+
+    /// The strategy that keeps as much as it can of these, earlier ones first.
+    pub(crate) fn keeping_all<'k, 'a: 'k>(&self, order: impl IntoIterator<Item = &'k Kept<'a>>) -> Strategy {
         let mut strategy = self.whole();
-        for (tensor, distribution) in order {
-            for (factor, parts) in self.project(self.tensor(tensor), distribution) {
-                if self.divisible(factor) {
-                    extend(&mut strategy.factors, factor, &parts);
-                }
+        for kept in order {
+            kept.axes.iter().for_each(|(factor, parts)| extend(&mut strategy.factors, *factor, parts));
+            if kept.unreduced.is_empty() {
+                continue;
             }
-            // A result unreduced along axes by a maximum or minimum comes from a reduction factor sharded along them.
-            if tensor >= self.rule.operands.len()
-                && distribution.kind != ReductionKind::Sum
-                && self.reduction == Some(distribution.kind)
-            {
-                for factor in
-                    (0..self.rule.factors.len()).filter(|&f| self.rule.factors[f].kind == FactorKind::Reduction)
-                {
-                    if self.divisible(factor) {
-                        extend(&mut strategy.factors, factor, &distribution.unreduced);
-                    }
-                }
-            }
+            let is_reduced = |f: &usize| self.rule.factors[*f].kind == FactorKind::Reduction && self.divisible(*f);
+            let reduced = (0..self.rule.factors.len()).filter(is_reduced);
+            reduced.for_each(|factor| extend(&mut strategy.factors, factor, kept.unreduced));
         }
         self.legalize(&mut strategy);
         strategy
@@ -246,7 +260,7 @@ impl OpModel {
         let mut out = SmallVec::new();
         for (factors, parts) in dims.iter().zip(&distribution.dims) {
             if let [factor] = factors[..] {
-                out.push((factor as usize, parts.clone()));
+                out.push((factor as usize, Axes::from_slice(parts)));
                 continue;
             }
             let mut parts = parts.iter().copied();
@@ -412,7 +426,7 @@ fn helps(size: i64, before: &[AxisPart], axes: &[AxisPart]) -> bool {
 fn extend(factors: &mut [Axes], factor: usize, parts: &[AxisPart]) {
     let fine = |parts: &[AxisPart], at: &[AxisPart]| -> Option<Axes> {
         // What remains of `parts` after the prefix `at`.
-        let mut rest: Axes = parts.iter().copied().collect();
+        let mut rest = Axes::from_slice(parts);
         for &have in at {
             let first = rest.first().copied()?;
             if first.axis != have.axis || first.pre != have.pre || !first.size.is_multiple_of(have.size) {

@@ -15,7 +15,7 @@ use dialect::ir::{Block, Op, Program, Value};
 use dialect::op::{Control, OpDef};
 use dialect::ops::{func, sdy};
 use dialect::sharding::{AxisPart, Distribution, MeshAxes};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::estimate::{Machine, Precision, UNKNOWN_TRIP_COUNT, trip_count};
@@ -100,7 +100,7 @@ pub(crate) struct Made {
     /// The distribution of an argument.
     pub(crate) fixed: Option<Dist>,
     /// Ops that read it, each with the index of the operand, in program order.
-    pub(crate) uses: Vec<(OpId, u32)>,
+    pub(crate) uses: SmallVec<[(OpId, u32); 2]>,
     /// The distribution in which propagation put it.
     pub(crate) propagated: Dist,
     pub(crate) rematerializable: Rematerializable,
@@ -121,6 +121,16 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
+    /// A graph with room for so many ops with one result each.
+    pub(crate) fn with_capacity(ops: usize) -> Self {
+        Self {
+            ops: TiVec::with_capacity(ops),
+            values: TiVec::with_capacity(ops),
+            op_at: FxHashMap::with_capacity_and_hasher(ops, FxBuildHasher),
+            value_at: FxHashMap::with_capacity_and_hasher(ops, FxBuildHasher),
+        }
+    }
+
     /// Finds out which ops read the same rows of neighbors, which are sent and copied once for all of them.
     fn share_rows(&mut self, models: &Models) {
         // By value and dimension: readers on either side, and of both.
@@ -197,7 +207,6 @@ impl Reader<'_, '_> {
             }
         }
         self.moments.push(Moment::Begin(held));
-        self.graph.ops.reserve(self.program.block_ops(block).len());
         for &op in self.program.block_ops(block) {
             if self.program.op(op).def.terminator() {
                 self.border(op, wanted, &[]);
@@ -222,7 +231,7 @@ impl Reader<'_, '_> {
             ty: self.cache.ty(ty),
             maker,
             fixed: None,
-            uses: Vec::new(),
+            uses: SmallVec::new(),
             propagated,
             rematerializable: Rematerializable::No,
             weight: self.weight,
@@ -243,8 +252,8 @@ impl Reader<'_, '_> {
                 self.graph.values[*v].uses.push((id, i as u32));
             }
         }
-        let results: Vec<Value> = self.program.results(op).collect();
-        let results = results.into_iter().enumerate().map(|(i, v)| self.value(v, Some((id, i as u32)))).collect();
+        let results = self.program.results(op).enumerate();
+        let results = results.map(|(i, v)| self.value(v, Some((id, i as u32)))).collect();
         let (model, work) = model.unzip();
         let Work { flops, facts, reads_part } = work.unwrap_or_default();
         let seconds = self.arithmetic(op, flops);

@@ -7,13 +7,12 @@
 use std::rc::Rc;
 
 use dialect::id::{TiSlice, TiVec};
-use dialect::sharding::Distribution;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::plan::model::choice::{Choice, Placer, Rates, StrategyId};
 use crate::plan::model::meaning::{Model, Models};
-use crate::plan::model::strategy::{OpModel, Strategy};
+use crate::plan::model::strategy::{Kept, OpModel, Strategy};
 use crate::plan::program::graph::{Graph, Places, ValueId};
 use crate::plan::reshard::cache::{Dist, Rematerializable, ReshardCache, Type};
 
@@ -148,22 +147,22 @@ fn candidates(
     free: &[Rematerializable],
     cache: &ReshardCache<'_>,
 ) -> Vec<Strategy> {
-    let mut given: Vec<(usize, &Distribution, usize)> = Vec::new();
+    let mut given: SmallVec<[(Kept<'_>, usize); 8]> = SmallVec::new();
     let results = (free.len()..tensors.len()).chain(0..free.len());
     for i in results {
         let (Some(ty), dists) = &tensors[i] else { continue };
         let bytes = cache.tensor_type(*ty).bytes().unwrap_or(0);
         let last = dists.len() - 1;
-        given.push((i, cache.distribution(dists[last]), bytes));
+        given.push((model.kept(i, cache.distribution(dists[last])), bytes));
         if free.get(i) == Some(&Rematerializable::No) && last > 0 && dists[0] != dists[last] {
-            given.push((i, cache.distribution(dists[0]), bytes));
+            given.push((model.kept(i, cache.distribution(dists[0])), bytes));
         }
     }
-    given.sort_by_key(|g| std::cmp::Reverse(g.2));
+    given.sort_by_key(|g| std::cmp::Reverse(g.1));
     let mut out: Vec<Strategy> = Vec::new();
     for first in 0..given.len() {
         let others = given.iter().enumerate().filter(|g| g.0 != first).map(|g| g.1);
-        let strategy = model.keeping(std::iter::once(&given[first]).chain(others).map(|g| (g.0, g.1)));
+        let strategy = model.keeping_all(std::iter::once(&given[first]).chain(others).map(|g| &g.0));
         if !out.contains(&strategy) {
             out.push(strategy);
         }
