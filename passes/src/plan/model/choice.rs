@@ -81,6 +81,8 @@ pub(crate) struct Placer {
     strategies: Interner<StrategyId, Strategy>,
     known: FxHashMap<(Model, StrategyId), Rc<Places>>,
     adopted: FxHashMap<(Model, StrategyId, usize, Dist), Option<StrategyId>>,
+    /// By strategy and rank: the distribution of a tensor whose dimensions are the first factors, without partial sums.
+    plain: FxHashMap<(StrategyId, usize), Dist>,
     exchanges: Exchanges,
 }
 
@@ -115,8 +117,17 @@ impl Placer {
             // Neighbors with the same factors are sharded alike: all tensors of elementwise ops.
             let is_alike = |&t: &usize| meaning.tensor(t) == meaning.tensor(tensor);
             let alike = (tensor.saturating_sub(2)..tensor).rev().filter(|_| is_whole).find(is_alike);
-            let dist = alike.map(|t| dists[t]);
-            dists.push(dist.unwrap_or_else(|| cache.dist(&meaning.distribution(strategy, &reduced, tensor))));
+            let mut find = || cache.dist(&meaning.distribution(strategy, &reduced, tensor));
+            let (factors, mut order) = (meaning.tensor(tensor), 0..);
+            let dist = match alike {
+                Some(t) => dists[t],
+                // So are those of all models whose dimensions are the first factors.
+                None if is_whole && factors.iter().all(|f| f[..] == [order.next().unwrap_or(0)]) => {
+                    *self.plain.entry((id, factors.len())).or_insert_with(find)
+                }
+                None => find(),
+            };
+            dists.push(dist);
         }
         let places = Places {
             operands: dists[..operands].iter().copied().collect(),

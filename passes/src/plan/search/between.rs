@@ -42,7 +42,10 @@ pub(crate) fn settle(draft: &mut Draft<'_, '_>, limit: f64) {
             if seconds < best * (1.0 - WORTH) && draft.peak() <= limit {
                 (kept, best) = (id, seconds);
             }
-            draft.try_out(op, kept);
+            draft.try_out(op, first);
+        }
+        if kept != first {
+            draft.change([(op, kept)]);
         }
     }
 }

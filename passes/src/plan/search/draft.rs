@@ -112,11 +112,13 @@ impl<'a, 's> Draft<'a, 's> {
 
     /// Switches these ops to these strategies and records the change.
     pub(crate) fn change(&mut self, strategies: impl IntoIterator<Item = (OpId, StrategyId)>) {
+        self.cost = None;
         let replaced: Vec<_> = strategies.into_iter().filter_map(|(op, id)| self.exchange(op, id)).collect();
         self.undo.push(replaced);
     }
 
-    /// Switches one op without recording it, to look at the cost: the caller restores the previous strategy.
+    /// Switches one op without recording it, to look at what that makes dearer or cheaper: the caller restores the previous
+    /// strategy, and with it the cost of the whole plan, before anybody asks for that.
     pub(crate) fn try_out(&mut self, op: OpId, id: StrategyId) {
         self.exchange(op, id);
     }
@@ -128,7 +130,6 @@ impl<'a, 's> Draft<'a, 's> {
             return None;
         }
         let places = self.placer.places(self.models, self.cache, model, id);
-        self.cost = None;
         self.wanted.replace(self.graph, op, at, &places);
         Some((op, mem::replace(old, id), mem::replace(at, places)))
     }

@@ -46,7 +46,8 @@ impl Move<'_, '_, '_> {
         let mut is_yes = vec![false; asked.len()];
         yeses.iter().for_each(|q| is_yes[q.index()] = true);
         let changed = |op: OpId| {
-            let question = question_of[roles.of[op]].filter(|q| is_yes[q.index()]);
+            let role = roles.of[op];
+            let question = asked.of(role, question_of[role]).filter(|q| is_yes[q.index()]);
             question.and_then(|q| asked.change(q))
         };
         let mut dearer = 0.0;

@@ -10,6 +10,7 @@ use super::Move;
 use super::classes::{DimensionClass, FactorSet};
 use super::cut::Question;
 use super::moves::{Along, Moves, Target};
+use super::roles::Role;
 use crate::bit_set::BitSet;
 use crate::plan::model::choice::StrategyId;
 use crate::plan::model::meaning::Model;
@@ -29,6 +30,7 @@ pub(super) struct Change {
 /// wanted to know.
 pub(super) struct Asked {
     ops: Vec<(OpId, Along)>,
+    roles: Vec<Role>,
     /// Without an inner change the move leaves the op as it is.
     changes: Vec<Option<Option<Change>>>,
 }
@@ -45,6 +47,11 @@ impl Asked {
 
     pub(super) fn op(&self, question: Question) -> OpId {
         self.ops[question.index()].0
+    }
+
+    /// The question that the ops of a role are asked, if any; `last` is what any move asked them last.
+    pub(super) fn of(&self, role: Role, last: Question) -> Option<Question> {
+        (self.roles.get(last.index()) == Some(&role)).then_some(last)
     }
 
     /// What the op would change to, if that was found out already.
@@ -77,7 +84,10 @@ impl Move<'_, '_, '_> {
             None => ops,
         };
         let changes = ops.iter().map(|_| None).collect();
-        Asked { ops, changes }
+        let Moves { roles, question_of, .. } = &mut *self.moves;
+        let roles: Vec<Role> = ops.iter().map(|&(op, _)| roles.of[op]).collect();
+        roles.iter().enumerate().for_each(|(i, &role)| question_of[role] = Question::number(i));
+        Asked { ops, roles, changes }
     }
 
     /// What the op would change to; found out once.
@@ -96,12 +106,11 @@ impl Move<'_, '_, '_> {
         let mut models = self.moves.roles.works(op).iter().filter_map(|m| graph.ops[m.0].model);
         let model = models.next()?;
         let others: SmallVec<[Model; 1]> = models.collect();
-        let id = self.after(model, now, along).filter(|&id| id != now)?;
-        if others.into_iter().any(|other| self.after(other, now, along) != Some(id)) {
+        let (id, places) = self.after(model, now, along)?;
+        if others.into_iter().any(|other| self.after(other, now, along).is_none_or(|after| after.0 != id)) {
             return None;
         }
         let draft = &mut *self.draft;
-        let places = draft.placer.places(draft.models, draft.cache, model, id);
         let mut work = 0.0;
         for &(op, count) in self.moves.roles.works(op) {
             let places = match graph.ops[op].model {
@@ -124,17 +133,17 @@ impl Move<'_, '_, '_> {
         asked
     }
 
-    /// The strategy that ops of `model` have after the move.
-    fn after(&mut self, model: Model, now: StrategyId, along: Along) -> Option<StrategyId> {
+    /// The strategy that ops of `model` have after the move, and the distributions that follow, if it changes them.
+    fn after(&mut self, model: Model, now: StrategyId, along: Along) -> Option<(StrategyId, Rc<Places>)> {
         let asked = (model, now, self.group, along);
-        match self.moves.strategies.get(&asked) {
-            Some(&known) => known,
-            None => {
-                let found = self.strategy_id(model, now, along);
-                self.moves.strategies.insert(asked, found);
-                found
-            }
+        if let Some(known) = self.moves.strategies.get(&asked) {
+            return known.clone();
         }
+        let found = self.strategy_id(model, now, along).filter(|&id| id != now);
+        let draft = &mut *self.draft;
+        let found = found.map(|id| (id, draft.placer.places(draft.models, draft.cache, model, id)));
+        self.moves.strategies.insert(asked, found.clone());
+        found
     }
 
     /// The ops with factors that the axes shard in the propagated distributions, and these factors.

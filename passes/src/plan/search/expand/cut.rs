@@ -33,6 +33,8 @@ pub(super) type Explore<'e> = &'e mut dyn FnMut(&mut Cut, Question);
 #[derive(Default)]
 pub(super) struct Cut {
     nodes: Vec<Node>,
+    /// How many of them are asked; those after them were added.
+    asked: u32,
     /// Every arc is followed or preceded by its reverse.
     arcs: Vec<Arc>,
     time: u32,
@@ -86,6 +88,7 @@ impl Cut {
     /// Begins another cut, with so many questions, [`Question::number`]ed from 0 on, of which nothing is known yet. Its
     /// memory is that of the cut before.
     pub(super) fn begin(&mut self, questions: usize) {
+        self.asked = questions as u32;
         self.nodes.clear();
         self.nodes.resize(questions, Node::new(false));
         self.arcs.clear();
@@ -152,7 +155,8 @@ impl Cut {
     /// seconds. In `begin` are all questions of which a yes may save something; what is known of the others must cost.
     pub(super) fn solve(&mut self, begin: &[Question], worth: f64, explore: Explore<'_>) -> (Vec<Question>, f64) {
         begin.iter().for_each(|&q| self.ask(q.index() as u32, explore));
-        (0..self.nodes.len() as u32).for_each(|q| self.plant(q));
+        begin.iter().for_each(|&q| self.plant(q.index() as u32));
+        (self.asked..self.nodes.len() as u32).for_each(|q| self.plant(q));
         if !self.run(worth, explore) || seconds(self.gain) < worth {
             return (Vec::new(), 0.0);
         }

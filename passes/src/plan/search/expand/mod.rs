@@ -25,7 +25,7 @@ use smallvec::SmallVec;
 
 use super::draft::Draft;
 use crate::plan::model::choice::StrategyId;
-use changes::{Asked, Change};
+use changes::Change;
 pub(crate) use moves::Moves;
 use moves::Target;
 use roles::ValueRole;
@@ -127,12 +127,7 @@ impl Move<'_, '_, '_> {
     /// Makes those changes that lower the cost; returns whether there were any.
     fn make(&mut self) -> bool {
         let mut asked = self.asked();
-        let set = |moves: &mut Moves, asked: &Asked, is: bool| {
-            asked.questions().for_each(|q| moves.question_of[moves.roles.of[asked.op(q)]] = is.then_some(q));
-        };
-        set(self.moves, &asked, true);
         let yeses = self.answers(&mut asked);
-        set(self.moves, &asked, false);
         self.moves.asked += asked.found();
         let chosen: Vec<&Change> = yeses.into_iter().filter_map(|q| asked.change(q)).collect();
         let mut changed = false;

@@ -15,7 +15,7 @@ use super::roles::{Role, Roles, ValueRole};
 use crate::plan::model::choice::StrategyId;
 use crate::plan::model::meaning::Model;
 use crate::plan::model::strategy::Strategy;
-use crate::plan::program::graph::{Graph, OpId};
+use crate::plan::program::graph::{Graph, OpId, Places};
 use crate::plan::search::draft::Draft;
 
 /// Axes of at least this size are also moved in halves.
@@ -61,13 +61,14 @@ pub(crate) struct Moves {
     pub(super) halves: usize,
     /// Where the groups may be moved.
     pub(super) targets: Vec<Target>,
-    pub(super) strategies: FxHashMap<Asked, Option<StrategyId>>,
+    /// Strategies that ops have after moves that change them, and the distributions that follow.
+    pub(super) strategies: FxHashMap<Asked, Option<(StrategyId, Rc<Places>)>>,
     /// Strategies without the axes of a group.
     pub(super) without: FxHashMap<(StrategyId, usize), Rc<Strategy>>,
     /// By group: the ops with factors that the group's axes shard in the propagated distributions, and these factors.
     pub(super) propagated: FxHashMap<usize, Rc<[(OpId, FactorSet)]>>,
-    /// The question that the current move asks the ops of each role.
-    pub(super) question_of: TiVec<Role, Option<Question>>,
+    /// The question that the last move that asked the ops of each role asked them.
+    pub(super) question_of: TiVec<Role, Question>,
     pub(super) now: Now,
     pub(super) changes: Changes,
     /// The last cut, for its memory.
@@ -147,7 +148,7 @@ impl Moves {
             }
         }
         targets.extend([Target::Replicated, Target::Propagated]);
-        let question_of = vec![None; roles.ops.len()].into();
+        let question_of = vec![Question::number(0); roles.ops.len()].into();
         let now = Now::of(&roles, draft);
         let ranks = ranks(draft);
         let changes = Changes { count: 0, last: vec![0; roles.values.len()].into() };

@@ -133,7 +133,8 @@ impl Move<'_, '_, '_> {
 
     /// The question that an op answers, and what `at` says of its places after the move, if the move changes it.
     fn change_at(&mut self, asked: &mut Asked, op: OpId, at: impl Fn(&Places) -> Dist) -> Option<(Question, Dist)> {
-        let q = self.moves.question_of[self.moves.roles.of[op]]?;
+        let role = self.moves.roles.of[op];
+        let q = asked.of(role, self.moves.question_of[role])?;
         let change = self.change(asked, q)?;
         Some((q, at(&change.places)))
     }

@@ -192,6 +192,9 @@ impl Roles {
 /// One op of those with the same work under every strategy, and how many there are of them: where ops read and which of
 /// their results are written may differ between layers.
 fn works(graph: &Graph, ops: &[OpId]) -> SmallVec<[(OpId, f64); 1]> {
+    if let [op] = ops {
+        return [(*op, 1.0)].into_iter().collect();
+    }
     type Written = SmallVec<[bool; 1]>;
     type Shares = SmallVec<[[u64; 2]; 1]>;
     let mut known: FxHashMap<(Option<Model>, Written, Shares), usize> = FxHashMap::default();
