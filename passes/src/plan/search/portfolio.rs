@@ -62,7 +62,7 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
     }
     let found = draft.restart(start);
     let expanded = draft.total();
-    if fits && expanded - Startups::of(draft).all > FAR * cost.total() {
+    if fits && expanded - startups_of_all(draft) > FAR * cost.total() {
         draft.restart(found);
         return;
     }
@@ -81,6 +81,23 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
     } else {
         draft.effort = Effort { roles: draft.effort.ops, expanded, rewritten, ..draft.effort };
     }
+}
+
+/// Seconds of start-up costs of all collectives, each on its own: [`Startups::all`].
+fn startups_of_all(draft: &mut Draft<'_, '_>) -> f64 {
+    let (graph, cache, choice) = (draft.graph, &mut *draft.cache, &draft.choice);
+    let mut seconds = 0.0;
+    for (value, v) in graph.values.iter_enumerated() {
+        let copies = graph.copies(cache, &choice.places, value);
+        for copy in &copies.list {
+            let Some((from, kind)) = &copy.from else { continue };
+            let Some(collective) = kind.collective() else { continue };
+            let (before, after) = (copies.list[*from].at, copy.at);
+            let axes = kind.group_axes(cache.distribution(before), cache.distribution(after));
+            seconds += cache.startup(collective, &axes) * v.weight;
+        }
+    }
+    seconds
 }
 
 /// Seconds of start-up costs of collectives.

@@ -82,7 +82,7 @@ impl Move<'_, '_, '_> {
         let mut priced = vec![false; self.moves.roles.values.len()];
         let mut all_exact = true;
         // Only what is moved now can be moved less, and only work that is done now can become less.
-        for role in self.moves.now.moved() {
+        for role in self.moves.now.moved().to_vec() {
             priced[role.index()] = true;
             all_exact &= self.price(asked, role, exact, &mut cut);
         }

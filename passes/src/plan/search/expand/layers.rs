@@ -92,7 +92,8 @@ pub(super) fn keys(draft: &Draft<'_, '_>) -> Vec<u32> {
     };
     let keys = graph.ops.iter().map(|node| {
         let frame = node.model.map_or(u64::MAX, |m| *frames.entry(m).or_insert_with(|| frame(draft.models.get(m))));
-        let mut key = vec![frame, node.weight.to_bits()];
+        let mut key = Vec::with_capacity(3 + 3 * (node.results.len() + node.operands.len()));
+        key.extend([frame, node.weight.to_bits()]);
         key.push(node.seconds.to_bits());
         for value in node.results.iter().chain(&node.operands) {
             let Some(value) = value.map(|v| &graph.values[v]) else {

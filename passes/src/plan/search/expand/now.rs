@@ -12,13 +12,16 @@ pub(super) struct Now {
     work: TiVec<Role, f64>,
     /// Whether it costs anything to redistribute the values of each role.
     moved: TiVec<ValueRole, bool>,
+    /// Those for which it does, in order.
+    list: Vec<ValueRole>,
 }
 
 impl Now {
     pub(super) fn of(roles: &Roles, draft: &mut Draft<'_, '_>) -> Self {
         let work = roles.ops.iter().map(|ops| work(roles, draft, ops[0])).collect();
-        let moved = roles.values.iter().map(|values| is_moved(values, draft)).collect();
-        Self { work, moved }
+        let moved: TiVec<ValueRole, bool> = roles.values.iter().map(|values| is_moved(values, draft)).collect();
+        let list = list(&moved);
+        Self { work, moved, list }
     }
 
     /// After the roles of these ops got other strategies, which read or make these values.
@@ -31,6 +34,7 @@ impl Now {
     ) {
         ops.into_iter().for_each(|op| self.work[roles.of[op]] = work(roles, draft, op));
         values.iter().for_each(|&role| self.moved[role] = is_moved(&roles.values[role], draft));
+        self.list = list(&self.moved);
     }
 
     /// Seconds of work of all ops of a role.
@@ -39,9 +43,13 @@ impl Now {
     }
 
     /// The values that are redistributed at some cost, in order.
-    pub(super) fn moved(&self) -> Vec<ValueRole> {
-        self.moved.keys().filter(|&role| self.moved[role]).collect()
+    pub(super) fn moved(&self) -> &[ValueRole] {
+        &self.list
     }
+}
+
+fn list(moved: &TiVec<ValueRole, bool>) -> Vec<ValueRole> {
+    moved.keys().filter(|&role| moved[role]).collect()
 }
 
 fn work(roles: &Roles, draft: &Draft<'_, '_>, op: OpId) -> f64 {
