@@ -26,15 +26,17 @@ impl Lowering<'_> {
         let place = self.positions.coordinate(b, self.mesh, &parts.place);
         let number = self.positions.coordinate(b, self.mesh, &parts.number);
         let mut joined = build::splat(b, ty.element, &shape, Scalar::zero(ty.element));
+        let count = build::index(b, parts.count);
+        let (sent_at, kept_at) = (Starts::new(b, &parts.cut, &each), Starts::new(b, &parts.joined, &each));
         for round in 0..parts.count {
-            let sent = further(b, place, round, parts.count);
-            let starts = starts(b, sent, &parts.cut, &each);
+            let sent = further(b, place, round, count);
+            let starts = sent_at.of(b, sent);
             let part = build::shape::dynamic_slice(b, value, &starts, &each);
             let channel = self.next_channel();
             let pairs = self.groups.shifted_permutation(b.program, (&from, &to), &parts.number, round);
             let part = build::collective::permute(b, part, pairs, channel);
-            let from_place = further(b, number, parts.count - round, parts.count);
-            let starts = self::starts(b, from_place, &parts.joined, &each);
+            let from_place = further(b, number, if round == 0 { 0 } else { parts.count - round }, count);
+            let starts = kept_at.of(b, from_place);
             joined = build::shape::dynamic_update_slice(b, joined, part, &starts);
         }
         self.slice_to_shard(b, joined)
@@ -42,28 +44,42 @@ impl Lowering<'_> {
 }
 
 /// `(at + by) % count`
-fn further(b: &mut Builder<'_>, at: Value, by: i64, count: i64) -> Value {
-    if by % count == 0 {
+fn further(b: &mut Builder<'_>, at: Value, by: i64, count: Value) -> Value {
+    if by == 0 {
         return at;
     }
-    let (by, count) = (build::index(b, by), build::index(b, count));
+    let by = build::index(b, by);
     let at = build::add(b, at, by);
     build::remainder(b, at, count)
 }
 
-/// Where a part begins, of which `number` counts those along `dims` in row-major order and each is of size `each`.
-fn starts(b: &mut Builder<'_>, number: Value, dims: &[(usize, i64)], each: &[i64]) -> Vec<Value> {
-    let zero = build::index(b, 0);
-    let mut starts = vec![zero; each.len()];
-    let mut rest = number;
-    for (i, &(d, n)) in dims.iter().enumerate().rev() {
-        let mut digit = rest;
-        if i > 0 {
-            let count = build::index(b, n);
-            (digit, rest) = (build::remainder(b, rest, count), build::divide(b, rest, count));
-        }
-        let size = build::index(b, each[d]);
-        starts[d] = build::multiply(b, digit, size);
+/// Where parts begin that are numbered in row-major order along some dimensions.
+struct Starts {
+    /// Of each dimension, where all parts begin.
+    at_first: Vec<Value>,
+    /// Of each dimension along which they are numbered: how many there are, which nobody asks of the major one, and how
+    /// large they are.
+    dims: Vec<(usize, Option<Value>, Value)>,
+}
+
+impl Starts {
+    /// Parts of this many along these dimensions, of the shape `each`.
+    fn new(b: &mut Builder<'_>, dims: &[(usize, i64)], each: &[i64]) -> Self {
+        let zero = build::index(b, 0);
+        let dims = dims.iter().enumerate();
+        let dims = dims.map(|(i, &(d, n))| (d, (i > 0).then(|| build::index(b, n)), build::index(b, each[d])));
+        Self { at_first: vec![zero; each.len()], dims: dims.collect() }
     }
-    starts
+
+    fn of(&self, b: &mut Builder<'_>, number: Value) -> Vec<Value> {
+        let (mut starts, mut rest) = (self.at_first.clone(), number);
+        for &(d, count, size) in self.dims.iter().rev() {
+            let mut digit = rest;
+            if let Some(count) = count {
+                (digit, rest) = (build::remainder(b, rest, count), build::divide(b, rest, count));
+            }
+            starts[d] = build::multiply(b, digit, size);
+        }
+        starts
+    }
 }

@@ -21,6 +21,8 @@ use crate::plan::model::cost::CollectiveCost;
 const MAX_STATES: usize = 400;
 /// Most arrangements tried for a permute.
 const MAX_PERMUTES: usize = 12;
+/// Most parts in which a shard is sent: each takes a permute and a dozen ops of the program.
+const MAX_PARTS: i64 = 16;
 /// Costs that differ by no more than this fraction are the same but for rounding.
 pub(super) const ROUNDING: f64 = 1e-12;
 
@@ -562,7 +564,7 @@ impl Problem<'_> {
         if !self.parts || state.unreduced != self.to.unreduced || self.to.unreduced & !self.from.unreduced != 0 {
             return;
         }
-        if let Some(count) = self.common_parts(state, &self.to).filter(|&n| n > 1) {
+        if let Some(count) = self.common_parts(state, &self.to).filter(|&n| (2..=MAX_PARTS).contains(&n)) {
             show(Edge::PermuteParts, &self.to, Price::Parts(count));
         }
     }
