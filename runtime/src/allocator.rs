@@ -28,13 +28,6 @@ const BLOCK: usize = 1 << 20;
 static PACKING: TalcLock<RawMutex, GlobalAllocSource<Blocks>> =
     TalcLock::new(GlobalAllocSource::with_block_size(Blocks, BLOCK));
 
-/// Bytes of memory that are cleared before anybody asks for them, and those of one step: a huge page.
-const READY: usize = 16 << 20;
-const STEP: usize = 2 << 20;
-
-/// Bytes of code on either side of this module's that are mapped in advance: all of shardc's, not all of LLVM's.
-const CODE: usize = 12 << 20;
-
 /// Memory of this size and more is aligned to that many bytes by mimalloc, smaller memory to its size at least.
 const ALIGNED: usize = 16;
 
@@ -54,13 +47,15 @@ impl Allocator {
 
 #[cfg(target_os = "linux")]
 mod ready {
-    use super::{Blocks, CODE, GlobalAlloc, Layout, READY, STEP};
+    use super::{Blocks, GlobalAlloc, Layout};
 
-    unsafe extern "C" {
-        // Where the program and its code begin and end, as linkers define them.
-        static __executable_start: u8;
-        static etext: u8;
-    }
+    /// Bytes of memory that are cleared before anybody asks for them, and those of one step: a huge page.
+    const READY: usize = 16 << 20;
+    const STEP: usize = 2 << 20;
+
+    /// Bytes of code on either side of this module's that are mapped in advance, and those of one step: all of shardc's, not all of LLVM's.
+    const CODE: usize = 12 << 20;
+    const PIECE: usize = 256 << 10;
 
     pub(super) fn make_all() {
         clear_memory(STEP);
@@ -82,13 +77,12 @@ mod ready {
         let _ = (first..first + bytes).step_by(STEP).all(|start| populate(start, STEP, libc::MADV_POPULATE_WRITE));
     }
 
+    /// What lies beside the code, or nothing at all, does no harm: the kernel says that it isn't there.
     fn map_code() {
-        const PAGE: usize = 64 << 10;
-        let here = make_all as fn() as usize;
-        let (begin, end) = (&raw const __executable_start as usize, &raw const etext as usize);
-        let (begin, end) =
-            (begin.max(here.saturating_sub(CODE)).next_multiple_of(PAGE), end.min(here + CODE) / PAGE * PAGE);
-        populate(begin, end.saturating_sub(begin), libc::MADV_POPULATE_READ);
+        let here = make_all as fn() as usize / PIECE * PIECE;
+        for start in (here.saturating_sub(CODE)..here + CODE).step_by(PIECE) {
+            populate(start, PIECE, libc::MADV_POPULATE_READ);
+        }
     }
 
     /// Whether the kernel did it.
