@@ -175,3 +175,38 @@ unsafe impl GlobalAlloc for Allocator {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_aligned_and_keeps_what_is_written() {
+        let sizes = [1, 8, 15, 16, 24, 8 << 10, (8 << 10) + 1, 512 << 10, (512 << 10) + 1];
+        for align in [1, 8, 16, 32, 64, 4096] {
+            let layout = |size| Layout::from_size_align(size, align).expect("a power of two");
+            for (size, next) in sizes.iter().flat_map(|&a| sizes.iter().map(move |&b| (a, b))) {
+                // SAFETY: what is read was written, and what is freed was allocated with this layout.
+                unsafe {
+                    let memory = Allocator.alloc(layout(size));
+                    assert!(!memory.is_null() && memory as usize % align == 0, "{size} {align}");
+                    (0..size).for_each(|i| memory.add(i).write(i as u8));
+                    let memory = Allocator.realloc(memory, layout(size), next);
+                    assert!(!memory.is_null() && memory as usize % align == 0, "{size} {align} {next}");
+                    assert!((0..size.min(next)).all(|i| memory.add(i).read() == i as u8), "{size} {align} {next}");
+                    Allocator.dealloc(memory, layout(next));
+                    let zeroed = Allocator.alloc_zeroed(layout(next));
+                    assert!((0..next).all(|i| zeroed.add(i).read() == 0), "{next} {align}");
+                    Allocator.dealloc(zeroed, layout(next));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_made_ready_stays_as_it_is() {
+        let written = vec![7u8; 4 << 20];
+        ready::make_all();
+        assert!(written.iter().all(|&byte| byte == 7));
+    }
+}

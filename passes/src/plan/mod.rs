@@ -278,7 +278,7 @@ impl Planner<'_> {
             peak = in_parts;
             if self.options.search == Search::Full {
                 let limit = self.limit(in_parts);
-                let mut draft = Draft::new(&graph, cache, &self.models, &mut learned, self.rates(), choice);
+                let mut draft = Draft::new(&graph, cache, &self.models, &mut learned, self.rates(), (choice, None));
                 between::settle(&mut draft, limit);
                 choice = draft.choice;
                 peak = graph.peak(cache, &choice);
@@ -360,11 +360,11 @@ impl Planner<'_> {
         effort.greedy_time = start.elapsed();
         if self.options.search == Search::Full {
             let limit = self.limit(greedy_peak);
-            let mut draft = Draft::new(&graph, cache, &self.models, learned, rates, choice);
+            let mut draft = Draft::new(&graph, cache, &self.models, learned, rates, (choice, Some(cost)));
             draft.effort = effort;
             portfolio::best(&mut draft, limit, self.rewrites);
+            cost = draft.whole_cost();
             (choice, effort) = (draft.choice, draft.effort);
-            cost = graph.cost(cache, rates, &choice);
             peak = graph.peak(cache, &choice);
             debug_assert!(cost.total() <= begun * (1.0 + 1e-6), "a plan dearer than the one it began with");
         }

@@ -71,6 +71,10 @@ impl Models {
     }
 
     fn find(&mut self, program: &Program, op: Op, with_work: bool) -> Option<(Model, Option<Work>)> {
+        let view = program.view(op);
+        if view.def().rule_reads_operands() {
+            return self.made(view, with_work);
+        }
         self.key.clear();
         key(program, op, &mut self.key);
         match self.known.get(&self.key[..]) {
@@ -78,12 +82,15 @@ impl Models {
             Some(known) => return known.clone(),
             None => {}
         }
-        let view = program.view(op);
-        let kernel = view.def().kernel(view);
-        let found = model(view, &kernel)
-            .map(|model| (self.table.intern(Arc::new(model)), with_work.then(|| Work::of(view, &kernel))));
+        let found = self.made(view, with_work);
         self.known.insert(self.key[..].into(), found.clone());
         found
+    }
+
+    fn made(&mut self, op: OpRef<'_>, with_work: bool) -> Option<(Model, Option<Work>)> {
+        let kernel = op.def().kernel(op);
+        let model = self.table.intern(Arc::new(model(op, &kernel)?));
+        Some((model, with_work.then(|| Work::of(op, &kernel))))
     }
 
     pub(crate) fn get(&self, model: Model) -> &Arc<OpModel> {

@@ -29,6 +29,9 @@ use search::{Edge, Problem, Question, Shard};
 use state::{List, MAX_ATOMS, State};
 use step::{Step, cost_of, exchanged_bytes, step_cost};
 
+/// Parts of axes are split no more once there are so many.
+const MAX_SPLIT: usize = 8;
+
 /// A sequence of steps with its modeled seconds and moved bytes.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Sequence {
@@ -115,8 +118,54 @@ impl<'a> Resharder<'a> {
                 let [first, second] = [self.at_least(ty, from, &between), self.at_least(ty, &between, to)];
                 (first.0 + second.0, first.1 && second.1)
             }
-            Beginning::Search(atoms) => (atoms.problem(ty, from, to, self.cost).at_least(), false),
+            Beginning::Search(parts) => match self.even_at_least(ty, from, to, &parts) {
+                Some(seconds) => (seconds, false),
+                None => match self.atoms(ty, from, to, parts) {
+                    Some(atoms) => (atoms.problem(ty, from, to, self.cost).at_least(), false),
+                    None => (cost_of(&self.known(ty, from, to).0, from, ty, self.cost).0, true),
+                },
+            },
         }
+    }
+
+    /// [`Problem::at_least`] where nothing is reduced and all shards are even, which needs no atoms.
+    fn even_at_least(
+        &self,
+        ty: &TensorType,
+        from: &Distribution,
+        to: &Distribution,
+        parts: &[AxisPart],
+    ) -> Option<f64> {
+        // As many parts are never split into too many.
+        if from.unreduced != to.unreduced || !ty.is_static() || parts.len() > MAX_SPLIT {
+            return None;
+        }
+        let (mut wanted, mut held, mut rest, mut is_apart) = (1.0, 1.0, 1.0, false);
+        for ((a, b), (d, &n)) in from.dims.iter().zip(&to.dims).zip(ty.shape.iter().enumerate()) {
+            if a.is_empty() && b.is_empty() {
+                rest *= n as f64;
+                continue;
+            }
+            let (before, after) = (from.shard_dim(d, n), to.shard_dim(d, n));
+            if !before.is_even() || !after.is_even() {
+                return None;
+            }
+            let size = after.size() as f64;
+            wanted *= size;
+            held *= if a == b { size } else { size.min(before.size() as f64) };
+            if a != b && !is_apart {
+                let common = common_prefix(a, b);
+                is_apart = common[..] != a[..] && common[..] != b[..];
+            }
+        }
+        let rest = rest * ty.element.bytes() as f64;
+        let seconds = self.cost.floor(wanted * rest - if is_apart { 0.0 } else { held * rest });
+        debug_assert!(
+            self.atoms(ty, from, to, parts.into())
+                .is_some_and(|atoms| atoms.problem(ty, from, to, self.cost).at_least().to_bits() == seconds.to_bits()),
+            "another bound than that of the atoms"
+        );
+        Some(seconds)
     }
 
     /// A lower bound on the seconds of any steps from `from` to `to`: a device must receive what it doesn't hold.
@@ -139,8 +188,9 @@ impl<'a> Resharder<'a> {
                 steps.extend(self.solve(ty, &between, to));
                 steps
             }
-            Beginning::Search(atoms) => {
-                let (known, bound) = self.cheaper(ty, from, plain(ty, from, to), greedy(ty, from, to));
+            Beginning::Search(parts) => {
+                let (known, bound) = self.known(ty, from, to);
+                let Some(atoms) = self.atoms(ty, from, to, parts) else { return known };
                 let problem = Problem { parts: self.parts, ..atoms.problem(ty, from, to, self.cost) };
                 let asked = (problem.question(), bound.to_bits());
                 let found = self.solved.borrow().get(&asked).cloned();
@@ -179,11 +229,24 @@ impl<'a> Resharder<'a> {
         if is_direct(ty, from, to) {
             return Beginning::Plain;
         }
+        Beginning::Search(parts)
+    }
+
+    /// The atoms made of these [`agreed_parts`]; `None` where there is no search among their arrangements.
+    fn atoms(
+        &self,
+        ty: &TensorType,
+        from: &Distribution,
+        to: &Distribution,
+        parts: SmallVec<[AxisPart; 8]>,
+    ) -> Option<Atoms> {
         let atoms = Atoms::of(parts, self.mesh_axes, &self.manual, from, to);
-        if atoms.parts.len() > MAX_ATOMS || !ty.is_static() {
-            return Beginning::Steps(self.cheaper(ty, from, plain(ty, from, to), greedy(ty, from, to)).0);
-        }
-        Beginning::Search(atoms)
+        (atoms.parts.len() <= MAX_ATOMS && ty.is_static()).then_some(atoms)
+    }
+
+    /// The steps that are known without a search, and their seconds.
+    fn known(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> (Vec<Step>, f64) {
+        self.cheaper(ty, from, plain(ty, from, to), greedy(ty, from, to))
     }
 
     /// Seconds of the [`plain`] steps: of a reduction and a gather, since all others are free.
@@ -234,8 +297,8 @@ enum Beginning {
     Plain,
     /// They lead through this distribution.
     Through(Distribution),
-    /// A search among arrangements of these atoms finds them.
-    Search(Atoms),
+    /// A search among arrangements of these parts of axes finds them, unless there are too many.
+    Search(SmallVec<[AxisPart; 8]>),
 }
 
 /// Whether no sequence can be cheaper than the plain one: nothing is reduced, and nothing gathered only to be sliced away.
@@ -618,7 +681,7 @@ fn split_to_fit(parts: &mut SmallVec<[AxisPart; 8]>, from: &Distribution, to: &D
         common.max()
     };
     let mut i = 0;
-    while i < parts.len() && parts.len() < 8 {
+    while i < parts.len() && parts.len() < MAX_SPLIT {
         let p = parts[i];
         let Some(size) = divisor(p) else {
             i += 1;

@@ -54,14 +54,14 @@ pub(crate) struct Saved {
 }
 
 impl<'a, 's> Draft<'a, 's> {
-    /// Begins with `choice`.
+    /// Begins with `choice`, whose cost may be known.
     pub(crate) fn new(
         graph: &'a Graph,
         cache: &'a mut ReshardCache<'s>,
         models: &'a Models,
         learned: &'a mut Learned,
         rates: Rates,
-        choice: Choice,
+        (choice, cost): (Choice, Option<Cost>),
     ) -> Self {
         let Learned { placer, answers } = learned;
         let wanted = Wanted::of(graph, &choice);
@@ -75,15 +75,15 @@ impl<'a, 's> Draft<'a, 's> {
             choice,
             effort: Effort::default(),
             wanted,
-            cost: None,
+            cost,
             undo: Vec::new(),
         }
     }
 
-    /// Starts over with `choice`; returns the plan so far.
-    pub(crate) fn restart(&mut self, choice: Choice) -> Choice {
+    /// Starts over with `choice`, whose cost is known; returns the plan so far.
+    pub(crate) fn restart(&mut self, choice: Choice, cost: Cost) -> Choice {
         self.undo.clear();
-        self.cost = None;
+        self.cost = Some(cost);
         self.wanted = Wanted::of(self.graph, &choice);
         mem::replace(&mut self.choice, choice)
     }

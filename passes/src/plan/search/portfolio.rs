@@ -37,7 +37,7 @@ const MANY: usize = 500;
 /// Replaces the plan by the best one found whose peak memory is at most `limit` bytes or, if there is none, that of the
 /// plan it begins with; never more expensive.
 pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static Rewrite]) {
-    let start = draft.choice.clone();
+    let (start, start_cost) = (draft.choice.clone(), draft.whole_cost());
     let (seconds, moves) = expand::expand(draft);
     draft.effort.expanded = seconds;
     let expanded = draft.changes();
@@ -60,10 +60,10 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
     if fits && startups.all <= STARTUPS * cost.seconds {
         return;
     }
-    let found = draft.restart(start);
-    let expanded = draft.total();
+    let found = draft.restart(start, start_cost);
+    let expanded = start_cost.total();
     if fits && expanded - startups_of_all(draft) > FAR * cost.total() {
-        draft.restart(found);
+        draft.restart(found, cost);
         return;
     }
     egraph::improve(draft, rewrites, ROUNDS);
@@ -77,7 +77,7 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
     let moves_less = other.seconds - joined < cost.seconds - startups.joined;
     let better = this < that && !(moves_less && that < this * (1.0 + AS_GOOD));
     if fits && !other_fits || fits == other_fits && better {
-        draft.restart(found);
+        draft.restart(found, cost);
     } else {
         draft.effort = Effort { roles: draft.effort.ops, expanded, rewritten, ..draft.effort };
     }
