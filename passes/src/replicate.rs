@@ -64,12 +64,7 @@ struct Gather {
     before: Option<Op>,
 }
 
-fn report(
-    program: &Program,
-    models: &mut Models,
-    (least, severity): (f64, Severity),
-    diagnostics: &mut Diagnostics,
-) {
+fn report(program: &Program, models: &mut Models, (least, severity): (f64, Severity), diagnostics: &mut Diagnostics) {
     let Some(block) = func::function(program, "main").and_then(|main| func::block(program, main)) else { return };
     let ops = program.ops_under(block);
     if !ops.iter().any(|&op| planned_user(program, op).is_some()) {

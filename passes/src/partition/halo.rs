@@ -18,9 +18,9 @@ use dialect::sharding::{Axes, AxisRef, Distributions, Exchange, Mesh, Pairs, Per
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::{Locals, Partition};
 use super::position::Positions;
 use super::shared::{Filler, SharedRows};
+use super::{Locals, Partition};
 
 /// Rows of a value along a dimension that were sent along axes already: what other ops read of them is sent once.
 pub(super) type AllSent = FxHashMap<(Value, usize, Axes), Vec<Sent>>;

@@ -265,7 +265,8 @@ impl Partition<'_> {
         }
         let results: SmallVec<[Value; 1]> = self.program.results(op).collect();
         let result_types: Vec<Ty> = results.iter().map(|&v| self.local_type(v)).collect();
-        let operand_shards: SmallVec<[Shard; 3]> = globals.iter().zip(&operands).map(|(&g, &l)| self.shard(g, l)).collect();
+        let operand_shards: SmallVec<[Shard; 3]> =
+            globals.iter().zip(&operands).map(|(&g, &l)| self.shard(g, l)).collect();
         let result_shards: SmallVec<[Shard; 1]> = results.iter().map(|&v| self.shard_of(v)).collect();
         let (mesh, distributions) = (self.mesh, &self.distributions);
         let mut start = |b: &mut Builder<'_>, tensor: Tensor, dim: usize| {

@@ -15,8 +15,8 @@ use dialect::sharding::{AxisPart, Distributions, FactorKind, Padding, ReductionK
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::{Locals, Partition};
 use super::position::Positions;
+use super::{Locals, Partition};
 use crate::padding::reads_padding;
 
 /// What is known of the padding of local values.

@@ -162,9 +162,8 @@ impl OpModel {
         let mut axes = self.project(self.tensor(tensor), at);
         axes.retain(|(factor, parts)| !parts.is_empty() && self.divisible(*factor));
         // A result unreduced along axes by a maximum or minimum comes from a reduction factor sharded along them.
-        let combined = tensor >= self.rule.operands.len()
-            && at.kind != ReductionKind::Sum
-            && self.reduction == Some(at.kind);
+        let combined =
+            tensor >= self.rule.operands.len() && at.kind != ReductionKind::Sum && self.reduction == Some(at.kind);
         Kept { axes, unreduced: if combined { &at.unreduced } else { &[] } }
     }
 

@@ -161,8 +161,11 @@ impl<'a> Resharder<'a> {
         let rest = rest * ty.element.bytes() as f64;
         let seconds = self.cost.floor(wanted * rest - if is_apart { 0.0 } else { held * rest });
         debug_assert!(
-            self.atoms(ty, from, to, parts.into())
-                .is_some_and(|atoms| atoms.problem(ty, from, to, self.cost).at_least().to_bits() == seconds.to_bits()),
+            self.atoms(ty, from, to, parts.into()).is_some_and(|atoms| atoms
+                .problem(ty, from, to, self.cost)
+                .at_least()
+                .to_bits()
+                == seconds.to_bits()),
             "another bound than that of the atoms"
         );
         Some(seconds)
