@@ -189,10 +189,10 @@ mod tests {
                 // SAFETY: what is read was written, and what is freed was allocated with this layout.
                 unsafe {
                     let memory = Allocator.alloc(layout(size));
-                    assert!(!memory.is_null() && memory as usize % align == 0, "{size} {align}");
+                    assert!(!memory.is_null() && (memory as usize).is_multiple_of(align), "{size} {align}");
                     (0..size).for_each(|i| memory.add(i).write(i as u8));
                     let memory = Allocator.realloc(memory, layout(size), next);
-                    assert!(!memory.is_null() && memory as usize % align == 0, "{size} {align} {next}");
+                    assert!(!memory.is_null() && (memory as usize).is_multiple_of(align), "{size} {align} {next}");
                     assert!((0..size.min(next)).all(|i| memory.add(i).read() == i as u8), "{size} {align} {next}");
                     Allocator.dealloc(memory, layout(next));
                     let zeroed = Allocator.alloc_zeroed(layout(next));
