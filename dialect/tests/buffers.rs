@@ -1,7 +1,7 @@
 //! Kernels, lifetimes and buffers of small programs, compared with results worked out by hand; and for any program,
 //! that values needed at the same time never overlap.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use shardc_dialect::buffers::{Buffers, Facts, FusionModel, NONE, Node, Timeline, decide, peak};
 use shardc_dialect::diagnostic::Diagnostics;
@@ -113,7 +113,7 @@ fn decided(text: &str, model: FusionModel) -> Vec<Vec<u32>> {
         ValueSource::Arg(..) => NONE,
     };
     let node = |&op: &Op| Node {
-        facts: Facts::of(program.view(op)).map(Rc::new),
+        facts: Facts::of(program.view(op)).map(Arc::new),
         runs: 0,
         operands: program.op(op).operands.iter().map(maker).collect(),
     };
