@@ -48,7 +48,8 @@ impl Work {
     }
 }
 
-/// Models of a program's ops. Passes hand them on to each other, as long as the program lives: what determines them stays the same.
+/// Models of a program's ops. Passes hand them on to each other, as long as the program lives: what determines them stays
+/// the same.
 #[derive(Default)]
 pub(crate) struct Models {
     table: Interner<Model, Arc<OpModel>>,

@@ -14,7 +14,7 @@ use super::egraph::rewrite::Rewrite;
 use super::{egraph, expand, timeline};
 use crate::plan::effort::Effort;
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
-use crate::plan::reshard::cache::{Dist, ReshardCache};
+use crate::plan::reshard::cache::{Copies, Copy, Dist, ReshardCache};
 
 /// Start-up costs matter when they are at least this fraction of all communication.
 const STARTUPS: f64 = 0.02;
@@ -89,15 +89,17 @@ fn startups_of_all(draft: &mut Draft<'_, '_>) -> f64 {
     let mut seconds = 0.0;
     for (value, v) in graph.values.iter_enumerated() {
         let copies = graph.copies(cache, &choice.places, value);
-        for copy in &copies.list {
-            let Some((from, kind)) = &copy.from else { continue };
-            let Some(collective) = kind.collective() else { continue };
-            let (before, after) = (copies.list[*from].at, copy.at);
-            let axes = kind.group_axes(cache.distribution(before), cache.distribution(after));
-            seconds += cache.startup(collective, &axes) * v.weight;
-        }
+        let startups = copies.list.iter().filter_map(|copy| made_by(cache, &copies, copy));
+        startups.for_each(|(collective, axes)| seconds += cache.startup(collective, &axes) * v.weight);
     }
     seconds
+}
+
+/// The collective that makes a copy from another one, if one does, and its axes.
+fn made_by(cache: &ReshardCache<'_>, copies: &Copies, copy: &Copy) -> Option<(CollectiveKind, Axes)> {
+    let (from, kind) = copy.from.as_ref()?;
+    let (before, after) = (copies.list[*from].at, copy.at);
+    Some((kind.collective()?, kind.group_axes(cache.distribution(before), cache.distribution(after))))
 }
 
 /// Seconds of start-up costs of collectives.
@@ -134,11 +136,9 @@ impl Startups {
                 let mut level = made;
                 if let Some((from, kind)) = &copy.from {
                     level = at[*from];
-                    if let Some(collective) = kind.collective() {
-                        let (before, after) = (copies.list[*from].at, copy.at);
-                        let axes = kind.group_axes(cache.distribution(before), cache.distribution(after));
+                    if let Some((collective, axes)) = made_by(cache, &copies, copy) {
                         let startup = cache.startup(collective, &axes) * v.weight;
-                        let seconds = cache.step_seconds(v.ty, before, after, kind) * v.weight;
+                        let seconds = cache.step_seconds(v.ty, copies.list[*from].at, copy.at, kind) * v.weight;
                         found.all += startup;
                         let element = cache.tensor_type(v.ty).element;
                         let key = (level, collective, axes, element, v.weight.to_bits());
