@@ -34,7 +34,7 @@ impl Compiler {
             // Of those that begin before it, the last one that hasn't ended yet.
             let open = ops[..before].iter().rev().find(|&&op| at < program.op(op).text_span.end as usize)?;
             let frame = program.user_frame(program.op(*open).loc).filter(|frame| !frame.of_text)?;
-            Some(Frame { file: frame.file.to_owned(), line: frame.line, column: frame.column })
+            Some(Frame { file: frame.file.into_owned(), line: frame.line, column: frame.column })
         };
         at.into_iter().map(|at| around(at?)).collect()
     }

@@ -46,6 +46,7 @@ mod memory;
 mod module;
 mod parallel;
 mod place;
+mod program_text;
 mod propose;
 mod rounding;
 mod source;
@@ -78,6 +79,7 @@ pub use inputs::{edge_inputs, random_inputs};
 pub use memory::{HeldBuffer, MemoryUse};
 pub use module::Module;
 pub use place::written_name;
+pub use program_text::program_text;
 pub use propose::{
     Alternative, Proposal, ProposedAxis, ProposedConstraint, ProposedSharding, SearchOptions, SearchProgress,
 };

@@ -1,6 +1,8 @@
 //! Source locations of ops and names of values, for people: the lines and names of their own program, from JAX if it
 //! recorded them.
 
+use std::borrow::Cow;
+
 use dialect::collective::{AxisGroups, Groups};
 use dialect::diagnostic::Span;
 use dialect::ir::{Frame, Loc, LocData, Op, Program, Value, ValueSource};
@@ -60,10 +62,10 @@ pub(crate) fn place_of(program: &Program, source: &Source, loc: Loc, span: Span)
 }
 
 /// A value's name in JAX: `params['up']`.
-pub(crate) fn jax_name(program: &Program, value: Value) -> Option<&str> {
+pub(crate) fn jax_name(program: &Program, value: Value) -> Option<Cow<'_, str>> {
     match &*program.loc_data(program.value_loc(value)) {
         LocData::Name(name, child) if matches!(*program.loc_data(*child), LocData::Unknown) => {
-            Some(program.name_text(*name))
+            Some(program.loc_string(*name).shown())
         }
         _ => None,
     }

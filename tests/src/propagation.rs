@@ -259,7 +259,7 @@ fn count_ops(text: &str, counts: &mut BTreeMap<String, usize>) {
     for op in program.ops_under(program.body()) {
         let view = program.view(op);
         let name = match view.attr("call_target_name") {
-            Some(AttrData::String(target)) => format!("{} @{target}", view.name()),
+            Some(AttrData::String(target)) => format!("{} @{}", view.name(), target.shown()),
             _ => view.name().to_owned(),
         };
         *counts.entry(name).or_default() += 1;

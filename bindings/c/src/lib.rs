@@ -7,7 +7,9 @@ use std::ffi::{CStr, CString, c_char};
 use std::ptr;
 use std::sync::LazyLock;
 
-use shardc::{Compiler, Diagnostics, Frame, PrintOptions, Severity, Source, guarded, is_bytecode, render};
+use shardc::{
+    Compiler, Diagnostics, Frame, PrintOptions, Severity, Source, guarded, is_bytecode, program_text, render,
+};
 
 const GENERIC: u32 = 1;
 const LOCATIONS: u32 = 2;
@@ -157,12 +159,9 @@ fn run(program: Vec<u8>, name: String, passes: &str, flags: u32, target: Option<
             None => return ShardcResult::new(&compiler, &Source::new(name, ""), None, &read.diagnostics),
         }
     } else {
-        match String::from_utf8(program) {
+        match program_text(&name, program) {
             Ok(text) => Source::new(name, text),
-            Err(fault) => {
-                let at = fault.utf8_error().valid_up_to();
-                return ShardcResult::failed("not-utf8", &format!("the program is not UTF-8 text from byte {at} on"));
-            }
+            Err(message) => return ShardcResult::failed("not-a-program", &message),
         }
     };
     if let Err(faults) = compiler.passes().parse(passes) {

@@ -17,7 +17,7 @@ use super::render::render;
 use super::{BUG, FAILED, OK, USAGE, json};
 use crate::{
     CompileOptions, Compiler, Diagnostic, Diagnostics, Module, Outcome as Gave, Severity, Source, Step, Times, Unit,
-    Watch, is_bytecode,
+    Watch, is_bytecode, program_text,
 };
 
 /// The streams of a run.
@@ -223,31 +223,8 @@ impl<'a> Session<'a> {
             let read = Source::of_bytecode(name.as_str(), &bytes);
             return self.take(&Source::new(name, ""), read);
         }
-        if u32::try_from(bytes.len()).is_err() {
-            return Err(Failure::Usage(format!("{name} has {} bytes, more than the limit of 4 GiB", bytes.len())));
-        }
-        // Editors of Windows begin a text with a byte order mark.
-        let mut bytes = bytes;
-        if bytes.starts_with(b"\xef\xbb\xbf") {
-            bytes.drain(..3);
-        }
-        match String::from_utf8(bytes) {
-            Ok(text) if text.trim().is_empty() => {
-                let how = "print one with JAX's jax.jit(f).lower(...).as_text()";
-                Err(Failure::Usage(format!("{name} is empty: a program was expected; {how}")))
-            }
-            Ok(text) if text.trim_start().starts_with("HloModule") => {
-                let how = "print StableHLO, e.g. with JAX's jax.jit(f).lower(...).as_text(), or translate it with \
-                           hlo-translate --hlo-to-mlir";
-                Err(Failure::Usage(format!("{name} is HLO text, which isn't read here: {how}")))
-            }
-            Ok(text) => Ok(Source::new(name, text)),
-            Err(e) => {
-                let at = e.utf8_error().valid_up_to();
-                let line = e.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count() + 1;
-                Err(Failure::Usage(format!("{name} is no text: byte {at} (line {line}) is not valid UTF-8")))
-            }
-        }
+        let text = program_text(&name, bytes).map_err(Failure::Usage)?;
+        Ok(Source::new(name, text))
     }
 
     /// Reads, verifies and compiles a program, and reports its diagnostics.

@@ -68,7 +68,7 @@ impl Compiler {
 /// an op that op's location.
 pub(crate) fn mark(program: &mut Program, ops: impl Iterator<Item = Op>) -> HashMap<Loc, usize> {
     let mark = |(i, op): (usize, Op)| {
-        let name = program.name(&format!("op {i}"));
+        let name = program.attr_str(&format!("op {i}"));
         let inner = program.op(op).loc;
         let loc = program.intern_loc(LocData::Name(name, inner));
         program.op_mut(op).loc = loc;

@@ -1,5 +1,7 @@
 //! Explanations of collectives, in words and as data.
 
+use std::borrow::Cow;
+
 use dialect::codes::Code;
 use dialect::diagnostic::{Diagnostic as Plain, Severity, Span};
 use dialect::ir::{Op, Program, Value, ValueSource};
@@ -259,7 +261,8 @@ impl Report<'_> {
     /// JAX's line of an op with its function. Lines of the text itself are shown as labels instead.
     fn line(&self, op: Op) -> Option<String> {
         let frame = self.planned.program().user_frame(self.planned.program().op(op).loc).filter(|f| !f.of_text)?;
-        let function = frame.function.map(|f| format!(" in {}", f.rsplit('.').next().unwrap_or(f))).unwrap_or_default();
+        let last = |f: &Cow<'_, str>| format!(" in {}", f.rsplit('.').next().unwrap_or(f));
+        let function = frame.function.as_ref().map(last).unwrap_or_default();
         Some(format!("{}:{}:{}{function}", frame.file, frame.line, frame.column))
     }
 

@@ -1,6 +1,8 @@
 //! `shardc explain --value %12`: how a value is sharded and, for each axis, which annotation put it there through which
 //! ops.
 
+use std::borrow::Cow;
+
 use dialect::codes::{self, Code};
 use dialect::diagnostic::{Diagnostic as Plain, Severity, Span};
 use dialect::ir::{Op, Program, Value, ValueSource};
@@ -86,7 +88,7 @@ impl Compiler {
 fn values_called(program: &Program, name: &str) -> Vec<Value> {
     // JAX's name, as it is shown beside the text's: params['up'], "params['up']", or both.
     let plain = name.trim().trim_matches('"');
-    let shown = |&v: &Value| jax_name(program, v) == Some(plain) || value_name(program, v) == name.trim();
+    let shown = |&v: &Value| jax_name(program, v).as_deref() == Some(plain) || value_name(program, v) == name.trim();
     let found: Vec<Value> = named_values(program).into_iter().filter(shown).collect();
     if !found.is_empty() {
         return found;
@@ -121,7 +123,7 @@ fn named_values(program: &Program) -> Vec<Value> {
 
 fn missing(program: &Program, name: &str) -> Plain {
     let all = named_values(program);
-    let jax = all.iter().filter_map(|&v| jax_name(program, v).map(str::to_owned));
+    let jax = all.iter().filter_map(|&v| jax_name(program, v).map(Cow::into_owned));
     let names: Vec<String> = all.iter().filter_map(|&v| written_name(program, v)).chain(jax).collect();
     let near = dialect::text::nearest(name, names.iter().map(String::as_str));
     let d = Plain::error(codes::UNKNOWN_VALUE, Span::default(), format!("no value is called '{name}'"));

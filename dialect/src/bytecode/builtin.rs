@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::Read;
+use super::{Fault, Read};
 use super::entries::{Entries, Reader};
 use super::value::{
     Attr, Kind, Scalar, Type, dense, dimensions, float, joined, number, numbers, quoted, symbol, types,
@@ -46,9 +46,9 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
             let string = r.string()?;
             Attr::other(format!("{} : {}", quoted(string), r.ty()?.text))
         }
-        4 => Attr::other(symbol(name(r)?.as_bytes())),
+        4 => Attr::other(symbol(&name_bytes(r)?)),
         5 => {
-            let root = symbol(name(r)?.as_bytes());
+            let root = symbol(&name_bytes(r)?);
             let nested = r.attrs()?;
             Attr::other(nested.iter().fold(root, |path, part| path + "::" + &part.text))
         }
@@ -110,12 +110,21 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
     })
 }
 
-/// The text of a string attribute.
-fn name(r: &mut Reader<'_, '_>) -> Read<String> {
+/// The bytes of a string attribute.
+fn name_bytes(r: &mut Reader<'_, '_>) -> Read<Vec<u8>> {
     match &r.attr()?.kind {
-        Kind::Str(text) => Ok(text.clone()),
+        Kind::Str(bytes) => Ok(bytes.clone()),
         _ => r.from.fault("a name was expected to be a string"),
     }
+}
+
+/// The name of an attribute in a dictionary.
+pub(super) fn name(r: &mut Reader<'_, '_>) -> Read<String> {
+    let at = r.from.at;
+    String::from_utf8(name_bytes(r)?).map_err(|fault| {
+        let name = fault.as_bytes().escape_ascii().to_string();
+        Fault::unknown(at, format!("the name of an attribute has to be UTF-8 text, found \"{name}\""))
+    })
 }
 
 /// A number of a type that was read before.
@@ -243,11 +252,11 @@ pub(super) fn ty(r: &mut Reader<'_, '_>) -> Read<Type> {
                 0 => ("i", Scalar::Int as fn(u32) -> Scalar),
                 1 => ("si", Scalar::Int as fn(u32) -> Scalar),
                 2 => ("ui", Scalar::Unsigned as fn(u32) -> Scalar),
-                _ => return Err(super::Fault::new(at, "an integer is signless, signed or unsigned")),
+                _ => return Err(Fault::new(at, "an integer is signless, signed or unsigned")),
             };
             match n >> 2 {
                 width @ 1..=0xff_ffff => Type::number(format!("{prefix}{width}"), signed(width as u32)),
-                width => return Err(super::Fault::new(at, format!("an integer of {width} bits"))),
+                width => return Err(Fault::new(at, format!("an integer of {width} bits"))),
             }
         }
         1 => Type::number("index", Scalar::Index),

@@ -8,7 +8,7 @@ use super::cursor::Cursor;
 use super::value::{Attr, Type};
 use super::{BASE_GROWTH, Fault, MAX_FAULTS, MAX_GROWTH, Read, builtin, quant, sdy, stablehlo, vhlo};
 use crate::ir::MAX_TEXT;
-use crate::text::MAX_NESTING;
+use crate::text::{MAX_NESTING, escape_raw_bytes};
 
 type Cache<T> = Vec<Option<Read<Rc<T>>>>;
 
@@ -229,11 +229,11 @@ impl<'a> Reader<'_, 'a> {
     fn text(&mut self) -> Read<String> {
         let at = self.from.at;
         let text = self.from.zero_ended()?;
-        match std::str::from_utf8(text) {
+        match escape_raw_bytes(text) {
             // The parser reads it in the place of an attribute: no more than that.
-            Ok(text) if !text.contains('\n') => Ok(text.to_owned()),
+            Ok(text) if !text.contains('\n') => Ok(text),
             Ok(text) => Ok(text.replace('\n', " ")),
-            Err(_) => Err(Fault::new(at, "the text of an attribute or a type is not UTF-8")),
+            Err(_) => Err(Fault::new(at, "the text of an attribute or a type is not UTF-8 outside of its strings")),
         }
     }
 

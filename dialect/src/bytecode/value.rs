@@ -14,7 +14,7 @@ pub(super) struct Attr {
 pub(super) enum Kind {
     Bool(bool),
     Int(i64),
-    Str(String),
+    Str(Vec<u8>),
     Array(Vec<Rc<Attr>>),
     /// Names and values.
     Dict(Vec<(String, Rc<Attr>)>),
@@ -46,7 +46,7 @@ impl Attr {
     }
 
     pub(super) fn string(bytes: &[u8]) -> Self {
-        Self::new(quoted(bytes), Kind::Str(String::from_utf8_lossy(bytes).into_owned()))
+        Self::new(quoted(bytes), Kind::Str(bytes.to_vec()))
     }
 
     pub(super) fn bool(value: bool) -> Self {

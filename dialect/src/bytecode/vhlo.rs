@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::builtin::{literal, number_attr};
+use super::builtin::{literal, name, number_attr};
 use super::entries::Reader;
 use super::ir::Named;
 use super::properties::{Form, Property, Usual, Whole};
@@ -27,14 +27,7 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
         }
         6 => {
             let n = r.from.count("attributes")?;
-            let entry = |_| {
-                let name = r.attr()?;
-                match &name.kind {
-                    Kind::Str(text) => Ok((text.clone(), r.attr()?)),
-                    _ => r.from.fault("a name was expected to be a string"),
-                }
-            };
-            Attr::dict((0..n).map(entry).collect::<Read<_>>()?)
+            Attr::dict((0..n).map(|_| Ok((name(r)?, r.attr()?))).collect::<Read<_>>()?)
         }
         7 => return word(r, "fft_type", words::FFTS),
         8 | 9 => {
@@ -68,7 +61,7 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
             let (mesh, axes) = (r.attr()?, r.attr()?);
             // The mesh itself, or its name.
             let mesh = match &mesh.kind {
-                Kind::Str(name) => symbol(name.as_bytes()),
+                Kind::Str(name) => symbol(name),
                 _ => mesh.text.clone(),
             };
             hlo::mesh_axes(&mesh, &axes.text)
@@ -232,7 +225,7 @@ fn put_together(whole: &Whole, attributes: &Named, at: usize) -> Read<Option<Att
 
 fn symbol_attr(value: &Attr) -> Option<Attr> {
     match &value.kind {
-        Kind::Str(name) => Some(Attr::other(symbol(name.as_bytes()))),
+        Kind::Str(name) => Some(Attr::other(symbol(name))),
         _ => None,
     }
 }

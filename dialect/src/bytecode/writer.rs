@@ -190,14 +190,9 @@ impl Writer<'_> {
         number
     }
 
-    fn string(&mut self, text: &str) -> usize {
-        let string = self.strings.of(text.as_bytes());
-        self.number_of(Key::String(string))
-    }
-
     fn name(&mut self, name: Name) -> usize {
-        let program = self.program;
-        self.string(program.name_text(name))
+        let string = self.strings.of(self.program.name_text(name).as_bytes());
+        self.number_of(Key::String(string))
     }
 
     fn location(&mut self, loc: Loc) -> usize {
@@ -281,7 +276,7 @@ impl Writer<'_> {
         match &*program.loc_data(loc) {
             LocData::Unknown => number(out, builtin::UNKNOWN_LOCATION),
             LocData::File { file, start, end } => {
-                let file = self.name(*file);
+                let file = self.number_of(Key::Attr(*file));
                 let (line, column) = (start.0 as usize, start.1 as usize);
                 match end {
                     None => {
@@ -300,7 +295,7 @@ impl Writer<'_> {
                 }
             }
             &LocData::Name(name, child) => {
-                let (name, child) = (self.name(name), self.location(child));
+                let (name, child) = (self.number_of(Key::Attr(name)), self.location(child));
                 number_after(out, builtin::NAME, name);
                 number(out, child);
             }

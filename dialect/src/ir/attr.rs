@@ -3,6 +3,7 @@
 //! Shardy's attributes are structured, since passes compute with them; StableHLO's parameter structs
 //! (`#stablehlo.gather<…>`) are lists of named fields that typed views read; unknown attributes stay text.
 
+use super::byte_string::ByteString;
 use super::entity::{Attr, Name, Ty};
 use super::ty::ElementType;
 use crate::literal::Literal;
@@ -19,8 +20,8 @@ pub enum AttrData {
     Int(i64, Ty),
     /// `1.0e-3 : f64`: the value as bits of an f64, and its type.
     Float(u64, Ty),
-    /// `"text"`
-    String(Box<str>),
+    /// `"text"`, or any other bytes.
+    String(ByteString),
     /// `@name`, nested `@a::@b` as one text without the first `@`.
     Symbol(Box<str>),
     /// `[a, b]`
@@ -32,7 +33,7 @@ pub enum AttrData {
     /// `dense<…> : tensor<…>`
     Dense(Ty, Literal),
     /// `dense_resource<key> : tensor<…>`
-    Resource(Box<str>, Ty),
+    Resource(ByteString, Ty),
     /// `array<i64: 1, 2>`
     DenseArray(ElementType, Vec<i64>),
     /// `#stablehlo<comparison_direction LT>`: dialect, kind, value.
@@ -157,10 +158,11 @@ impl AttrData {
         }
     }
 
-    /// The text of a string or a symbol.
+    /// The text of a string or a symbol; `None` for a string of bytes that aren't UTF-8.
     pub fn as_str(&self) -> Option<&str> {
         match self {
-            AttrData::String(s) | AttrData::Symbol(s) => Some(s),
+            AttrData::String(s) => s.as_str(),
+            AttrData::Symbol(s) => Some(s),
             _ => None,
         }
     }

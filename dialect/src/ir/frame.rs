@@ -3,17 +3,19 @@
 //! JAX names an op `loc("jit(f)/path/op"(callsite(inner at callsite(… at outer))))`, where each of the places is
 //! `loc("function"("file.py":line:column))`.
 
+use std::borrow::Cow;
+
 use super::entity::Loc;
 use super::loc::LocData;
 use super::program::Program;
 
 /// One line of source.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame<'a> {
     /// The function it is in, when recorded.
-    pub function: Option<&'a str>,
+    pub function: Option<Cow<'a, str>>,
     /// The file's name.
-    pub file: &'a str,
+    pub file: Cow<'a, str>,
     /// Line, from 1.
     pub line: u32,
     /// Column, from 1.
@@ -37,9 +39,9 @@ impl Program {
                 LocData::Unknown | LocData::File { start: (0, _), .. } => {}
                 &LocData::File { file, start: (line, column), .. } => {
                     let of_text = loc.is_of_text();
-                    frames.push(Frame { function, file: self.name_text(file), line, column, of_text });
+                    frames.push(Frame { function, file: self.loc_string(file).shown(), line, column, of_text });
                 }
-                &LocData::Name(name, child) => open.push((child, Some(self.name_text(name)))),
+                &LocData::Name(name, child) => open.push((child, Some(self.loc_string(name).shown()))),
                 &LocData::CallSite(callee, caller) => open.extend([(caller, None), (callee, None)]),
                 LocData::Fused(_, parts) => open.extend(parts.iter().rev().map(|&p| (p, None))),
             }
@@ -52,15 +54,15 @@ impl Program {
         let frames = self.frames(loc);
         let installed =
             |f: &Frame<'_>| ["site-packages", "dist-packages", "/lib/python"].iter().any(|p| f.file.contains(p));
-        frames.iter().find(|f| !installed(f)).or(frames.first()).copied()
+        frames.iter().find(|f| !installed(f)).or(frames.first()).cloned()
     }
 
     /// The outermost name of a location: JAX's path of the op, or the name of an argument.
-    pub fn loc_name(&self, loc: Loc) -> Option<&str> {
+    pub fn loc_name(&self, loc: Loc) -> Option<Cow<'_, str>> {
         let mut loc = loc;
         for _ in 0..MAX_STEPS {
             match &*self.loc_data(loc) {
-                LocData::Name(name, _) => return Some(self.name_text(*name)),
+                LocData::Name(name, _) => return Some(self.loc_string(*name).shown()),
                 LocData::Fused(_, parts) => loc = *parts.first()?,
                 _ => return None,
             }
@@ -81,7 +83,7 @@ mod tests {
         assert!(diagnostics.is_empty(), "{diagnostics:?}");
         let (_, block) = program.functions()[0];
         let loc = program.op(program.block_ops(block)[0]).loc;
-        let show = |f: super::Frame<'_>| format!("{} {}:{}:{}", f.function.unwrap_or("-"), f.file, f.line, f.column);
+        let show = |f: super::Frame<'_>| format!("{} {}:{}:{}", f.function.as_deref().unwrap_or("-"), f.file, f.line, f.column);
         (program.frames(loc).into_iter().map(show).collect(), program.user_frame(loc).map(show))
     }
 

@@ -4,7 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
-use super::entity::{Attr, Loc, Name};
+use super::byte_string::ByteString;
+use super::entity::{Attr, Loc};
+use super::attr::AttrData;
 use super::program::{LOC_ALIAS, Program};
 use crate::diagnostic::Span;
 
@@ -16,14 +18,14 @@ pub enum LocData {
     /// `loc("file.py":10:4 to 11:12)`: lines and columns from 1.
     File {
         /// The file's name.
-        file: Name,
+        file: Attr,
         /// First line and column.
         start: (u32, u32),
         /// Last line and column, when given.
         end: Option<(u32, u32)>,
     },
-    /// `loc("name"(child))`
-    Name(Name, Loc),
+    /// `loc("name"(child))`: the attribute is the string.
+    Name(Attr, Loc),
     /// `loc(callsite(callee at caller))`
     CallSite(Loc, Loc),
     /// `loc(fused<metadata>[…])`
@@ -81,7 +83,7 @@ impl Loc {
 #[derive(Clone, Default)]
 pub(super) struct TextPlaces {
     /// The file's name.
-    file: Option<Name>,
+    file: Option<Attr>,
     /// The number of the text's first line in the file, from 0.
     first_line: u32,
     /// The bytes at which lines begin, once somebody asked.
@@ -89,10 +91,18 @@ pub(super) struct TextPlaces {
 }
 
 impl Program {
+    /// The string of a name or a file in a location.
+    pub fn loc_string(&self, string: Attr) -> &ByteString {
+        match self.attr_data(string) {
+            AttrData::String(string) => string,
+            _ => unreachable!("the names of locations are strings"),
+        }
+    }
+
     /// Says which file the text was read from, and which line of it, from 0, is the text's first. Without it the file is
     /// called `-`, as in MLIR.
     pub fn set_text_file(&mut self, file: &str, first_line: usize) {
-        self.text_places.file = Some(self.name(file));
+        self.text_places.file = Some(self.attr_str(file));
         self.text_places.first_line = first_line as u32;
     }
 

@@ -2,6 +2,7 @@
 
 mod attr;
 pub mod build;
+mod byte_string;
 mod clone;
 mod entity;
 mod frame;
@@ -14,6 +15,7 @@ mod view;
 mod walk;
 
 pub use attr::{AllToAllParam, AttrData, ConvDims, EdgeValue, PropagationStep};
+pub use byte_string::ByteString;
 pub use clone::Renaming;
 pub use entity::{Attr, Block, Loc, Name, Op, Region, Ty, Value};
 pub use frame::Frame;

@@ -34,7 +34,7 @@ impl<'s> Parser<'s> {
     fn attribute_data(&mut self) -> Parse<Result<Attr, AttrData>> {
         let text = self.token_text();
         let data = match self.tok.kind {
-            Tok::Str => AttrData::String(self.string()?.into()),
+            Tok::Str => AttrData::String(self.byte_string()?),
             Tok::At => self.symbol_attribute()?,
             Tok::Hash => return self.hash_attribute(),
             Tok::Int | Tok::Float => self.number_attribute()?,

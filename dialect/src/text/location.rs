@@ -2,7 +2,7 @@
 
 use super::lexer::Tok;
 use super::parser::{Parse, Parser};
-use crate::ir::{Loc, LocData};
+use crate::ir::{AttrData, Loc, LocData};
 
 impl<'s> Parser<'s> {
     /// Parses `loc(…)`.
@@ -53,8 +53,8 @@ impl<'s> Parser<'s> {
 
     /// `"file":1:2`, `"file":1:2 to :4`, `"file":1:2 to 3:4`, `"name"`, `"name"(child)`
     fn named_location(&mut self) -> Parse<Loc> {
-        let text = self.string()?;
-        let name = self.program.name(&text);
+        let name = AttrData::String(self.byte_string()?);
+        let name = self.program.intern_attr(name);
         if self.eat("(") {
             let child = self.location_inside()?;
             self.expect(")")?;

@@ -75,7 +75,8 @@ fn problem(span: Span, message: String) -> Diagnostic {
 fn find(program: &Program, diagnostics: &mut Diagnostics) -> Vec<Annotation> {
     let mut found: Vec<(Place, Span, String)> = Vec::new();
     let text = |attr| match program.attr_data(attr) {
-        AttrData::String(text) => Some(text.to_string()),
+        // Bytes that are no text are no sharding either, which reading it will say.
+        AttrData::String(text) => Some(text.shown().into_owned()),
         _ => None,
     };
     for function in func::functions(program) {

@@ -52,11 +52,14 @@ pub(super) fn read(program: &mut Program, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// The string of `key` in a dictionary.
+/// The string of `key` in a dictionary. Bytes that are no text are no sharding either, which reading it will say.
 fn take(program: &Program, dictionary: Option<Attr>, key: &str) -> Option<String> {
     let AttrData::Dict(entries) = program.attr_data(dictionary?) else { return None };
     let (_, attr) = entries.iter().find(|(name, _)| program.name_text(*name) == key)?;
-    program.attr_data(*attr).as_str().map(str::to_owned)
+    match program.attr_data(*attr) {
+        AttrData::String(text) => Some(text.shown().into_owned()),
+        _ => None,
+    }
 }
 
 fn read_meshes(program: &mut Program, diagnostics: &mut Diagnostics) {

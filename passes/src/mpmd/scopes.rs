@@ -155,7 +155,7 @@ fn named(
 fn scope_of(program: &Program, loc: Loc, wanted: &[String]) -> Option<(String, i64)> {
     match &*program.loc_data(loc) {
         LocData::Name(name, child) => {
-            in_path(program.name_text(*name), 0, wanted).ok().or_else(|| scope_of(program, *child, wanted))
+            in_path(&program.loc_string(*name).shown(), 0, wanted).ok().or_else(|| scope_of(program, *child, wanted))
         }
         LocData::CallSite(callee, caller) => {
             scope_of(program, *caller, wanted).or_else(|| scope_of(program, *callee, wanted))

@@ -71,15 +71,15 @@ fn mlir_reads_what_we_compile_with_its_locations() {
 
 /// Gives every op a location as JAX makes them, with what the function it is in shares with others.
 fn locate(program: &mut Program) {
-    let (inner, outer) = (program.name("inner.py"), program.name("outer.py"));
+    let (inner, outer) = (program.attr_str("inner.py"), program.attr_str("outer.py"));
     for (i, op) in program.ops_under(program.body()).into_iter().enumerate() {
         let file = |file, line| LocData::File { file, start: (line, 1), end: None };
         let (at, called) = (file(inner, i as u32 + 1), file(outer, i as u32 / 4 + 1));
         let (at, called) = (program.intern_loc(at), program.intern_loc(called));
-        let function = program.name("f");
+        let function = program.attr_str("f");
         let at = program.intern_loc(LocData::Name(function, at));
         let stack = program.intern_loc(LocData::CallSite(at, called));
-        let path = program.name(&format!("jit(f)/{i}"));
+        let path = program.attr_str(&format!("jit(f)/{i}"));
         let named: Loc = program.intern_loc(LocData::Name(path, stack));
         program.op_mut(op).loc = named;
     }

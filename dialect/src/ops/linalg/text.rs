@@ -138,7 +138,7 @@ fn parse_generic(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     {
         let kinds = items.into_iter().map(|item| match p.program.attr_data(item) {
             AttrData::String(kind) => {
-                let kind = format!("#linalg.iterator_type<{kind}>");
+                let kind = format!("#linalg.iterator_type<{}>", kind.shown());
                 p.program.intern_attr(AttrData::Opaque(kind.into()))
             }
             _ => item,

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::lexer::{Lexer, Tok, Token};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
-use crate::ir::{Attr, AttrData, Block, MAX_TEXT, Name, Program, Region, Ty, Value};
+use crate::ir::{Attr, AttrData, Block, ByteString, MAX_TEXT, Name, Program, Region, Ty, Value};
 use crate::op::{OpDef, Registry};
 
 /// An error that has already been reported.
@@ -266,14 +266,34 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Parses a string; returns its content.
-    pub fn string(&mut self) -> Parse<String> {
+    /// Parses a string of any bytes; returns its content.
+    pub fn byte_string(&mut self) -> Parse<ByteString> {
         if self.tok.kind != Tok::Str {
             return self.fail_expected("a string");
         }
         let text = self.token_text();
         self.advance();
-        Ok(unescape(&text[1..text.len() - 1]))
+        Ok(unescape(&text[1..text.len() - 1]).into())
+    }
+
+    /// Parses a string that has to be text; returns its content.
+    pub fn string(&mut self) -> Parse<String> {
+        let span = self.tok.span();
+        let bytes = self.byte_string()?;
+        self.text_of(bytes.as_bytes(), span)
+    }
+
+    /// The text of a name in the program; fails for bytes that aren't UTF-8.
+    fn text_of(&mut self, bytes: &[u8], span: Span) -> Parse<String> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(text.to_owned()),
+            Err(fault) => {
+                let (at, byte) = (fault.valid_up_to(), bytes[fault.valid_up_to()]);
+                let message = format!("a name has to be UTF-8 text, and its byte {at} (0x{byte:02X}) isn't");
+                let d = Diagnostic::error(codes::SYNTAX, span, message);
+                self.error(d.note("write a name in UTF-8; any bytes may stand in the values of attributes"))
+            }
+        }
     }
 
     /// Parses `@name`; returns the name.
@@ -281,16 +301,15 @@ impl<'s> Parser<'s> {
         if self.tok.kind != Tok::At {
             return self.fail_expected("a symbol like @name");
         }
-        let text = &self.token_text()[1..];
+        let (text, span) = (&self.token_text()[1..], self.tok.span());
         if text.is_empty() {
-            return self.fail(self.tok.span(), "a symbol needs a name after '@'");
+            return self.fail(span, "a symbol needs a name after '@'");
         }
         self.advance();
-        Ok(if let Some(quoted) = text.strip_prefix('"') {
-            unescape(&quoted[..quoted.len() - 1])
-        } else {
-            text.to_owned()
-        })
+        match text.strip_prefix('"') {
+            Some(quoted) => self.text_of(&unescape(&quoted[..quoted.len() - 1]), span),
+            None => Ok(text.to_owned()),
+        }
     }
 
     /// `f`, then `, f` as often as there are commas.
@@ -486,12 +505,12 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// The characters that an MLIR string's text represents.
-pub(super) fn unescape(text: &str) -> String {
+/// The bytes that an MLIR string's text represents.
+fn unescape(text: &str) -> Vec<u8> {
     if !text.contains('\\') {
-        return text.to_owned();
+        return text.as_bytes().to_vec();
     }
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(text.len());
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -513,7 +532,7 @@ pub(super) fn unescape(text: &str) -> String {
         }
         at += 2;
     }
-    String::from_utf8_lossy(&out).into_owned()
+    out
 }
 /// The attribute that `text` spells, in `program`; `None` when it isn't an attribute.
 pub fn attribute_of_text(program: &mut Program, text: &str) -> Option<Attr> {

@@ -36,7 +36,7 @@ impl Printer<'_> {
                 self.text(" : ");
                 self.ty(*ty);
             }
-            AttrData::String(s) => self.string(s),
+            AttrData::String(s) => self.string(s.as_bytes()),
             AttrData::Symbol(s) => self.symbol(s),
             AttrData::Array(items) => {
                 self.text("[");
@@ -51,7 +51,12 @@ impl Printer<'_> {
                 self.ty(*ty);
             }
             AttrData::Resource(key, ty) => {
-                self.text(&format!("dense_resource<{key}> : "));
+                self.text("dense_resource<");
+                match key.as_str().filter(|key| is_word(key)) {
+                    Some(key) => self.text(key),
+                    None => self.string(key.as_bytes()),
+                }
+                self.text("> : ");
                 self.ty(*ty);
             }
             AttrData::DenseArray(element, values) => self.dense_array(*element, values),
@@ -221,14 +226,7 @@ impl Printer<'_> {
         let program = self.program;
         self.separated(entries.iter(), |p, &(key, attr)| {
             let key = program.name_text(key);
-            let plain = key.bytes().enumerate().all(|(i, b)| {
-                b.is_ascii_alphabetic() || b == b'_' || i > 0 && (b.is_ascii_digit() || matches!(b, b'$' | b'.'))
-            });
-            if plain && !key.is_empty() {
-                p.text(key)
-            } else {
-                p.string(key)
-            }
+            if is_word(key) { p.text(key) } else { p.string(key) }
             if !matches!(program.attr_data(attr), AttrData::Unit) {
                 p.text(" = ");
                 p.attr(attr);
@@ -259,4 +257,11 @@ impl Printer<'_> {
         let show = |n: &str| !elided.contains(&n) && keep(n) && (self.options.causes || n != CAUSE);
         self.program.op(op.op).attrs.iter().filter(|a| show(self.program.name_text(a.0))).copied().collect()
     }
+}
+
+/// Whether MLIR reads it as one word, so that it needs no quotes.
+fn is_word(text: &str) -> bool {
+    let letter = |b: u8| b.is_ascii_alphabetic() || b == b'_';
+    let good = |(i, b): (usize, u8)| letter(b) || i > 0 && (b.is_ascii_digit() || matches!(b, b'$' | b'.'));
+    !text.is_empty() && text.bytes().enumerate().all(good)
 }

@@ -193,9 +193,9 @@ impl Printer<'_> {
     }
 
     /// A quoted string.
-    pub fn string(&mut self, text: &str) {
+    pub fn string(&mut self, text: impl AsRef<[u8]>) {
         self.out.push('"');
-        for b in text.bytes() {
+        for &b in text.as_ref() {
             match b {
                 b'"' => self.out.push_str("\\22"),
                 b'\\' => self.out.push_str("\\\\"),
@@ -444,7 +444,7 @@ impl Printer<'_> {
         match &*program.loc_data(loc) {
             LocData::Unknown => self.text("unknown"),
             LocData::File { file, start, end } => {
-                self.string(program.name_text(*file));
+                self.string(program.loc_string(*file).as_bytes());
                 let _ = write!(self.out, ":{}:{}", start.0, start.1);
                 match end {
                     Some(end) if end.0 == start.0 => {
@@ -457,7 +457,7 @@ impl Printer<'_> {
                 }
             }
             LocData::Name(name, inner) => {
-                self.string(program.name_text(*name));
+                self.string(program.loc_string(*name).as_bytes());
                 if program.canonical_loc(*inner) != Loc::UNKNOWN {
                     self.text("(");
                     child(self, *inner);

@@ -286,7 +286,7 @@ pub(crate) fn sharding_attr(program: &mut Program, mesh_axes: &MeshAxes, at: &Di
 fn printable(program: &Program, value: Value) -> String {
     fn name(program: &Program, loc: Loc, depth: usize) -> Option<String> {
         match &*program.loc_data(loc) {
-            LocData::Name(name, _) => Some(program.name_text(*name).to_owned()),
+            LocData::Name(name, _) => Some(program.loc_string(*name).shown().into_owned()),
             &LocData::CallSite(callee, caller) if depth < 64 => {
                 name(program, callee, depth + 1).or_else(|| name(program, caller, depth + 1))
             }

@@ -1,0 +1,68 @@
+//! Text with raw bytes: MLIR takes any bytes in strings and comments, while our texts are UTF-8.
+
+use std::fmt::Write as _;
+
+/// Where in a text a byte is.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Code,
+    Comment,
+    String,
+    /// In a string, after a backslash.
+    Escape,
+}
+
+/// The same text in UTF-8: bytes in strings that aren't are written as `\FF`, those in comments as `?`. Fails with the
+/// position of the first one that is elsewhere.
+pub fn escape_raw_bytes(bytes: &[u8]) -> Result<String, usize> {
+    let (mut place, mut before, mut at) = (Place::Code, 0, 0);
+    let mut out = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for byte in chunk.valid().bytes() {
+            place = match (place, byte) {
+                (Place::Code, b'"') => Place::String,
+                (Place::Code, b'/') if before == b'/' => Place::Comment,
+                (Place::String, b'\\') => Place::Escape,
+                (Place::String, b'"') | (Place::Comment, b'\n') => Place::Code,
+                // A string without an end, which the parser will report.
+                (Place::String | Place::Escape, b'\n') => Place::Code,
+                (Place::Escape, _) => Place::String,
+                (place, _) => place,
+            };
+            before = byte;
+        }
+        out.push_str(chunk.valid());
+        at += chunk.valid().len();
+        for byte in chunk.invalid() {
+            match place {
+                Place::Code => return Err(at),
+                Place::Comment => out.push('?'),
+                Place::String => write!(out, "\\{byte:02X}").expect("a string takes everything"),
+                Place::Escape => write!(out, "{byte:02X}").expect("a string takes everything"),
+            }
+            if place == Place::Escape {
+                place = Place::String;
+            }
+            at += 1;
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_in_strings_and_comments_stay() {
+        let read = |text: &[u8]| escape_raw_bytes(text);
+        assert_eq!(
+            read(b"a = \"\xffA\xc3\xa9\\\\\xfe\\\xfd\" // \xff\nb"),
+            Ok("a = \"\\FFAé\\\\\\FE\\FD\" // ?\nb".to_owned())
+        );
+        assert_eq!(read(b"\"\\\"\xf0\x9f\""), Ok("\"\\\"\\F0\\9F\"".to_owned()));
+        assert_eq!(read(b"\"a\" \xff"), Err(4));
+        assert_eq!(read(b"\"a\n\xff"), Err(3));
+        assert_eq!(read(b"a / b \xff"), Err(6));
+    }
+}
