@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::compiler::{CompileOptions, Compiler};
 use crate::diagnostic::{Outcome, one};
+use crate::effects;
 use crate::module::Module;
 use crate::place::{axes_of_groups, place, place_or_argument};
 use crate::source::Source;
@@ -149,10 +150,11 @@ impl Compiler {
             let priced = Priced::new(&mut program, target)?;
             Ok(cost(&program, &priced, name, module.source()))
         });
-        Outcome::of(
+        let priced = Outcome::of(
             module.source(),
             cost.map_err(|fault| one(Plain::error(codes::TARGET_SIZE, Span::default(), fault))),
-        )
+        );
+        priced.and_then(|cost| Outcome::new(module.source(), Some(cost), &effects::not_priced(module.program())))
     }
 }
 

@@ -38,6 +38,7 @@ mod cost;
 mod cost_diff;
 mod culprit;
 mod diagnostic;
+mod effects;
 mod execute;
 mod explain;
 mod frames;

@@ -109,6 +109,7 @@ codes! {
     UNRELATED_MESHES = "unrelated-meshes", "Meshes divide the devices in ways of which none refines the other.";
     BRANCHES = "branches", "A function that is to be sharded branches between blocks.";
     SEVERAL_MESHES = "several-meshes", "More than one mesh is left where one is needed.";
+    CUSTOM_PARTITIONING = "custom-partitioning", "An op is partitioned by a function of the process that wrote the program.";
     PARTITION_COUNT = "partition-count", "The module's number of partitions is missing, or not that of its mesh.";
 
     // Shardings.
@@ -183,6 +184,7 @@ codes! {
     INPUT_TYPES = "input-types", "Inputs are not of the types and replicas of @main.";
     NO_GLOBAL_TYPES = "no-global-types", "A per-device program doesn't say the types of the global one.";
     ELEMENT_TYPE_WITHOUT_ARITHMETIC = "element-type-without-arithmetic", "Nothing here computes with elements of this type.";
+    HOST_EFFECT = "host-effect", "A value comes from the host, which a simulated run doesn't have.";
     NO_NATIVE_EXECUTION = "no-native-execution", "This shardc was built without native execution.";
     NO_NATIVE_FORM = "no-native-form", "An op or type has no native code; the reference evaluator runs it.";
     NATIVE_COMPILATION = "native-compilation", "The native compiler refuses a kernel.";

@@ -180,6 +180,33 @@ pub enum ExplicitReshard {
     Result,
 }
 
+/// Who is on the other side of an exchange with the host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HostPartner {
+    /// A function of the Python process that wrote the program.
+    Callback,
+    /// Whoever feeds the program while it runs: infeed, outfeed, transfers with the host.
+    Transfer,
+    /// Code of another library, by its name.
+    Library,
+}
+
+/// What an op exchanges with the host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostEffect {
+    /// Who is on the other side.
+    pub partner: HostPartner,
+    /// Whether it returns data. Without it, leaving the op out changes no value of the program.
+    pub returns_data: bool,
+}
+
+impl HostEffect {
+    /// The effect of an op that exchanges data with `partner`.
+    pub fn of(op: OpRef<'_>, partner: HostPartner) -> Self {
+        Self { partner, returns_data: op.result_types().any(|ty| *ty != TypeData::Token) }
+    }
+}
+
 /// What one op means. A method without a default must be written for every op; a default is right for most ops.
 pub trait OpDef: Sync {
     /// The full name, `stablehlo.add`.
@@ -389,6 +416,21 @@ pub trait OpDef: Sync {
     /// Whether it must stay even if its results are unused, and keep its order among other ops with side effects.
     fn side_effect(&self, op: OpRef<'_>) -> bool {
         op.result_count() == 0
+    }
+
+    /// What it exchanges with the host, outside of the program; `None` for an op that computes inside of it.
+    fn host_effect(&self, _op: OpRef<'_>) -> Option<HostEffect> {
+        None
+    }
+
+    /// Whether only a function of the process that wrote the program can partition it.
+    fn partitions_itself(&self, _op: OpRef<'_>) -> bool {
+        false
+    }
+
+    /// Whether it shows a function of the process that wrote the program how its operand is sharded.
+    fn shows_sharding(&self, _op: OpRef<'_>) -> bool {
+        false
     }
 
     /// MLIR's name for its regions' arguments (`%iterArg`), instead of `%arg` and a number.

@@ -1,8 +1,9 @@
 //! The global program's types, shardings and meshes, recorded on a per-device `@main` as attributes that MLIR can
 //! ignore. Enough to shard inputs and to assemble results.
 
-use crate::ir::{Attr, AttrData, Op, Program, TensorType, Ty};
+use crate::ir::{Attr, AttrData, Op, Program, TensorType, Ty, TypeData};
 use crate::ops::func;
+use crate::ops::stablehlo::transfer;
 use crate::sharding::{Layout, Mesh, MeshRef, TensorSharding};
 
 /// The global type of an argument or result.
@@ -15,10 +16,12 @@ pub const MESHES: &str = "shardc.meshes";
 /// One argument or result of the global program.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// Its type.
+    /// Its type; of a token the type of what the evaluator holds for one, which has no elements.
     pub global: TensorType,
     /// How it is sharded; `None` means replicated.
     pub sharding: Option<TensorSharding>,
+    /// Whether it is a token, which orders effects and has no data.
+    pub is_token: bool,
 }
 
 /// The global program's signature.
@@ -34,7 +37,7 @@ pub struct Signature {
 
 impl Signature {
     /// Reads the attributes of a per-device program's `@main`; arguments and results without them are replicated.
-    /// `None` without `@main`, for types other than tensors, and when an attribute is malformed.
+    /// `None` without `@main`, for types other than tensors and tokens, and when an attribute is malformed.
     pub fn of(program: &mut Program) -> Option<Self> {
         let main = func::function(program, "main")?;
         let types = func::signature(program, main);
@@ -85,7 +88,8 @@ fn side(program: &mut Program, own: Ty, ty: Option<Attr>, text: Option<Attr>) ->
         Some(_) => return None,
         None => own,
     };
-    let global = program.type_data(ty).tensor()?.clone();
+    let is_token = *program.type_data(ty) == TypeData::Token;
+    let global = if is_token { transfer::token().ty() } else { program.type_data(ty).tensor()?.clone() };
     let sharding = match text {
         Some(text) => {
             let text = program.attr_data(text).as_str()?.to_owned();
@@ -94,7 +98,14 @@ fn side(program: &mut Program, own: Ty, ty: Option<Attr>, text: Option<Attr>) ->
         }
         None => None,
     };
-    Some(Side { global, sharding })
+    Some(Side { global, sharding, is_token })
+}
+
+/// What a per-device op states of the global value that it is about.
+pub fn stated_side(program: &mut Program, op: Op) -> Option<Side> {
+    let (ty, text) = (program.attr(op, GLOBAL_TYPE)?, program.attr(op, SHARDING));
+    let own = program.value_type(*program.op(op).operands.first()?);
+    side(program, own, Some(ty), text)
 }
 
 /// The mesh of a per-device program, with its name.

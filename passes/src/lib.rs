@@ -46,6 +46,7 @@ passes! {
     pub mod spmd: PASS;
     pub mod manual: PASS;
     mod gspmd: PASS;
+    mod custom_partitioning: PASS;
     mod cse: PASS;
     mod symbol_dce: PASS;
 }

@@ -9,9 +9,10 @@
 use dialect::collective::MeshAttr;
 use dialect::diagnostic::Diagnostics;
 use dialect::ir::build::Builder;
-use dialect::ir::{Block, ElementType, Op, Program, Renaming, Ty, Uses, Value};
+use dialect::ir::{Block, ElementType, Op, Program, Renaming, Ty, TypeData, Uses, Value};
 use dialect::op::Control;
 use dialect::ops::build::collective::Along;
+use dialect::ops::stablehlo::transfer::CreateToken;
 use dialect::ops::{build, func, sdy};
 use dialect::scalar::{Comparison, Scalar, ScalarOp};
 use dialect::sharding::{AxisPart, MeshAxes, TensorSharding};
@@ -104,12 +105,15 @@ struct Wrap<'a> {
 }
 
 impl Wrap<'_> {
-    /// The ops in place of `op`; `None` for an op on values that no collective takes, such as tokens, which stays as it is.
+    /// The ops in place of `op`; `None` for an op on values that no collective takes, such as tuples, which stays as it is.
     fn op(&mut self, program: &mut Program, op: Op, device: i64) -> Option<Vec<Op>> {
         let inside = self.inside(program, op);
         let read = read_by(program, &inside);
         let results: Vec<Value> = program.results(op).collect();
-        let is_static = |v: &Value| program.tensor_type(*v).is_some_and(|t| t.shape.iter().all(|&d| d >= 0));
+        let is_static = |v: &Value| match program.tensor_type(*v) {
+            Some(ty) => ty.shape.iter().all(|&d| d >= 0),
+            None => is_token(program, *v),
+        };
         if !read.iter().chain(&results).all(is_static) {
             return None;
         }
@@ -141,10 +145,15 @@ impl Wrap<'_> {
                 }
                 results.iter().map(|&v| renaming.value(v)).collect()
             };
+            // The other devices pass on the token that the op takes.
+            let token = arguments.iter().copied().find(|&v| is_token(b.program, v));
             let branches = build::region::if_else(b, here, &types, run, |b| {
-                results.iter().map(|&result| nothing(b, result)).collect()
+                results.iter().map(|&result| nothing(b, result, token)).collect()
             });
             let send = |value| {
+                if is_token(b.program, value) {
+                    return value;
+                }
                 *channel += 1;
                 let by = if b.tensor(value).element == ElementType::I1 { ScalarOp::Or } else { ScalarOp::Add };
                 build::collective::all_reduce(b, value, by, along, *channel - 1)
@@ -208,8 +217,15 @@ fn read_by(program: &Program, ops: &[Op]) -> Vec<Value> {
     read
 }
 
-/// What changes no sum: -0.0 for floats, since 0.0 would change the sign of -0.0.
-fn nothing(b: &mut Builder<'_>, like: Value) -> Value {
+fn is_token(program: &Program, value: Value) -> bool {
+    *program.type_data(program.value_type(value)) == TypeData::Token
+}
+
+/// What changes no sum: -0.0 for floats, since 0.0 would change the sign of -0.0. For a token, `token` or a new one.
+fn nothing(b: &mut Builder<'_>, like: Value, token: Option<Value>) -> Value {
+    if is_token(b.program, like) {
+        return token.unwrap_or_else(|| b.inferred(&CreateToken, &[], &[], &[])[0]);
+    }
     let ty = b.tensor(like).clone();
     let zero = match Scalar::zero(ty.element) {
         Scalar::Float(_) => Scalar::Float(-0.0),

@@ -71,6 +71,8 @@ fn read_arrays(
             let wanted = program.type_data_text(&ty.clone().into());
             match arrays.iter().find(|a| a.0 == name) {
                 None if replica > 0 => literals.extend(all[0].get(i).cloned()),
+                // There is only one tensor without elements; a token is one.
+                None if ty.shape.contains(&0) => literals.push(Literal::splat(ty.element, &ty.shape, Scalar::Int(0))),
                 None => faults.push(format!("'{name}' is missing, which is {wanted}")),
                 Some((_, array)) => match fit(array, ty) {
                     Ok(literal) => literals.push(literal),

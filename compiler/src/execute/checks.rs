@@ -8,6 +8,7 @@ use dialect::ops::func;
 
 use super::Interface;
 use crate::diagnostic::one;
+use crate::effects;
 use crate::module::Module;
 
 /// Refuses a program whose global arguments and results don't fit in memory, before any are made.
@@ -52,7 +53,8 @@ pub(super) fn check_inputs(module: &Module, inputs: &[Vec<Literal>]) -> Result<(
     Ok(())
 }
 
-/// An error at the first value of `@main` whose element type neither backend can compute with, such as a quantized one.
+/// An error at the first value of `@main` whose element type neither backend can compute with, such as a quantized one, and
+/// at every op that would take data from the host.
 pub(crate) fn runnable(program: &Program) -> Result<(), Diagnostics> {
     let Some(block) = func::function(program, "main").and_then(|main| func::block(program, main)) else {
         return Ok(());
@@ -67,7 +69,7 @@ pub(crate) fn runnable(program: &Program) -> Result<(), Diagnostics> {
     let ops = program.ops_under(block).into_iter();
     let results = ops.flat_map(|op| program.results(op).map(move |result| (result, program.op(op).span)));
     let found = args.chain(results).find_map(|(value, span)| Some((span, unknown(&value)?)));
-    let Some((span, (text, quantized))) = found else { return Ok(()) };
+    let Some((span, (text, quantized))) = found else { return effects::refuse(program) };
     let d = Diagnostic::error(
         codes::ELEMENT_TYPE_WITHOUT_ARITHMETIC,
         span,

@@ -26,6 +26,7 @@ use runtime::reference;
 
 use crate::compiler::Compiler;
 use crate::diagnostic::{Outcome, one};
+use crate::effects;
 use crate::module::Module;
 use crate::trace::Trace;
 
@@ -256,9 +257,11 @@ impl Compiler {
     }
 
     /// Whether the program can be run at all: an error at the first value of `@main` whose element type neither backend
-    /// can compute with, such as a quantized one.
+    /// can compute with, such as a quantized one, and at what would come from the host. A remark for each op that only
+    /// sends to the host, which is left out.
     pub fn runnable(&self, module: &Module) -> Outcome<()> {
-        Outcome::of(module.source(), runnable(module.program()))
+        let remarks = Outcome::new(module.source(), Some(()), &effects::left_out(module.program()));
+        remarks.and_then(|()| Outcome::of(module.source(), runnable(module.program())))
     }
 
     /// Whether there is memory for the global arguments and results of a program: an error that says how much they take,

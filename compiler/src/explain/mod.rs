@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use crate::compiler::{CompileOptions, Compiler, Watch};
 use crate::diagnostic::{Diagnostic, Diagnostics, Outcome};
+use crate::effects;
 use crate::module::Module;
 
 pub(crate) use causes::{Cause, causes};
@@ -187,7 +188,8 @@ impl Compiler {
     ) -> Outcome<Explanation> {
         let target = options.compile.target_name();
         let found = causes(planned.program());
-        self.price_plan(planned, &found, &steps.partition, target).map(|(prices, machine, (step, peak))| {
+        let callbacks = Diagnostics::new(planned.source(), &effects::placed(planned.program()));
+        let mut explanation = self.price_plan(planned, &found, &steps.partition, target).map(|(prices, machine, (step, peak))| {
             let mut explained: Vec<Explained> = found
                 .into_iter()
                 .zip(prices)
@@ -208,6 +210,8 @@ impl Compiler {
             let report = Report { tried, imported, planned, origins, shardings: &shardings };
             let collectives = explained.iter().map(|e| report.collective(e, step)).collect();
             Explanation { target: target.to_owned(), step_s: step, collectives }
-        })
+        });
+        explanation.diagnostics.append(callbacks);
+        explanation
     }
 }

@@ -9,7 +9,7 @@ mod text;
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::build::Builder;
-use dialect::ir::{AttrData, Block, Op, Program, Ty, Value};
+use dialect::ir::{AttrData, Block, Op, Program, Ty, TypeData, Value};
 use dialect::op::OpDef;
 use dialect::ops::func;
 use dialect::ops::mhlo::{ENTER_MANUAL, LEAVE_MANUAL, SHARDING, SHARDING_CALL};
@@ -37,6 +37,15 @@ fn gspmd(program: &mut Program, diagnostics: &mut Diagnostics) {
                 outline(program, block, op, &mut names).unwrap_or_else(|message| failed(program, op, message));
             } else if sdy::is_op(program.view(op)) {
                 failed(program, op, format!("{name} has no form from before Shardy"));
+            } else if let Some([sharding]) = sdy::result_shardings(program.view(op)) {
+                match text_of(program, sharding) {
+                    Ok(text) => {
+                        let text = program.attr_str(&text);
+                        program.remove_attr(op, func::SHARDING);
+                        program.set_attr(op, SHARDING, text);
+                    }
+                    Err(message) => failed(program, op, message),
+                }
             }
         }
         annotate(program, function).unwrap_or_else(|message| failed(program, function, message));
@@ -106,10 +115,15 @@ fn outline(program: &mut Program, block: Block, op: Op, names: &mut FxHashSet<St
     Builder::new(program, &mut inside, program.op(last).loc).op(&func::RETURN, &returned, &[], &[]);
     program.set_block_ops(body, inside);
     program.set_region_blocks(of_function, &[body]);
+    state_effects(program, body);
 
     let mut ops = Vec::new();
     let mut operands = Vec::new();
     for ((&value, text), &ty) in program.op(op).operands.to_vec().iter().zip(&ins).zip(&inner) {
+        if is_token(program, value) {
+            operands.push(value);
+            continue;
+        }
         let whole = border(program, &mut ops, op, SHARDING_CALL, value, program.value_type(value), text);
         operands.push(border(program, &mut ops, op, ENTER_MANUAL, whole, ty, MANUAL));
     }
@@ -118,6 +132,10 @@ fn outline(program: &mut Program, block: Block, op: Op, names: &mut FxHashSet<St
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
     for (i, text) in outs.iter().enumerate() {
         let (value, result) = (program.result(call, i), program.result(op, i));
+        if is_token(program, value) {
+            renamed.insert(result, value);
+            continue;
+        }
         let shard = border(program, &mut ops, op, SHARDING_CALL, value, shards[i], MANUAL);
         renamed.insert(result, border(program, &mut ops, op, LEAVE_MANUAL, shard, program.value_type(result), text));
     }
@@ -126,6 +144,24 @@ fn outline(program: &mut Program, block: Block, op: Op, names: &mut FxHashSet<St
     program.set_block_ops(block, new);
     program.rename(&renamed);
     Ok(())
+}
+
+/// Writes on the ops under `block` that have effects, or ask which device this is, that every device runs them by itself:
+/// XLA needs to know that of those, and can't follow it from operands or results where there are none.
+fn state_effects(program: &mut Program, block: Block) {
+    for op in program.ops_under(block) {
+        let view = program.view(op);
+        let is_leaf = program.op(op).regions.is_empty() && !view.def().terminator();
+        let asked = view.def().side_effect(view) || view.def().is_device_number();
+        if is_leaf && asked && view.attr(SHARDING).is_none() {
+            let manual = program.attr_str(MANUAL);
+            program.set_attr(op, SHARDING, manual);
+        }
+    }
+}
+
+fn is_token(program: &Program, value: Value) -> bool {
+    *program.type_data(program.value_type(value)) == TypeData::Token
 }
 
 /// A custom call with a sharding.

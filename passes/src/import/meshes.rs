@@ -7,11 +7,12 @@
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{Attr, AttrData, Name, Op, Program};
-use dialect::ops::sdy;
+use dialect::ops::{func, sdy};
 use dialect::sharding::{AxisList, AxisRef, Mesh, MeshRef, TensorSharding};
 
 /// Rewrites every sharding to the module's first mesh that can express all of them.
 pub fn unify_meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
+    drop_empty(program);
     let meshes: Vec<(Op, String, Mesh)> =
         sdy::meshes(program).filter(|m| !m.2.axes.is_empty()).map(|(op, n, m)| (op, n.to_owned(), m.clone())).collect();
     if meshes.len() < 2 {
@@ -53,6 +54,21 @@ pub fn unify_meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
     let gone: Vec<Op> = meshes.iter().enumerate().filter(|m| m.0 != main).map(|m| m.1.0).collect();
     let kept = program.block_ops(body).iter().copied().filter(|op| !gone.contains(op)).collect();
     program.set_block_ops(body, kept);
+}
+
+/// Takes off ops the shardings over a mesh without axes, as JAX states them for callbacks in a `shard_map`: they say nothing.
+fn drop_empty(program: &mut Program) {
+    let is_empty = |mesh: &Mesh| mesh.axes.is_empty() && !mesh.is_maximal();
+    if !sdy::meshes(program).any(|(_, _, mesh)| is_empty(mesh)) {
+        return;
+    }
+    for op in program.ops_under(program.body()) {
+        let shardings = sdy::result_shardings(program.view(op)).unwrap_or_default();
+        let empty = |s: &TensorSharding| sdy::resolve(program, &s.mesh).is_some_and(is_empty);
+        if !shardings.is_empty() && shardings.iter().all(empty) {
+            program.remove_attr(op, func::SHARDING);
+        }
+    }
 }
 
 /// The mesh that an op's own lists of axes refer to: that of its shardings.

@@ -5,6 +5,7 @@
 //! since manual axes must be whole.
 
 mod barriers;
+mod shown;
 mod transposes;
 
 use dialect::codes;
@@ -59,7 +60,9 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
         );
         return diagnostics.push(d.note("reduce it before it is returned"));
     }
-    let fine = match refine(program, &mesh, ins.iter().chain(&outs)) {
+    let shown = shown::take(program, block);
+    let sides = ins.iter().chain(&outs).chain(shown.iter().map(|s| s.side()));
+    let fine = match refine(program, &mesh, sides) {
         Ok(fine) => fine,
         Err(axis) => {
             let axis = program.name_text(axis);
@@ -84,12 +87,23 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     let mut ops: Vec<Op> = Vec::new();
     let mut operands = Vec::new();
     for (side, &inner) in ins.iter().zip(&arguments) {
-        let ty = program.intern_type(side.global.clone());
+        let ty = if side.is_token { program.value_type(inner) } else { program.intern_type(side.global.clone()) };
         let value = program.add_block_arg(outer, ty, program.value_loc(inner), Span::default());
+        if side.is_token {
+            operands.push(value);
+            continue;
+        }
         let padded = padded(side, &mesh);
         operands.push(pad(&mut Builder::new(program, &mut ops, loc), value, &side.global.shape, &padded));
     }
-    let result_types: Vec<Ty> = outs.iter().map(|s| program.tensor(&padded(s, &mesh), s.global.element)).collect();
+    let result_types: Vec<Ty> = outs
+        .iter()
+        .zip(&returned)
+        .map(|(s, &inner)| match s.is_token {
+            true => program.value_type(inner),
+            false => program.tensor(&padded(s, &mesh), s.global.element),
+        })
+        .collect();
     let attrs = manual_attrs(program, &ins, &outs, &mesh, &fine, name);
     let attrs: Vec<(Name, _)> = attrs.into_iter().map(|(n, a)| (program.name(n), a)).collect();
     let mut b = Builder::new(program, &mut ops, loc);
@@ -99,7 +113,13 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     for (i, side) in outs.iter().enumerate() {
         let value = program.result(op, i);
         let mut b = Builder::new(program, &mut ops, loc);
-        results.push(slice_to(&mut b, value, &side.global.shape));
+        results.push(if side.is_token { value } else { slice_to(&mut b, value, &side.global.shape) });
+    }
+    for shown in &shown {
+        let side = shown.side();
+        let whole = || TensorSharding::replicated(MeshRef::Symbol(name), side.global.rank());
+        let sharding = side.sharding.as_ref().map_or_else(whole, |s| refined(s, &mesh, &fine, name));
+        shown::show(&mut Builder::new(program, &mut ops, loc), shown, sharding);
     }
     Builder::new(program, &mut ops, loc).op(&func::RETURN, &results, &[], &[]);
     program.set_block_ops(outer, ops);
@@ -218,7 +238,9 @@ fn manual_attrs(
     name: Name,
 ) -> Vec<(&'static str, Attr)> {
     let list = |program: &mut Program, sides: &[Side]| {
-        let whole = |s: &Side| TensorSharding::replicated(MeshRef::Symbol(name), s.global.rank());
+        // A token counts as a scalar.
+        let rank = |s: &Side| if s.is_token { 0 } else { s.global.rank() };
+        let whole = |s: &Side| TensorSharding::replicated(MeshRef::Symbol(name), rank(s));
         let all = sides.iter().map(|s| s.sharding.as_ref().map_or_else(|| whole(s), |x| refined(x, mesh, fine, name)));
         let all = all.collect();
         program.intern_attr(AttrData::ShardingPerValue(all))

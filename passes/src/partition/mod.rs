@@ -31,6 +31,7 @@ use dialect::localize::{Localize, Tensor};
 use dialect::op::Control;
 use dialect::ops::{func, sdy};
 use dialect::sharding::{Distribution, Distributions, Mesh, Reshard, Shard};
+use dialect::signature::{GLOBAL_TYPE, SHARDING};
 use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -86,6 +87,7 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     let mut models: Models = program.take_memo();
     agree::check(program, (main, block), (&axes, &distributions), &mut models, diagnostics);
     program.keep_memo(models);
+    crate::custom_partitioning::refuse(program, mesh.devices(), diagnostics);
     if diagnostics.has_errors() {
         return;
     }
@@ -268,6 +270,7 @@ impl Partition<'_> {
         let operand_shards: SmallVec<[Shard; 3]> =
             globals.iter().zip(&operands).map(|(&g, &l)| self.shard(g, l)).collect();
         let result_shards: SmallVec<[Shard; 1]> = results.iter().map(|&v| self.shard_of(v)).collect();
+        let first = ops.len();
         let (mesh, distributions) = (self.mesh, &self.distributions);
         let mut start = |b: &mut Builder<'_>, tensor: Tensor, dim: usize| {
             let (value, shard) = match tensor {
@@ -290,9 +293,23 @@ impl Partition<'_> {
         };
         def.localize(&mut cx);
         let locals = cx.results;
+        if def.shows_sharding(self.program.view(op)) {
+            self.show(globals[0], &ops[first..]);
+        }
         self.follow_padding(op, &operands, &locals);
         for (global, local) in results.into_iter().zip(locals) {
             self.values.insert(global, local);
+        }
+    }
+
+    /// Writes on the per-device form of an op that shows how `global` is sharded what it is to show.
+    fn show(&mut self, global: Value, locals: &[Op]) {
+        let ty = self.program.intern_attr(AttrData::Type(self.program.value_type(global)));
+        let sharding = self.distributions.shardings().get(global).map(|s| self.program.sharding_text(&s.closed()));
+        let sharding = sharding.map(|text| self.program.attr_str(&text));
+        for &op in locals {
+            self.program.set_attr(op, GLOBAL_TYPE, ty);
+            sharding.into_iter().for_each(|text| self.program.set_attr(op, SHARDING, text));
         }
     }
 

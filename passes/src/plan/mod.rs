@@ -167,6 +167,7 @@ pub fn plan_with(
     };
     let Some(block) = func::block(program, main) else { return PlanReport::default() };
     let mesh_axes = propagated::main_axes(program, main, block);
+    crate::custom_partitioning::refuse(program, mesh_axes.data.devices(), diagnostics);
     let mut propagated = Propagated::read(program, &mesh_axes, main, block, diagnostics);
     if diagnostics.has_errors() {
         return PlanReport::default();

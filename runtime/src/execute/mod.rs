@@ -13,6 +13,7 @@ mod emit;
 mod exchange;
 mod fuse;
 mod fused;
+mod host;
 mod linalg;
 mod lower;
 mod memory;

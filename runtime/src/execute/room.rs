@@ -11,6 +11,7 @@ use dialect::sharding::Layout;
 use dialect::signature::Signature;
 use rustc_hash::FxHashMap;
 
+use super::host::skip_effects;
 use super::touched::touched;
 use crate::files::available_memory;
 
@@ -54,6 +55,7 @@ impl Planned {
             func::function(&program, "main").ok_or_else(|| fault(codes::NO_MAIN, "there is no function @main"))?;
         let block =
             func::block(&program, main).ok_or_else(|| fault(codes::FUNCTION_WITHOUT_BODY, "@main has no body"))?;
+        skip_effects(&mut program, block);
         let written = simplify(&mut program, block);
         let partitions = func::num_partitions(&program).max(1) as usize;
         let devices = partitions * func::num_replicas(&program).max(1) as usize;

@@ -20,6 +20,7 @@ import threading
 import types
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, overload
 
+from shardc._effects import TARGET, partitioned
 from shardc._errors import ShardcError
 from shardc._options import Memory, Options, Plan, Target, _known, asked
 from shardc._program import GSPMD, PIPELINES, attempt, compiled
@@ -236,6 +237,9 @@ def _plan(module: Any, name: str, options: Options, platform: str, build: Any) -
     # As bytecode, which MLIR writes and reads in a fraction of the time that text takes.
     written = io.BytesIO()
     module.operation.write_bytecode(written)
+    if TARGET in written.getvalue():
+        module, written = partitioned(module, what, options), io.BytesIO()
+        module.operation.write_bytecode(written)
     planned: bytes | str | None
     planned, said = attempt(written.getvalue(), what, pipeline, options, locations=True)
     if planned is None or said:

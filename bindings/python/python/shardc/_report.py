@@ -206,4 +206,6 @@ def _run(command: str, text: str, name: str, flags: list[str]) -> Report:
         _, found = _native.compile(text, name=name, pipeline="compile")
         settle([d for d in found if d.severity == "error"], name)
         raise ShardcError(err.strip() or f"shardc {command} failed")
+    remarks = (d["message"] for d in json.get("diagnostics", []) if d["severity"] == "remark")
+    said += "".join(f"\nremark: {message}" for message in remarks)
     return Report(said, json, ok=code == 0)

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use crate::eval::{ChannelKey, Context, EvalResult};
 use crate::ir::{AttrData, ElementType, OpRef, TypeData};
 use crate::literal::Literal;
-use crate::op::{Inferred, OpDef, Problem};
+use crate::op::{HostEffect, HostPartner, Inferred, OpDef, Problem};
 use crate::ops::func;
 use crate::ops::support::constraint::{Checked, require};
 use crate::scalar::Scalar;
@@ -32,7 +32,7 @@ pub struct Outfeed;
 
 /// The value of a token.
 pub(crate) fn token() -> Literal {
-    Literal::scalar(ElementType::I1, Scalar::Int(0))
+    Literal::splat(ElementType::I1, &[0], Scalar::Int(0))
 }
 
 /// The last operand is a token, all others tensors.
@@ -188,6 +188,10 @@ impl OpDef for Send {
     fn side_effect(&self, _: OpRef<'_>) -> bool {
         true
     }
+
+    fn host_effect(&self, op: OpRef<'_>) -> Option<HostEffect> {
+        op.flag("is_host_transfer").then(|| HostEffect::of(op, HostPartner::Transfer))
+    }
 }
 
 impl OpDef for Recv {
@@ -225,6 +229,10 @@ impl OpDef for Recv {
     fn side_effect(&self, _: OpRef<'_>) -> bool {
         true
     }
+
+    fn host_effect(&self, op: OpRef<'_>) -> Option<HostEffect> {
+        op.flag("is_host_transfer").then(|| HostEffect::of(op, HostPartner::Transfer))
+    }
 }
 
 impl OpDef for Infeed {
@@ -254,6 +262,10 @@ impl OpDef for Infeed {
     fn side_effect(&self, _: OpRef<'_>) -> bool {
         true
     }
+
+    fn host_effect(&self, op: OpRef<'_>) -> Option<HostEffect> {
+        Some(HostEffect::of(op, HostPartner::Transfer))
+    }
 }
 
 impl OpDef for Outfeed {
@@ -279,5 +291,9 @@ impl OpDef for Outfeed {
 
     fn side_effect(&self, _: OpRef<'_>) -> bool {
         true
+    }
+
+    fn host_effect(&self, op: OpRef<'_>) -> Option<HostEffect> {
+        Some(HostEffect::of(op, HostPartner::Transfer))
     }
 }

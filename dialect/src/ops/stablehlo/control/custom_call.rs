@@ -9,9 +9,11 @@ use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, each_lane, on_one
 use crate::ir::{AttrData, OpRef, TensorType};
 use crate::kernel::{External, Kernel};
 use crate::literal::Literal;
-use crate::op::{Collective, Control, Inferred, OpDef, OpPriority, Problem};
+use crate::op::{Collective, Control, HostEffect, HostPartner, Inferred, OpDef, OpPriority, Problem};
 use crate::ops::check::{self, Tolerance};
+use crate::ops::mhlo;
 use crate::ops::stablehlo::linalg::decomposition;
+use crate::ops::stablehlo::transfer::token;
 use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax, TypeForm};
 
@@ -167,6 +169,10 @@ impl OpDef for CustomCall {
             },
             ragged::TARGET => return on_one_lane(op, operands, cx),
             "ApproxTopK" => return super::approx_top_k::evaluate(op, operands, cx),
+            // The host gets nothing: there is none.
+            _ if self.host_effect(op).is_some_and(|effect| !effect.returns_data) => {
+                return Ok(op.results().map(|_| token()).collect());
+            }
             target => {
                 if let Some(it) = decomposition::of(op) {
                     return decomposition::evaluate(it, op, operands);
@@ -234,7 +240,38 @@ impl OpDef for CustomCall {
     fn side_effect(&self, op: OpRef<'_>) -> bool {
         op.result_count() == 0 || op.flag("has_side_effect")
     }
+
+    fn host_effect(&self, op: OpRef<'_>) -> Option<HostEffect> {
+        let target = target(op);
+        if CALLBACKS.contains(&target) {
+            return Some(HostEffect::of(op, HostPartner::Callback));
+        }
+        let known = is_identity(op)
+            || target.starts_with("check.expect_")
+            || matches!(target, ragged::TARGET | "ApproxTopK" | mhlo::ENTER_MANUAL | mhlo::LEAVE_MANUAL)
+            || decomposition::of(op).is_some()
+            || self.partitions_itself(op);
+        (!known).then(|| HostEffect::of(op, HostPartner::Library))
+    }
+
+    fn partitions_itself(&self, op: OpRef<'_>) -> bool {
+        target(op) == "CustomSPMDPartitioning"
+    }
+
+    fn shows_sharding(&self, op: OpRef<'_>) -> bool {
+        target(op) == "InspectSharding" && is_identity(op)
+    }
 }
+
+/// Targets by which JAX calls functions of its Python process.
+const CALLBACKS: &[&str] = &[
+    "xla_python_cpu_callback",
+    "xla_python_gpu_callback",
+    "xla_ffi_python_cpu_callback",
+    "xla_ffi_python_gpu_callback",
+    "xla_ffi_partitioned_python_cpu_callback",
+    "xla_ffi_partitioned_python_gpu_callback",
+];
 
 /// The rule that the user wrote.
 fn own_rule(op: OpRef<'_>) -> Option<ShardingRule> {

@@ -1,0 +1,162 @@
+//! What a program exchanges with the host: callbacks to Python, infeed and outfeed, calls of other libraries.
+//!
+//! A simulated run has no host. What only sends is left out, with a remark; what returns data is an error before anything
+//! runs.
+
+use std::collections::HashSet;
+
+use dialect::codes::{self, Code};
+use dialect::diagnostic::{Diagnostic, Diagnostics, Severity, Span};
+use dialect::ir::{AttrData, Block, Op, OpRef, Program, Value, ValueSource};
+use dialect::op::{Control, HostEffect, HostPartner};
+use dialect::ops::func;
+use dialect::sharding::Reshard;
+
+use crate::place::value_name;
+use crate::units;
+
+/// An op that exchanges data with the host.
+struct Exchange<'a> {
+    op: OpRef<'a>,
+    effect: HostEffect,
+    /// Whether it is under a branch, which no device need take.
+    in_branch: bool,
+    /// The innermost manual computation around it.
+    manual: Option<Op>,
+}
+
+impl Exchange<'_> {
+    fn text(&self) -> String {
+        match self.effect.partner {
+            HostPartner::Callback => "this callback to Python".to_owned(),
+            HostPartner::Transfer => format!("this transfer with the host, '{}'", self.op.name()),
+            HostPartner::Library => {
+                let target = self.op.attr("call_target_name").and_then(AttrData::as_str).unwrap_or_default();
+                format!("this call of '@{target}', which isn't known here")
+            }
+        }
+    }
+}
+
+/// The exchanges under a block, in order.
+fn exchanges<'a>(program: &'a Program, block: Block, around: (bool, Option<Op>), found: &mut Vec<Exchange<'a>>) {
+    let (in_branch, manual) = around;
+    for &op in program.block_ops(block) {
+        let view = program.view(op);
+        if let Some(effect) = view.def().host_effect(view) {
+            found.push(Exchange { op: view, effect, in_branch, manual });
+        }
+        let inner = match view.def().control(view) {
+            Some(Control::Case | Control::If) => (true, manual),
+            Some(Control::Manual) => (in_branch, Some(op)),
+            _ => around,
+        };
+        for &region in &program.op(op).regions {
+            program.region_blocks(region).iter().for_each(|&block| exchanges(program, block, inner, found));
+        }
+    }
+}
+
+fn remark(span: Span, message: String) -> Diagnostic {
+    Diagnostic { severity: Severity::Remark, ..Diagnostic::error(Code::NONE, span, message) }
+}
+
+/// Adds a remark for each of `found`; what was copied from one place gets one.
+fn remarks(found: &[Exchange<'_>], text: impl Fn(&Exchange<'_>) -> Option<String>) -> Diagnostics {
+    let (mut all, mut said) = (Diagnostics::default(), HashSet::new());
+    for exchange in found {
+        let span = exchange.op.span();
+        if let Some(message) = text(exchange)
+            && (span.is_empty() || said.insert((span.start, span.end)))
+        {
+            all.push(remark(span, message));
+        }
+    }
+    all
+}
+
+fn of_main(program: &Program) -> Vec<Exchange<'_>> {
+    let mut found = Vec::new();
+    if let Some(block) = func::function(program, "main").and_then(|main| func::block(program, main)) {
+        exchanges(program, block, (false, None), &mut found);
+    }
+    found
+}
+
+/// A remark for each exchange that a simulated run leaves out, wherever it is in the module.
+pub(crate) fn left_out(program: &Program) -> Diagnostics {
+    let mut found = Vec::new();
+    exchanges(program, program.body(), (false, None), &mut found);
+    remarks(&found, |e| {
+        (!e.effect.returns_data).then(|| format!("{} is left out: it returns nothing that is computed with", e.text()))
+    })
+}
+
+/// A remark for each exchange whose time no model has.
+pub(crate) fn not_priced(program: &Program) -> Diagnostics {
+    remarks(&of_main(program), |e| {
+        (e.effect.partner != HostPartner::Library)
+            .then(|| format!("the price of a step is without {}: the host's work has no model", e.text()))
+    })
+}
+
+/// Refuses what a simulated run would need from the host. A call of a library under a branch is refused when it is met.
+pub(crate) fn refuse(program: &Program) -> Result<(), Diagnostics> {
+    let found = of_main(program);
+    let sends = |e: &Exchange<'_>| e.op.attr("channel_handle").is_some() && !e.effect.returns_data;
+    let comes_back = found.iter().any(sends);
+    let mut all = Diagnostics::default();
+    for e in found.iter().filter(|e| e.effect.returns_data) {
+        let unmet = match e.effect.partner {
+            HostPartner::Callback => false,
+            HostPartner::Transfer => comes_back && e.op.attr("channel_handle").is_some(),
+            HostPartner::Library => e.in_branch,
+        };
+        if unmet {
+            continue;
+        }
+        let message = format!("the results of {} can't be computed here", e.text());
+        let d = Diagnostic::error(codes::HOST_EFFECT, e.op.span(), message);
+        all.push(match e.effect.partner {
+            HostPartner::Callback => d.note("shardc.jit calls it, in the process that wrote the program"),
+            HostPartner::Transfer => d.note("make the values that it takes arguments of @main"),
+            HostPartner::Library => d.note("it can be compiled as it is; to run it, compute the same by StableHLO ops"),
+        });
+    }
+    if all.has_errors() { Err(all) } else { Ok(()) }
+}
+
+/// A remark for each callback of a planned program: on which devices it runs, and what is gathered for it.
+pub(crate) fn placed(planned: &Program) -> Diagnostics {
+    let found = of_main(planned);
+    remarks(&found, |e| {
+        if e.effect.partner != HostPartner::Callback {
+            return None;
+        }
+        // The pass one-device puts a manual computation around the op, in the op's place.
+        let alone = e.manual.filter(|&manual| planned.op(manual).span == e.op.span());
+        let Some(manual) = alone else {
+            return Some(format!("{} runs on every device, on what that device holds", e.text()));
+        };
+        let gathered: Vec<String> =
+            planned.op(manual).operands.iter().filter_map(|&value| gathered(planned, value)).collect();
+        let why = match gathered[..] {
+            [] => "every device holds all that it takes".to_owned(),
+            _ => format!("it takes all of {}, which is gathered on every device", gathered.join(" and ")),
+        };
+        Some(format!("{} runs on one device: {why}", e.text()))
+    })
+}
+
+/// What is gathered to make `value`: its name and size.
+fn gathered(planned: &Program, value: Value) -> Option<String> {
+    let (mut from, mut sends) = (value, false);
+    while let ValueSource::Result(op, _) = planned.value_source(from) {
+        let view = planned.view(op);
+        let Some(reshard) = view.def().reshard(view) else { break };
+        sends |= !matches!(reshard, Reshard::Identity | Reshard::AllSlice(_));
+        from = *view.operands().first()?;
+    }
+    let bytes = planned.tensor_type(value)?.bytes()?;
+    sends.then(|| format!("{} ({})", value_name(planned, from), units::bytes(bytes as f64)))
+}

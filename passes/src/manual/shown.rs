@@ -1,0 +1,84 @@
+//! Ops that show how a value is sharded, outside of the manual computation, whose values have no sharding: each shows a
+//! constant that is sharded as the plan shards the value it was about. XLA calls back when it compiles.
+
+use dialect::ir::build::Builder;
+use dialect::ir::{Attr, AttrData, Block, Loc, Name, Program, Ty, Value};
+use dialect::op::OpDef;
+use dialect::ops::stablehlo::control::CustomCall;
+use dialect::ops::{build, func};
+use dialect::scalar::Scalar;
+use dialect::sharding::TensorSharding;
+use dialect::signature::{self, Side};
+use rustc_hash::FxHashMap;
+
+/// What such an op shows.
+pub(super) struct Shown {
+    side: Side,
+    attrs: Vec<(Name, Attr)>,
+    loc: Loc,
+}
+
+/// Takes these ops out from under `block`.
+pub(super) fn take(program: &mut Program, block: Block) -> Vec<Shown> {
+    let (mut shown, mut renamed) = (Vec::new(), FxHashMap::default());
+    for inner in program.blocks_under(block) {
+        let ops = program.block_ops(inner).to_vec();
+        let mut kept = Vec::with_capacity(ops.len());
+        for &op in &ops {
+            let view = program.view(op);
+            let shows = view.def().shows_sharding(view);
+            let Some(side) = shows.then(|| signature::stated_side(program, op)).flatten() else {
+                kept.push(op);
+                continue;
+            };
+            program.remove_attr(op, signature::GLOBAL_TYPE);
+            program.remove_attr(op, signature::SHARDING);
+            let data = program.op(op);
+            shown.push(Shown { side, attrs: data.attrs.to_vec(), loc: data.loc });
+            renamed.insert(program.result(op, 0), program.op(op).operands[0]);
+        }
+        if kept.len() < ops.len() {
+            program.set_block_ops(inner, kept);
+        }
+    }
+    let renamed = resolved(renamed);
+    program.rename(&renamed);
+    shown
+}
+
+/// The same where what stands for a value may itself be renamed: the last.
+fn resolved(renamed: FxHashMap<Value, Value>) -> FxHashMap<Value, Value> {
+    let last = |mut value: Value| {
+        while let Some(&next) = renamed.get(&value) {
+            value = next;
+        }
+        value
+    };
+    renamed.iter().map(|(&from, &to)| (from, last(to))).collect()
+}
+
+/// The ops that show it, where `sharding` says how its value is sharded.
+pub(super) fn show(b: &mut Builder<'_>, shown: &Shown, sharding: TensorSharding) {
+    let Side { global, .. } = &shown.side;
+    let value = build::splat(b, global.element, &global.shape, Scalar::zero(global.element));
+    let name = b.program.name(func::SHARDING);
+    let attr = b.program.intern_attr(AttrData::ShardingPerValue(vec![sharding].into()));
+    if let Some(&constant) = b.ops.last() {
+        b.program.set_attr(constant, func::SHARDING, attr);
+        b.program.op_mut(constant).loc = shown.loc;
+    }
+    let ty: Ty = b.program.value_type(value);
+    let mut attrs: Vec<(Name, Attr)> = shown.attrs.iter().copied().filter(|a| a.0 != name).collect();
+    attrs.push((name, attr));
+    b.raw(&CustomCall, CustomCall.name(), &[value], &[ty], &attrs, &[]);
+    if let Some(&call) = b.ops.last() {
+        b.program.op_mut(call).loc = shown.loc;
+    }
+}
+
+impl Shown {
+    /// How its value is sharded, if it is.
+    pub(super) fn side(&self) -> &Side {
+        &self.side
+    }
+}
