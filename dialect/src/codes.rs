@@ -147,7 +147,7 @@ codes! {
     MHLO_SHARDING = "mhlo-sharding", "An annotation from before Shardy can't be read.";
     FRONTEND_ATTRIBUTES = "frontend-attributes", "Shardings in mhlo.frontend_attributes can't be read.";
     SHARD_MAP = "shard-map", "A shard_map from before Shardy can't be read.";
-    OP_LIMIT = "op-limit", "Inlining calls makes more ops than are supported.";
+    OP_LIMIT = "op-limit", "The program, or what inlining its calls makes, has more ops than are supported.";
     DYNAMIC_SHAPE = "dynamic-shape", "Sizes must be known here.";
 
     // Planning and partitioning.

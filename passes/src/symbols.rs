@@ -20,7 +20,7 @@ pub(crate) fn led_to(program: &Program, roots: &[Op]) -> FxHashSet<Op> {
     let mut stack = roots.to_vec();
     while let Some(op) = stack.pop() {
         let mut symbols = Vec::new();
-        let mut see = |op: Op| program.op(op).attrs.iter().for_each(|a| symbols_in(program, a.1, &mut symbols));
+        let mut see = |op: Op| symbols.extend(references(program, op));
         see(op);
         for &region in &program.op(op).regions {
             for &block in program.region_blocks(region) {
@@ -31,6 +31,13 @@ pub(crate) fn led_to(program: &Program, roots: &[Op]) -> FxHashSet<Op> {
         stack.extend(named.filter(|&op| live.insert(op)));
     }
     live
+}
+
+/// The symbols that the attributes of `op` name.
+pub(crate) fn references(program: &Program, op: Op) -> Vec<String> {
+    let mut symbols = Vec::new();
+    program.op(op).attrs.iter().for_each(|a| symbols_in(program, a.1, &mut symbols));
+    symbols
 }
 
 /// Whether it is a private function.

@@ -77,8 +77,10 @@ pub struct ExplainedCollective {
     pub user: Option<String>,
     /// Source location of that op.
     pub loc: Option<String>,
-    /// Whether the user wrote the collective.
+    /// Whether the user's program has the collective.
     pub manual: bool,
+    /// Whether the user didn't write that collective, but JAX made it when it differentiated what the user wrote.
+    pub differentiated: bool,
     /// The change of one annotation that removes it and gives the fastest step.
     pub removal: Option<Removal>,
     /// The same in words, with source locations and the annotations it comes from.

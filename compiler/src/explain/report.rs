@@ -45,8 +45,17 @@ impl Report<'_> {
         if cause.manual {
             // Propagation and planning leave the ops of the user their numbers.
             let by_hand = cause.op.index() < self.imported.op_count();
-            let what = if by_hand { "written by hand" } else { "on one device alone: it sends the others the result" };
-            labels.push((p.op(cause.op).span, what.to_owned()));
+            labels.push((
+                p.op(cause.op).span,
+                match by_hand {
+                    true if p.made_by_differentiation(p.op(cause.op).loc) => {
+                        let of = self.line(cause.op).map_or(String::new(), |line| format!(" of {line}"));
+                        format!("made by JAX's differentiation{of}")
+                    }
+                    true => "written by hand".to_owned(),
+                    false => "on one device alone: it sends the others the result".to_owned(),
+                },
+            ));
         } else {
             if let Some((from, to)) = &cause.step {
                 notes.push(format!("one of several on the way: from {} to {}", self.short(from), self.short(to)));
@@ -306,6 +315,7 @@ impl Report<'_> {
             user: e.cause.user.map(|(op, _)| p.op_name(op).to_owned()),
             loc: e.cause.user.and_then(|(op, _)| place(p, source, op)),
             manual: e.cause.manual,
+            differentiated: e.cause.manual && p.made_by_differentiation(p.op(e.cause.op).loc),
             removal: e.removal.as_ref().map(|(change, saved, more)| Removal {
                 change: change.text(self.imported, source),
                 spec: change.spec(self.imported),

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use crate::ir::{ElementType, OpRef, TensorType};
 use crate::kernel::{Affine, Contraction, Index, Init, Input, Inst, Kernel, Nest, Outside};
 use crate::scalar::ScalarOp;
+use crate::sharding::Assembly;
 
 /// The properties of an op that is a loop nest.
 #[derive(Clone, PartialEq, Debug)]
@@ -55,8 +56,11 @@ pub(super) const SCALAR: u64 = 1;
 
 impl Facts {
     /// The properties of `op`; `None` for ops that always read and write memory: matrix products, which a library
-    /// computes, and everything that isn't a loop nest over tensors of static shape.
+    /// computes, many pieces put together, and everything that isn't a loop nest over tensors of static shape.
     pub fn of(op: OpRef<'_>) -> Option<Self> {
+        if Assembly::of_many(op).is_some() {
+            return None;
+        }
         match op.def().kernel(op) {
             Kernel::Nest(nest) if op.def().constant(op).is_none() => Self::of_nest(op, &nest),
             _ => None,

@@ -38,7 +38,7 @@ pub(super) fn text(file: &[u8]) -> Result<String, Vec<Fault>> {
         counted: 0,
         locations: Vec::new(),
         scopes: vec![Scope { first: 0, values: Vec::new() }],
-        depth: 0,
+        depth: [0; 2],
     };
     let written = writer.program(from);
     let out = writer.out;
@@ -74,7 +74,8 @@ struct Writer<'e, 'a> {
     locations: Vec<usize>,
     known: Vec<bool>,
     scopes: Vec<Scope>,
-    depth: usize,
+    /// The regions around the op being read, by whether they see the values around them.
+    depth: [usize; 2],
 }
 
 impl<'a> Writer<'_, 'a> {
@@ -289,10 +290,11 @@ impl<'a> Writer<'_, 'a> {
     }
 
     fn regions(&mut self, from: &mut Cursor<'a>, count: u64, isolated: bool, name: &str) -> Read<()> {
-        if self.depth >= MAX_NESTING {
+        let depth = usize::from(isolated);
+        if self.depth[depth] >= MAX_NESTING {
             return from.fault(format!("regions are nested deeper than {MAX_NESTING} levels"));
         }
-        self.depth += 1;
+        self.depth[depth] += 1;
         let sectioned = isolated && self.entries.file.version >= since::SECTIONS_OF_REGIONS;
         let mut inside = *from;
         if sectioned {
@@ -322,7 +324,7 @@ impl<'a> Writer<'_, 'a> {
             true => inside.finish("a region")?,
             false => *from = inside,
         }
-        self.depth -= 1;
+        self.depth[depth] -= 1;
         Ok(())
     }
 

@@ -66,7 +66,8 @@ impl Program {
         copy
     }
 
-    fn called_from(&mut self, loc: Loc, call_site: Option<Loc>) -> Loc {
+    /// `loc`, of an op that `call_site` calls.
+    pub fn called_from(&mut self, loc: Loc, call_site: Option<Loc>) -> Loc {
         match call_site {
             Some(site) if self.canonical_loc(loc) == Loc::UNKNOWN => site,
             Some(site) if self.canonical_loc(site) != Loc::UNKNOWN => self.intern_loc(LocData::CallSite(loc, site)),

@@ -57,17 +57,24 @@ impl Program {
         frames.iter().find(|f| !installed(f)).or(frames.first()).cloned()
     }
 
-    /// The outermost name of a location: JAX's path of the op, or the name of an argument.
+    /// The outermost name of a location: JAX's path of the op, or the name of an argument. Of an inlined op it is the name
+    /// in the function that was called.
     pub fn loc_name(&self, loc: Loc) -> Option<Cow<'_, str>> {
         let mut loc = loc;
         for _ in 0..MAX_STEPS {
             match &*self.loc_data(loc) {
                 LocData::Name(name, _) => return Some(self.loc_string(*name).shown()),
                 LocData::Fused(_, parts) => loc = *parts.first()?,
+                &LocData::CallSite(callee, _) => loc = callee,
                 _ => return None,
             }
         }
         None
+    }
+
+    /// Whether an op was made by reverse-mode differentiation: JAX calls its path `transpose(jvp(…))/…`.
+    pub fn made_by_differentiation(&self, loc: Loc) -> bool {
+        self.loc_name(loc).is_some_and(|path| path.contains("transpose(jvp("))
     }
 }
 

@@ -21,7 +21,7 @@ pub use entity::{Attr, Block, Loc, Name, Op, Region, Ty, Value};
 pub use frame::Frame;
 pub use loc::{LocData, MAX_TEXT};
 pub(crate) use program::LOC_ALIAS;
-pub use program::{AttrList, OpData, Program, ValueSource};
+pub use program::{AttrList, MAX_OPS, OpData, Program, ValueSource};
 pub use quantized::Quantized;
 pub use ty::{DYNAMIC, ElementClass, ElementType, MeshTensor, Shape, TensorType, TypeData, gcd};
 pub use view::OpRef;

@@ -19,6 +19,9 @@ use crate::diagnostic::Span;
 use crate::id::{Interner, TiVec};
 use crate::op::{OpDef, Registry};
 
+/// The most ops of a program, in its text and once its calls are inlined.
+pub const MAX_OPS: usize = 8_000_000;
+
 /// Attributes of an op, sorted by the text of their names.
 pub type AttrList = SmallVec<[(Name, Attr); 2]>;
 

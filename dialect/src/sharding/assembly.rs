@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 
 use super::exchange::divided;
 use super::{Pairs, ShardDim};
+use crate::ir::OpRef;
 
 /// One dimension that consists of rows of the same dimension of several tensors, in order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -94,7 +95,16 @@ struct Transfer {
     nth: i64,
 }
 
+/// The most pieces that one kernel selects from for every element; more are copied one after the other.
+const MAX_SELECTED: usize = 16;
+
 impl Assembly {
+    /// What `op` puts together from so many pieces that each should be copied to its place: selecting among `n` pieces
+    /// for every element takes `n` times as long, and as many instructions.
+    pub fn of_many(op: OpRef<'_>) -> Option<Self> {
+        op.def().assembly(op).filter(|assembly| assembly.pieces.len() > MAX_SELECTED)
+    }
+
     /// The size of the result along the dimension.
     pub fn size(&self) -> i64 {
         self.pieces.iter().map(|p| p.count).sum()

@@ -1,7 +1,7 @@
 //! The text of attributes: builtin ones, StableHLO's enums and parameter structs, and all others as opaque text.
 
 use super::lexer::{Lexer, Tok};
-use super::parser::{Parse, Parser};
+use super::parser::{Nest, Parse, Parser};
 use super::words::{ENUMS, STRUCTS};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
@@ -23,7 +23,7 @@ const HEX: [u8; 256] = {
 impl<'s> Parser<'s> {
     /// Parses an attribute.
     pub fn attribute(&mut self) -> Parse<Attr> {
-        let data = self.nested(Self::attribute_data)?;
+        let data = self.nested(Nest::Data, Self::attribute_data)?;
         match data {
             Ok(attr) => Ok(attr),
             Err(data) => Ok(self.program.intern_attr(data)),

@@ -2,7 +2,7 @@
 
 use super::lexer::Tok;
 use super::number;
-use super::parser::{Parse, Parser};
+use super::parser::{Nest, Parse, Parser};
 use super::printer::Printer;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
@@ -104,7 +104,7 @@ impl Parser<'_> {
         if !self.at("]") {
             loop {
                 if self.at("[") {
-                    self.nested(|p| p.dense_list(elements, shape, depth + 1))?;
+                    self.nested(Nest::Data, |p| p.dense_list(elements, shape, depth + 1))?;
                 } else {
                     self.dense_element(elements)?;
                 }

@@ -1,7 +1,7 @@
 //! `loc(…)`: read into [`LocData`], printed through aliases behind the module as JAX prints them.
 
 use super::lexer::Tok;
-use super::parser::{Parse, Parser};
+use super::parser::{Nest, Parse, Parser};
 use crate::ir::{AttrData, Loc, LocData};
 
 impl<'s> Parser<'s> {
@@ -14,41 +14,60 @@ impl<'s> Parser<'s> {
         Ok(loc)
     }
 
+    /// Without recursion along call sites, since a chain of calls may be as long as the program.
     fn location_inside(&mut self) -> Parse<Loc> {
-        self.nested(|p| {
-            match p.tok.kind {
-                Tok::Hash => {
-                    let name = &p.token_text()[1..];
-                    p.advance();
-                    return Ok(p.loc_of_alias(name));
+        // Of each call site that is open: the callee, once it was read.
+        let mut open: Vec<Option<Loc>> = Vec::new();
+        loop {
+            if self.eat("callsite") {
+                self.expect("(")?;
+                open.push(None);
+                continue;
+            }
+            let mut loc = self.nested(Nest::Data, Self::plain_location)?;
+            loop {
+                match open.pop() {
+                    None => return Ok(loc),
+                    Some(None) => {
+                        self.expect("at")?;
+                        open.push(Some(loc));
+                        break;
+                    }
+                    Some(Some(callee)) => {
+                        self.expect(")")?;
+                        loc = self.program.intern_loc(LocData::CallSite(callee, loc));
+                    }
                 }
-                Tok::Str => return p.named_location(),
-                _ => {}
             }
-            if p.eat("unknown") {
-                return Ok(Loc::UNKNOWN);
+        }
+    }
+
+    /// A location that is no call site.
+    fn plain_location(&mut self) -> Parse<Loc> {
+        match self.tok.kind {
+            Tok::Hash => {
+                let name = &self.token_text()[1..];
+                self.advance();
+                return Ok(self.loc_of_alias(name));
             }
-            if p.eat("callsite") {
-                p.expect("(")?;
-                let callee = p.location_inside()?;
-                p.expect("at")?;
-                let caller = p.location_inside()?;
-                p.expect(")")?;
-                return Ok(p.program.intern_loc(LocData::CallSite(callee, caller)));
-            }
-            if p.eat("fused") {
-                let metadata = if p.eat("<") {
-                    let attr = p.attribute()?;
-                    p.expect(">")?;
-                    Some(attr)
-                } else {
-                    None
-                };
-                let parts = p.list("[", "]", Self::location_inside)?;
-                return Ok(p.program.intern_loc(LocData::Fused(metadata, parts)));
-            }
-            p.fail_expected("a location")
-        })
+            Tok::Str => return self.named_location(),
+            _ => {}
+        }
+        if self.eat("unknown") {
+            return Ok(Loc::UNKNOWN);
+        }
+        if self.eat("fused") {
+            let metadata = if self.eat("<") {
+                let attr = self.attribute()?;
+                self.expect(">")?;
+                Some(attr)
+            } else {
+                None
+            };
+            let parts = self.list("[", "]", Self::location_inside)?;
+            return Ok(self.program.intern_loc(LocData::Fused(metadata, parts)));
+        }
+        self.fail_expected("a location")
     }
 
     /// `"file":1:2`, `"file":1:2 to :4`, `"file":1:2 to 3:4`, `"name"`, `"name"(child)`

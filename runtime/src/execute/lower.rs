@@ -387,6 +387,10 @@ impl Lowering<'_> {
         let view = self.program.view(op);
         let def = view.def();
         let results = self.slots_of(self.program.results(op))?;
+        if let Some(computation) = native::assemble::of(view) {
+            steps.push(self.native(op, computation, SmallVec::new(), results)?);
+            return Ok(());
+        }
         let step = match def.kernel(view) {
             Kernel::External(External::PartitionId) => Step::DeviceId { replica: false, out: results[0] },
             Kernel::External(External::ReplicaId) => Step::DeviceId { replica: true, out: results[0] },

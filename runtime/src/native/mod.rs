@@ -3,6 +3,7 @@
 //! Results are bit for bit those of the op's reference evaluation where that is exact, and depend neither on the number
 //! of threads nor on the run.
 
+pub(crate) mod assemble;
 mod cholesky;
 mod decomposition;
 mod fft;

@@ -21,6 +21,7 @@ mod hierarchical;
 mod indexed;
 mod joins;
 mod json;
+mod limits;
 #[cfg(feature = "jit")]
 mod memory;
 mod mutate;

@@ -231,6 +231,7 @@ fn causes(explanation: &Explanation, body: &mut String) {
     let row = |c: &ExplainedCollective| {
         let bytes = format!("{} → {}", units::bytes(c.operand_bytes as f64), units::bytes(c.result_bytes as f64));
         let by = match (&c.user, c.manual) {
+            (_, true) if c.differentiated => "made by JAX's differentiation".to_owned(),
             (_, true) => "written by hand".to_owned(),
             (Some(user), _) => format!("for {user}"),
             _ => String::new(),

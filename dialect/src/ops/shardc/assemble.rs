@@ -232,8 +232,9 @@ impl OpDef for Assemble {
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let (result, assembly) = Self::check(op)?;
+        let sources: Vec<_> = (0..assembly.size()).map(|row| assembly.source(row).unwrap_or((0, 0))).collect();
         Ok(vec![rearrange(&operands[0], &result.shape, |at| {
-            let (operand, row) = assembly.source(at[assembly.dim]).unwrap_or((0, 0));
+            let (operand, row) = sources[at[assembly.dim] as usize];
             let from = &operands[operand];
             let mut position = Shape::from_slice(at);
             position[assembly.dim] = row;
@@ -246,6 +247,8 @@ impl OpDef for Assemble {
             "(%a: tensor<4x2xf32>, %b: tensor<3x2xf32>) %r = shardc.assemble %a, %b, dim = 0, operands = [1, 0, 1], starts = [0, 1, 2], counts = [3, 2, 1], reversed = [1, 0, 0] : (tensor<4x2xf32>, tensor<3x2xf32>) -> tensor<6x2xf32>",
             "(%a: tensor<2x5xi32>, %b: tensor<i32>) %r = shardc.assemble %a, %b, dim = 1, operands = [1, 0, 1], starts = [0, 0, 0], counts = [2, 5, 1], reversed = [0, 1, 0] : (tensor<2x5xi32>, tensor<i32>) -> tensor<2x8xi32>",
             "(%a: tensor<2x5xi32>) %r = shardc.assemble %a, dim = 1, operands = [], starts = [], counts = [], reversed = [] : (tensor<2x5xi32>) -> tensor<2x0xi32>",
+            // More pieces than a kernel selects from.
+            "(%a: tensor<2x4x3xf32>, %b: tensor<f32>, %c: tensor<2x3x3xf32>) %r = shardc.assemble %a, %b, %c, dim = 1, operands = [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2], starts = [0, 0, 0, 1, 0, 1, 2, 0, 2, 0, 0, 0, 1, 0, 1, 2, 0, 2], counts = [2, 2, 1, 2, 2, 1, 2, 2, 1, 2, 2, 1, 2, 2, 1, 2, 2, 1], reversed = [1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0] : (tensor<2x4x3xf32>, tensor<f32>, tensor<2x3x3xf32>) -> tensor<2x30x3xf32>",
         ]
     }
 }

@@ -182,13 +182,12 @@ impl OpDef for Concatenate {
         let dim = Self::dim(op)?;
         let mut shape = operands[0].shape.clone();
         shape[dim] = operands.iter().map(|o| o.shape[dim]).sum();
+        let sizes = operands.iter().enumerate().map(|(i, o)| (i, o.shape[dim]));
+        let rows: Vec<(usize, i64)> = sizes.flat_map(|(i, n)| (0..n).map(move |row| (i, row))).collect();
         Ok(vec![rearrange(&operands[0], &shape, |at| {
+            let (i, row) = rows[at[dim] as usize];
             let mut from = Shape::from_slice(at);
-            let mut i = 0;
-            while i + 1 < operands.len() && from[dim] >= operands[i].shape[dim] {
-                from[dim] -= operands[i].shape[dim];
-                i += 1;
-            }
+            from[dim] = row;
             (&operands[i], operands[i].position(&from))
         })])
     }
@@ -220,6 +219,8 @@ impl OpDef for Concatenate {
             "(%a: tensor<4x2xf32>, %b: tensor<4x2xf32>) %r = stablehlo.concatenate %a, %b, dim = 1 : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x4xf32>",
             "(%a: tensor<2x4xi32>, %b: tensor<0x4xi32>, %c: tensor<3x4xi32>) %r = stablehlo.concatenate %a, %b, %c, dim = 0 : (tensor<2x4xi32>, tensor<0x4xi32>, tensor<3x4xi32>) -> tensor<5x4xi32>",
             "(%a: tensor<2x4xf32>) %r = stablehlo.concatenate %a, dim = 0 : (tensor<2x4xf32>) -> tensor<2x4xf32>",
+            // More operands than a kernel selects from.
+            "(%a: tensor<2x1x3xf32>, %b: tensor<2x2x3xf32>, %c: tensor<2x0x3xf32>) %r = stablehlo.concatenate %a, %b, %c, %a, %b, %c, %a, %b, %c, %a, %b, %c, %a, %b, %c, %a, %b, %c, %a, dim = 1 : (tensor<2x1x3xf32>, tensor<2x2x3xf32>, tensor<2x0x3xf32>, tensor<2x1x3xf32>, tensor<2x2x3xf32>, tensor<2x0x3xf32>, tensor<2x1x3xf32>, tensor<2x2x3xf32>, tensor<2x0x3xf32>, tensor<2x1x3xf32>, tensor<2x2x3xf32>, tensor<2x0x3xf32>, tensor<2x1x3xf32>, tensor<2x2x3xf32>, tensor<2x0x3xf32>, tensor<2x1x3xf32>, tensor<2x2x3xf32>, tensor<2x0x3xf32>, tensor<2x1x3xf32>) -> tensor<2x19x3xf32>",
         ]
     }
 }

@@ -22,8 +22,19 @@ pub struct Failed;
 /// The result of a parsing function.
 pub type Parse<T> = Result<T, Failed>;
 
-/// The deepest nesting of regions, types and attributes.
+/// The deepest nesting of regions inside of a function, and of types, attributes and locations inside of an op.
 pub const MAX_NESTING: usize = 128;
+
+/// What nests; each kind has [`MAX_NESTING`] levels of its own.
+#[derive(Clone, Copy)]
+pub(in crate::text) enum Nest {
+    /// Regions that see the values around them.
+    Region,
+    /// Modules, functions and other regions that don't.
+    Isolated,
+    /// Types, attributes and locations.
+    Data,
+}
 
 /// An op while it is being parsed.
 pub struct ParsedOp {
@@ -95,7 +106,8 @@ pub struct Parser<'s> {
     loc_aliases: FxHashMap<&'s str, u32>,
     /// The blocks of the innermost region that were named so far.
     pub(super) labels: FxHashMap<&'s str, Label>,
-    nesting: usize,
+    /// The levels of each kind of [`Nest`] around the current token.
+    nesting: [usize; 3],
     /// Set once nesting was too deep: further errors are meaningless.
     fatal: bool,
 }
@@ -125,7 +137,7 @@ pub fn parse_with(text: &str, registry: &Registry, diagnostics: &mut Diagnostics
         type_aliases: FxHashMap::default(),
         loc_aliases: FxHashMap::default(),
         labels: FxHashMap::default(),
-        nesting: 0,
+        nesting: [0; 3],
         fatal: false,
     };
     parser.top_level();
@@ -217,21 +229,24 @@ impl<'s> Parser<'s> {
     }
 
     /// One level deeper; fails when too deep.
-    pub(super) fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
-        if self.nesting >= MAX_NESTING {
+    pub(in crate::text) fn nested<T>(&mut self, kind: Nest, f: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
+        if self.nesting[kind as usize] >= MAX_NESTING {
             let d = Diagnostic::error(
                 codes::NESTING_DEPTH,
                 self.tok.span(),
                 format!("nested deeper than {MAX_NESTING} levels"),
             )
-            .note("flatten the program: calls instead of regions in regions");
+            .note(match kind {
+                Nest::Data => "flatten the type, attribute or location: no value of a program needs so many levels",
+                Nest::Region | Nest::Isolated => "flatten the program: calls instead of regions in regions",
+            });
             let failed = self.error(d);
             self.fatal = true;
             return failed;
         }
-        self.nesting += 1;
+        self.nesting[kind as usize] += 1;
         let result = f(self);
-        self.nesting -= 1;
+        self.nesting[kind as usize] -= 1;
         result
     }
 
@@ -551,7 +566,7 @@ pub fn attribute_of_text(program: &mut Program, text: &str) -> Option<Attr> {
         type_aliases: FxHashMap::default(),
         loc_aliases: FxHashMap::default(),
         labels: FxHashMap::default(),
-        nesting: 0,
+        nesting: [0; 3],
         fatal: false,
     };
     let attr = parser.attribute().ok().filter(|_| parser.tok.kind == Tok::End);

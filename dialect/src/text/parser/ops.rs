@@ -4,10 +4,10 @@ use smallvec::SmallVec;
 
 use super::super::lexer::{Lexer, Tok};
 use super::super::syntax::{Piece, Syntax, TypeForm};
-use super::{Binding, Label, Parse, ParsedOp, Parser, nearest, short};
+use super::{Binding, Label, Nest, Parse, ParsedOp, Parser, nearest, short};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::ir::{AttrData, Block, ElementType, LOC_ALIAS, Loc, Region, Ty, Value};
+use crate::ir::{AttrData, Block, ElementType, LOC_ALIAS, Loc, MAX_OPS, Region, Ty, Value};
 
 impl<'s> Parser<'s> {
     pub(super) fn top_level(&mut self) {
@@ -207,7 +207,7 @@ impl<'s> Parser<'s> {
                 if let Some(def) = self.program.registry().get(&parsed.name) {
                     parsed.def = def;
                 }
-                self.nested(|p| p.generic_rest(&mut parsed))?;
+                self.generic_rest(&mut parsed)?;
             }
             Tok::Word => {
                 let word = self.token_text();
@@ -222,7 +222,7 @@ impl<'s> Parser<'s> {
                 };
                 self.advance();
                 (parsed.def, parsed.name) = (def, def.name().to_owned());
-                self.nested(|p| p.pretty_op(&mut parsed))?;
+                self.pretty_op(&mut parsed)?;
             }
             _ => return self.fail_expected("an op"),
         }
@@ -258,6 +258,13 @@ impl<'s> Parser<'s> {
                 let message = format!("attribute '{}' is given twice", self.program.name_text(a.0));
                 return self.fail(parsed.span, message);
             }
+        }
+        if self.program.op_count() >= MAX_OPS {
+            let message = format!("the program has more than {MAX_OPS} ops");
+            let d = Diagnostic::error(codes::OP_LIMIT, parsed.span, message);
+            let failed = self.error(d.note("use a while loop, or functions that are called, for what repeats"));
+            self.fatal = true;
+            return failed;
         }
         let p = &mut self.program;
         let op =
@@ -445,7 +452,11 @@ impl<'s> Parser<'s> {
     /// Parses `{ ops }` of one block. `args` are the block's arguments when the op's own text names them; otherwise a
     /// label `^bb0(%a: T):` may follow. Names defined inside end with the region.
     pub fn region(&mut self, args: &[(&'s str, Span, Ty, Loc)]) -> Parse<Region> {
-        self.nested(|p| {
+        self.region_of(Nest::Region, args)
+    }
+
+    fn region_of(&mut self, kind: Nest, args: &[(&'s str, Span, Ty, Loc)]) -> Parse<Region> {
+        self.nested(kind, |p| {
             let block = p.program.new_block();
             let region = p.program.new_region(&[block]);
             let mark = p.bound.len();
@@ -476,7 +487,7 @@ impl<'s> Parser<'s> {
     /// The same for a region that doesn't see the values around it: names may be used again.
     pub fn isolated_region(&mut self, args: &[(&'s str, Span, Ty, Loc)]) -> Parse<Region> {
         let outer = std::mem::take(&mut self.values);
-        let region = self.region(args);
+        let region = self.region_of(Nest::Isolated, args);
         self.values = outer;
         region
     }

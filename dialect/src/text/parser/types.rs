@@ -5,12 +5,12 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::ir::{ElementType, Quantized, TensorType, Ty, TypeData};
 
 use super::super::lexer::{Tok, Token};
-use super::{Parse, ParsedOp, Parser, short};
+use super::{Nest, Parse, ParsedOp, Parser, short};
 
 impl<'s> Parser<'s> {
     /// Parses a type.
     pub fn ty(&mut self) -> Parse<Ty> {
-        self.nested(Self::type_inner)
+        self.nested(Nest::Data, Self::type_inner)
     }
 
     fn type_inner(&mut self) -> Parse<Ty> {

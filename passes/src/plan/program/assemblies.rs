@@ -140,14 +140,14 @@ impl Rewriting<'_> {
         };
         let unary = own.iter().filter(|r| !self.is_fill(r.source)).count() == 1 && own.iter().all(|r| !r.reversed);
         // How `shifts` would leave it: slices and pads are one shift of what they move, also where they are joined.
-        let mut written = own.clone();
-        let mut made = Made { dim: assembly.dim, rows: own.clone(), seconds: 0.0, alone: true, is_shift: unary };
+        let mut made = Made { dim: assembly.dim, rows: Vec::new(), seconds: 0.0, alone: true, is_shift: unary };
+        let (mut inside, mut shifted) = (FxHashMap::default(), FxHashMap::default());
         let mut seen = FxHashSet::default();
         for &operand in operands.iter().filter(|&&v| seen.insert(v)) {
             let Some(inner) = self.made.get(&operand).filter(|m| m.dim == assembly.dim) else { continue };
-            made.rows = self.followed(&made.rows, operand, &inner.rows);
+            inside.insert(operand, &inner.rows);
             if inner.is_shift && (unary || operands.len() > 1) {
-                written = self.followed(&written, operand, &inner.rows);
+                shifted.insert(operand, &inner.rows);
                 continue;
             }
             let readers = self.uses.get(operand).len().max(1);
@@ -155,7 +155,8 @@ impl Rewriting<'_> {
             made.alone &= inner.alone && readers == 1;
             made.is_shift = false;
         }
-        (made.rows, written) = (self.joined(made.rows), self.joined(written));
+        made.rows = self.joined(self.followed(&own, &inside));
+        let written = self.joined(self.followed(&own, &shifted));
         if made.rows.len() > MAX_PIECES {
             return None;
         }
@@ -184,14 +185,14 @@ impl Rewriting<'_> {
         value
     }
 
-    /// `rows` with those of `value` replaced by the ones that it consists of.
-    fn followed(&self, rows: &[Rows], value: Value, inner: &[Rows]) -> Vec<Rows> {
+    /// `rows` with those of some values replaced by the ones that these consist of.
+    fn followed(&self, rows: &[Rows], inside: &FxHashMap<Value, &Vec<Rows>>) -> Vec<Rows> {
         let mut found = Vec::new();
         for r in rows {
-            if r.source != value {
+            let Some(&inner) = inside.get(&r.source) else {
                 found.push(*r);
                 continue;
-            }
+            };
             let (mut first, at) = (0, found.len());
             for part in inner {
                 let (start, end) = (r.start.max(first), (r.start + r.count).min(first + part.count));
