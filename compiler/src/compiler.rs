@@ -50,6 +50,8 @@ pub struct CompileOptions {
     pub stages: Option<String>,
     /// The mesh of each stage, `name@mesh` with commas between; without it they are balanced by cost.
     pub assign: Option<String>,
+    /// The iterations of each loop whose condition doesn't tell them; without it the machine model guesses 8.
+    pub trip_count: Option<u32>,
 }
 
 /// The order in which microbatches go through a pipeline.
@@ -300,7 +302,9 @@ impl Compiler {
             Some(Microbatches::Count(count)) => count.to_string(),
             Some(Microbatches::Auto) => "auto".to_owned(),
         };
-        let given: [(&str, &str); 8] = [
+        let trip_count = options.trip_count.map(|count| count.to_string()).unwrap_or_default();
+        let given: [(&str, &str); 9] = [
+            ("trip-count", &trip_count),
             ("search", search),
             ("target", target),
             ("memory", &memory),

@@ -36,6 +36,9 @@ pub struct Cost {
     pub peak_bytes: u64,
     /// FLOPs of matrix products and convolutions on one device; of several meshes, the mean of all.
     pub flops: f64,
+    /// Loops whose condition doesn't tell their iterations, so that the model guesses them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub guessed_loops: u64,
     /// All collectives, in program order.
     pub collectives: Vec<CollectiveCost>,
     /// What the meshes of a program over several do, of which `step_s` and `peak_bytes` are the end and the maximum.
@@ -114,6 +117,9 @@ pub struct CollectiveCost {
     pub time_s: f64,
     /// Number of executions in a step.
     pub count: u64,
+    /// Whether that is a guess, since it runs in a loop whose condition doesn't tell its iterations.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub guessed: bool,
     /// The source line it comes from.
     pub loc: Option<String>,
     /// The same, but of an argument its name.
@@ -196,6 +202,7 @@ fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Co
         group: c.group,
         time_s: c.seconds,
         count: c.count,
+        guessed: c.guessed,
         loc: place(program, source, c.op),
         of: place_or_argument(program, source, c.op),
     };
@@ -235,6 +242,7 @@ fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Co
         step_s,
         peak_bytes,
         flops,
+        guessed_loops: e.guessed_loops,
         collectives: e.collectives.iter().map(collective).collect(),
         pipeline,
         mesh: mesh.axes.iter().map(|&(name, size)| (program.name_text(name).to_owned(), size)).collect(),
@@ -247,6 +255,10 @@ fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Co
         device_order: machine.placement().map(|p| p.device_order()),
         timeline: timeline.collect(),
     }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 fn has_dim(kind: CollectiveKind) -> bool {

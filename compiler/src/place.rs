@@ -61,8 +61,21 @@ pub(crate) fn place_of(program: &Program, source: &Source, loc: Loc, span: Span)
     })
 }
 
+/// The text with `#` for every number, so that names in equal layers are equal: `params['layers'][#]['up']`.
+pub(crate) fn layer_pattern(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '0'..='9' if pattern.ends_with('#') => {}
+            '0'..='9' => pattern.push('#'),
+            _ => pattern.push(c),
+        }
+    }
+    pattern
+}
+
 /// A value's name in JAX: `params['up']`.
-pub(crate) fn jax_name(program: &Program, value: Value) -> Option<Cow<'_, str>> {
+pub fn jax_name(program: &Program, value: Value) -> Option<Cow<'_, str>> {
     match &*program.loc_data(program.value_loc(value)) {
         LocData::Name(name, child) if matches!(*program.loc_data(*child), LocData::Unknown) => {
             Some(program.loc_string(*name).shown())
@@ -71,8 +84,8 @@ pub(crate) fn jax_name(program: &Program, value: Value) -> Option<Cow<'_, str>> 
     }
 }
 
-/// A value's name: from the text, else from JAX, else from its op.
-pub(crate) fn value_name(program: &Program, value: Value) -> String {
+/// A value's name: from the text, with JAX's, else from its op: `%arg0 ("params['up']")`.
+pub fn value_name(program: &Program, value: Value) -> String {
     let jax = jax_name(program, value);
     let text = written_name(program, value);
     match (text, jax, program.value_source(value)) {
@@ -82,6 +95,41 @@ pub(crate) fn value_name(program: &Program, value: Value) -> String {
         (None, None, ValueSource::Result(op, _)) => format!("the result of {}", program.op_name(op)),
         (None, None, ValueSource::Arg(_, i)) => format!("argument {i}"),
     }
+}
+
+/// Those of `values` that a user calls `name`: `params['up']` as in JAX, `%12` or `%0#1` as in the text, or the latter
+/// without `%`. An inlined function's values occur several times.
+pub fn values_called(program: &Program, values: &[Value], name: &str) -> Vec<Value> {
+    let name = name.trim();
+    let plain = name.trim_matches('"');
+    let shown = |v: Value| jax_name(program, v).as_deref() == Some(plain) || value_name(program, v) == name;
+    let (text, result) = match name.split_once('#') {
+        Some((text, i)) => (text, i.parse::<u32>().ok()),
+        None => (name, None),
+    };
+    let in_text = |v: Value, written: &dyn Fn(&str) -> bool| {
+        let at = match program.value_source(v) {
+            ValueSource::Result(_, i) => i,
+            ValueSource::Arg(..) => 0,
+        };
+        result.is_none_or(|r| r == at) && written_name(program, v).is_some_and(|own| written(&own))
+    };
+    let as_written = |v: Value| in_text(v, &|own| own == text);
+    let without_percent = |v: Value| in_text(v, &|own| own.strip_prefix('%') == Some(text));
+    let ways: [&dyn Fn(Value) -> bool; 3] = [&shown, &as_written, &without_percent];
+    let found = ways.iter().map(|way| values.iter().copied().filter(|&v| way(v)).collect::<Vec<_>>());
+    { found }.find(|found| !found.is_empty()).unwrap_or_default()
+}
+
+/// What helps whoever named a value that isn't among `values`.
+pub fn near_values(program: &Program, values: &[Value], name: &str) -> String {
+    let jax = values.iter().filter_map(|&v| jax_name(program, v).map(Cow::into_owned));
+    let names: Vec<String> = values.iter().filter_map(|&v| written_name(program, v)).chain(jax).collect();
+    let near = dialect::text::nearest(name, names.iter().map(String::as_str));
+    near.map_or_else(
+        || "values are written as in the text: %12, %arg0, %0#1, or as in JAX: params['w']".to_owned(),
+        |n| format!("did you mean {n}?"),
+    )
 }
 
 /// A value's name in the source text.
@@ -148,6 +196,12 @@ fn named(groups: &AxisGroups) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_in_equal_layers_have_one_pattern() {
+        assert_eq!(layer_pattern("params['layers'][12]['w1']"), "params['layers'][#]['w#']");
+        assert_eq!(layer_pattern(""), "");
+    }
 
     #[test]
     fn groups_are_named_by_their_axes() {

@@ -7,19 +7,18 @@ use dialect::literal::Literal;
 use dialect::scalar::Scalar;
 use runtime::npz;
 
-use super::session::Failure;
+use super::names::{self, Names};
+use super::session::{Failure, Session};
 
 /// The name of array `i` of a replica: `arg0` for the first replica, `arg0.replica1` for the next.
 pub(crate) fn array_name(prefix: &str, i: usize, replica: usize) -> String {
     if replica == 0 { format!("{prefix}{i}") } else { format!("{prefix}{i}.replica{replica}") }
 }
 
-/// How NumPy names arrays that were saved without names.
-const POSITIONAL: &str = "arr_";
-
-/// Reads `prefix0`, `prefix1`, … as tensors of `types` from an archive, for each replica: its own arrays if there are
-/// any, else those of the first replica.
+/// Reads the tensors of `types` from an archive, for each replica: its own arrays if there are any, else those of the first
+/// replica. They are called `prefix0`, `prefix1`, …; a note says which ones were taken where no array is called so.
 pub(crate) fn read(
+    session: &mut Session<'_>,
     program: &Program,
     path: &Path,
     prefix: &str,
@@ -27,36 +26,38 @@ pub(crate) fn read(
     replicas: usize,
 ) -> Result<Vec<Vec<Literal>>, Failure> {
     let arrays = npz::read_file(path).map_err(Failure::Usage)?;
-    read_arrays(program, path, arrays, prefix, |_| types.to_vec(), replicas)
+    read_arrays(session, program, (path, arrays, prefix), |_| types.to_vec(), replicas)
 }
 
 /// The same of an archive of which only parts are needed, for tensors that may be others for each replica.
 pub(crate) fn map(
+    session: &mut Session<'_>,
     program: &Program,
     path: &Path,
     types: impl Fn(usize) -> Vec<TensorType>,
     replicas: usize,
 ) -> Result<Vec<Vec<Literal>>, Failure> {
     let arrays = npz::map_file(path).map_err(Failure::Usage)?;
-    read_arrays(program, path, arrays, "arg", types, replicas)
+    read_arrays(session, program, (path, arrays, "arg"), types, replicas)
 }
 
 fn read_arrays(
+    session: &mut Session<'_>,
     program: &Program,
-    path: &Path,
-    arrays: npz::Arrays,
-    prefix: &str,
+    (path, arrays, prefix): (&Path, npz::Arrays, &str),
     types_of: impl Fn(usize) -> Vec<TensorType>,
     replicas: usize,
 ) -> Result<Vec<Vec<Literal>>, Failure> {
     let types = types_of(0);
     let of_results = prefix == "out";
+    let found = names::find(program, &arrays, prefix, &types);
+    let Names { names, note } = found.map_err(|e| Failure::Usage(format!("{}: {e}", path.display())))?;
+    if let Some(note) = note {
+        session.say(&format!("note: {}: {note}\n", path.display()))?;
+    }
     let mut all: Vec<Vec<Literal>> = Vec::with_capacity(replicas);
     let mut faults = Vec::new();
-    // `numpy.savez(file, x, y)` calls its arrays arr_0, arr_1.
-    let is_named = |name: &str, prefix: &str| name.strip_prefix(prefix).is_some_and(|n| n.parse::<usize>().is_ok());
-    let positional = !arrays.iter().any(|a| is_named(&a.0, prefix));
-    let prefix = if positional && arrays.iter().any(|a| is_named(&a.0, POSITIONAL)) { POSITIONAL } else { prefix };
+    let prefix = if names.first().is_some_and(|name| name.starts_with("arr_")) { "arr_" } else { prefix };
     let more =
         |name: &str| name.strip_prefix(prefix).and_then(|n| n.parse::<usize>().ok()).is_some_and(|n| n >= types.len());
     if let Some((name, _)) = arrays.iter().find(|a| more(&a.0)) {
@@ -67,7 +68,7 @@ fn read_arrays(
         let types = types_of(replica);
         let mut literals = Vec::with_capacity(types.len());
         for (i, ty) in types.iter().enumerate() {
-            let name = array_name(prefix, i, replica);
+            let name = if replica == 0 { names[i].clone() } else { format!("{}.replica{replica}", names[i]) };
             let wanted = program.type_data_text(&ty.clone().into());
             match arrays.iter().find(|a| a.0 == name) {
                 None if replica > 0 => literals.extend(all[0].get(i).cloned()),
@@ -105,6 +106,13 @@ enum Misfit {
     Type,
     /// This element is out of the type's range.
     Value(Scalar),
+}
+
+/// Whether an array has the shape and the kind of elements of a tensor.
+pub(crate) fn could_be(array: &Literal, ty: &TensorType) -> bool {
+    let none = |element| TensorType::new(&[0], element);
+    let empty = Literal::from_fn(&none(array.element), |_| Scalar::zero(array.element));
+    array.shape == ty.shape && fit(&empty, &none(ty.element)).is_ok()
 }
 
 /// `array` as a tensor of type `ty`: the same elements, or wider ones of the same kind that JAX would have narrowed.

@@ -1,9 +1,18 @@
-//! What `--json` prints: one line at the end of the output, which names its schema. Its contents are the library's
-//! types, serialized: `Cost`, `Explanation`, `Check`, `Diagnostic`.
+//! What `--json` prints: one line, which names its schema, alone or at the end of the output. Its contents are the
+//! library's types, serialized: `Cost`, `Explanation`, `Check`, `Diagnostic`.
 
 use crate::Diagnostic;
 use serde::Serialize;
 use serde_json::{Map, Value};
+
+/// What standard output has with `--json`.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Json {
+    /// One line of JSON and nothing else
+    Only,
+    /// What it has without --json, then one line of JSON
+    Last,
+}
 
 /// The schema version of every document. It grows when a field changes its meaning or is removed.
 const SCHEMA: u32 = 1;

@@ -1,6 +1,7 @@
 //! The flags of every command that compiles.
 
 use std::path::Path;
+use std::time::Duration;
 
 use passes::options::parse_bytes;
 use passes::plan::Search;
@@ -36,6 +37,9 @@ pub(crate) struct Knobs {
     /// Put stages on meshes by hand, like stage0@m0,stage1@m1; without it they are balanced by cost
     #[arg(long, value_name = "NAME@MESH,...")]
     assign: Option<String>,
+    /// The iterations of each loop whose condition doesn't tell them [default: 8, a guess]
+    #[arg(long, value_name = "N")]
+    trip_count: Option<u32>,
     /// Warn of 'replicate': each value that is gathered only because an op can't be computed in shards of a dimension; without
     /// the flag, of those that give a device 64 MiB or more
     #[arg(long, value_enum, value_name = "WHAT")]
@@ -130,6 +134,7 @@ impl Knobs {
             schedule: self.schedule.map(Schedule::from),
             stages: self.stages.clone(),
             assign: self.assign.clone(),
+            trip_count: self.trip_count,
         })
     }
 }
@@ -155,6 +160,28 @@ impl Tolerances {
 impl From<Tolerances> for Tolerance {
     fn from(given: Tolerances) -> Self {
         Tolerance { relative: given.rtol, absolute: given.atol }
+    }
+}
+
+/// A time: `30s`, `500ms`, `2m`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 1e-3,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => f64::NAN,
+    };
+    let seconds = digits.parse::<f64>().map_or(f64::NAN, |n| n * unit);
+    Duration::try_from_secs_f64(seconds).map_err(|_| "expected a time like 30s, 500ms or 2m".to_owned())
+}
+
+/// A number of entries, or `all`.
+pub(crate) fn top(text: &str) -> Result<usize, String> {
+    match text {
+        "all" => Ok(usize::MAX),
+        _ => text.parse().map_err(|_| "expected a number, or all".to_owned()),
     }
 }
 

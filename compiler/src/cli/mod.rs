@@ -11,6 +11,7 @@ mod json;
 mod knobs;
 mod lines;
 mod lsp;
+mod names;
 mod perfetto;
 mod picture;
 mod profile;
@@ -20,11 +21,13 @@ pub(crate) mod render;
 pub(crate) mod session;
 mod shards;
 mod svg;
+mod targets;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use dialect::codes;
@@ -67,7 +70,7 @@ Examples:
 
 Programs are StableHLO with Shardy annotations, as JAX prints them:
   jax.jit(f, in_shardings=..., out_shardings=...).lower(...).as_text()
-'-' reads standard input. 'shardc help codes' explains the codes of diagnostics.
+'-' reads standard input. 'shardc help codes' explains the codes of diagnostics, 'shardc help targets' what --target takes.
 Exit codes: 0 ok, 1 errors or a failed comparison, 2 usage, 101 a bug in shardc.";
 
 #[derive(Parser)]
@@ -140,9 +143,16 @@ pub fn run_with<A: Into<OsString>>(compiler: &Compiler, args: impl IntoIterator<
     let Io { stdin, out, err, out_color, err_color } = io;
     let mut session = Session::new(compiler, Io { stdin, out, err, out_color, err_color });
     // A help topic that is not a command.
-    if args.get(1).is_some_and(|a| a == "help") && args.get(2).is_some_and(|a| a == "codes") {
-        let outcome = codes(&args[3..], &mut session);
-        return session.finish(outcome);
+    if args.get(1).is_some_and(|a| a == "help") {
+        let topic = args.get(2).and_then(|topic| topic.to_str());
+        let outcome = match topic {
+            Some("codes") => Some(codes(&args[3..], &mut session)),
+            Some("targets") => Some(session.print(&targets::help(&compiler.passes().context().targets))),
+            _ => None,
+        };
+        if let Some(outcome) = outcome {
+            return session.finish(outcome);
+        }
     }
     let is_opt = args.get(1).is_some_and(|a| a == "opt");
     if is_opt {
@@ -167,6 +177,9 @@ pub fn run_with<A: Into<OsString>>(compiler: &Compiler, args: impl IntoIterator<
             listed.and_then(|()| cli.command.run(&mut session))
         }
         Err(e) => {
+            if let Some(message) = program_as_command(&e) {
+                return session.finish(Err(Failure::Usage(message)));
+            }
             let color = if e.use_stderr() { session.io.err_color } else { session.io.out_color };
             let text = e.render();
             let text = if color { text.ansi().to_string() } else { text.to_string() };
@@ -179,6 +192,13 @@ pub fn run_with<A: Into<OsString>>(compiler: &Compiler, args: impl IntoIterator<
         }
     };
     session.finish(outcome)
+}
+
+/// What a user is told who names a program where a command belongs.
+fn program_as_command(e: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(word)) = e.get(ContextKind::InvalidSubcommand) else { return None };
+    let is_program = word == "-" || word.contains(['.', '/', '\\']) || std::path::Path::new(word).is_file();
+    is_program.then(|| format!("'{word}' is no command: did you mean 'shardc compile {word}'? 'shardc help' lists commands"))
 }
 
 /// `shardc help codes`: all diagnostic codes, or explanations of the named ones.

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::lines::lines;
 use super::progress;
 use super::render::render;
+use super::json::Json;
 use super::{BUG, FAILED, OK, USAGE, json};
 use crate::{
     CompileOptions, Compiler, Diagnostic, Diagnostics, Module, Outcome as Gave, Severity, Source, Step, Times, Unit,
@@ -61,7 +62,9 @@ pub(crate) struct Session<'a> {
     /// The streams.
     pub(crate) io: Io<'a>,
     /// Whether the last line of output is to be JSON.
-    json: bool,
+    json: Option<Json>,
+    /// The program that is part of the JSON.
+    program: Option<String>,
     /// Whether diagnostics are shown as one line each.
     lines: bool,
     /// The JSON document of the command, once it has one.
@@ -81,7 +84,8 @@ impl<'a> Session<'a> {
         Self {
             compiler,
             io,
-            json: false,
+            json: None,
+            program: None,
             lines: false,
             document: None,
             diagnosed: Vec::new(),
@@ -104,8 +108,9 @@ impl<'a> Session<'a> {
         {
             return code;
         }
-        if self.json && code != USAGE {
-            let line = json::line(self.document.take(), code == OK, &self.diagnosed);
+        if self.json.take().is_some() && code != USAGE {
+            let document = with_program(self.document.take(), self.program.take());
+            let line = json::line(document, code == OK, &self.diagnosed);
             if let Err(Failure::System(message)) = self.print(&line)
                 && code == OK
             {
@@ -134,8 +139,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Asks for JSON on the last line.
-    pub(crate) fn want_json(&mut self, wanted: bool) {
+    /// Asks for a line of JSON: alone, or at the end.
+    pub(crate) fn want_json(&mut self, wanted: Option<Json>) {
         self.json = wanted;
     }
 
@@ -154,9 +159,9 @@ impl<'a> Session<'a> {
         self.print_bytes(text.as_bytes())
     }
 
-    /// Writes bytes to the output.
+    /// Writes bytes to the output, unless that is for JSON alone.
     fn print_bytes(&mut self, bytes: &[u8]) -> Outcome {
-        if self.mute { Ok(()) } else { write(self.io.out, bytes) }
+        if self.mute || self.json == Some(Json::Only) { Ok(()) } else { write(self.io.out, bytes) }
     }
 
     /// Writes to the error stream.
@@ -180,13 +185,25 @@ impl<'a> Session<'a> {
                 runtime::files::replace(path, write)
                     .map_err(|e| Failure::System(format!("can't write {}: {}", path.display(), reason(&e))))
             }
+            Some(_) if self.json == Some(Json::Only) => {
+                let message = "-o - and --json both write to standard output: name a file with -o, or say --json=last";
+                Err(Failure::Usage(message.to_owned()))
+            }
             _ => self.print_bytes(bytes),
         }
     }
 
+    /// The same of a program, which is part of the JSON where that is alone on standard output.
+    pub(crate) fn emit_program(&mut self, output: Option<&Path>, program: &[u8]) -> Outcome {
+        if self.json == Some(Json::Only) && output.is_none() && !program.is_empty() {
+            self.program = Some(String::from_utf8_lossy(program).into_owned());
+        }
+        self.emit_bytes(output, program)
+    }
+
     /// Refuses a result that is no text where a line of JSON would stand behind it.
-    pub(crate) fn check_binary(&self, output: Option<&Path>, json: bool) -> Outcome {
-        if json && output.is_none_or(|path| path == Path::new("-")) {
+    pub(crate) fn check_binary(&self, output: Option<&Path>) -> Outcome {
+        if self.json.is_some() && output.is_none_or(|path| path == Path::new("-")) {
             let message = "--emit-bytecode and --json both write to standard output: name a file with -o";
             return Err(Failure::Usage(message.to_owned()));
         }
@@ -346,6 +363,14 @@ impl<'a> Session<'a> {
         }
         if diagnostics.has_errors() { Err(Failure::Said) } else { Ok(()) }
     }
+}
+
+/// A document with the text of a program in it.
+fn with_program(document: Option<Value>, program: Option<String>) -> Option<Value> {
+    let Some(program) = program else { return document };
+    let mut document = document.unwrap_or_else(|| Value::Object(Default::default()));
+    document.as_object_mut()?.insert("program".to_owned(), Value::String(program));
+    Some(document)
 }
 
 fn write(stream: &mut dyn Write, bytes: &[u8]) -> Outcome {

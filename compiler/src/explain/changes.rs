@@ -1,6 +1,7 @@
 //! What would remove a collective: changed annotations, each tried by planning the program again.
 
 use std::collections::HashSet;
+use std::time::Instant;
 
 use dialect::ir::{AttrData, Program, Value, ValueSource};
 use dialect::ops::func;
@@ -32,6 +33,16 @@ pub(super) struct Outcome {
     pub(super) keys: HashSet<Key>,
 }
 
+/// What became of a trial.
+pub(super) enum Tried {
+    /// The time was over before.
+    Not,
+    /// A pass reported an error.
+    Failed,
+    /// The program was planned.
+    Done(Outcome),
+}
+
 /// Plans variants of one program.
 pub(super) struct Trial<'a> {
     /// The program before propagation.
@@ -53,15 +64,19 @@ impl Trial<'_> {
         planned.then_some(program)
     }
 
-    /// The outcome of each of `changes` alone, using all cores.
-    pub(super) fn all(&self, changes: &[Change]) -> Vec<Option<Outcome>> {
-        on_all_cores(changes.len(), |i| self.changed(&changes[i]))
+    /// The outcome of each list of changes that are made together, using all cores. Lists that no core has begun at
+    /// `deadline` aren't tried.
+    pub(super) fn all(&self, changes: &[Vec<Change>], deadline: Option<Instant>) -> Vec<Tried> {
+        on_all_cores(changes.len(), |i| match deadline {
+            Some(deadline) if Instant::now() >= deadline => Tried::Not,
+            _ => self.changed(&changes[i]).map_or(Tried::Failed, Tried::Done),
+        })
     }
 
-    /// The outcome of one change.
-    pub(super) fn changed(&self, change: &Change) -> Option<Outcome> {
+    /// The outcome of changes that are made together.
+    fn changed(&self, changes: &[Change]) -> Option<Outcome> {
         let mut program = self.imported.clone();
-        change.apply(&mut program);
+        changes.iter().for_each(|change| change.apply(&mut program));
         let mut planned = self.planned(program)?;
         let keys = causes(&planned).iter().map(Cause::key).collect();
         run_unverified(&mut planned, self.partition).then_some(())?;
@@ -91,8 +106,15 @@ impl Change {
         partition_spec(program, &self.sharding)
     }
 
-    /// `annotating %arg0 as <@mesh, [{}]>`
-    pub(super) fn text(&self, program: &Program, source: &Source) -> String {
+    /// Whether the other change is the same one elsewhere.
+    pub(super) fn is_like(&self, other: &Change) -> bool {
+        let kind = std::mem::discriminant(&self.annotation) == std::mem::discriminant(&other.annotation);
+        kind && self.sharding == other.sharding
+    }
+
+    /// `annotating %arg0 and 31 like it as <@mesh, [{}]>` for as many `others`.
+    pub(super) fn text(&self, others: usize, program: &Program, source: &Source) -> String {
+        let like = if others == 0 { String::new() } else { format!(" and {others} like it") };
         let sharding = program.sharding_text(&self.sharding);
         let free = self.sharding.dims.iter().all(|d| d.open && d.axes.is_empty());
         match self.annotation {
@@ -100,16 +122,16 @@ impl Change {
                 let argument = func::function(program, "main").and_then(|f| func::block(program, f));
                 let value = argument.and_then(|b| program.block_args(b).get(i)).copied();
                 let name = value.map_or(format!("argument {i}"), |v| value_name(program, v));
-                format!("annotating {name} as {sharding}")
+                format!("annotating {name}{like} as {sharding}")
             }
-            Annotation::Result(i) => format!("annotating result {i} as {sharding}"),
+            Annotation::Result(i) => format!("annotating result {i}{like} as {sharding}"),
             Annotation::Op(op) => {
                 let place = place(program, source, op).unwrap_or_default();
                 let what = program.op_name(op);
                 if free {
-                    format!("dropping the {what} at {place}")
+                    format!("dropping the {what} at {place}{like}")
                 } else {
-                    format!("making the {what} at {place} {sharding}")
+                    format!("making the {what} at {place}{like} {sharding}")
                 }
             }
         }

@@ -3,13 +3,17 @@
 
 mod causes;
 mod changes;
+mod groups;
 mod prices;
 mod removals;
 mod report;
 mod value;
 
+use std::time::Duration;
+
 use dialect::diagnostic::Diagnostics as Plains;
 use dialect::ir::Program;
+use dialect::ops::sdy;
 use dialect::sharding::ShardingTable;
 use passes::propagate::{self, OriginTable};
 use passes::{Pass, Step};
@@ -26,8 +30,10 @@ pub(crate) use prices::{mark, shares};
 pub use value::{AxisOrigin, OpPlace, ValueExplanation};
 
 use causes::Origins;
-use changes::{Change, Trial};
+use changes::Trial;
+use groups::groups;
 use prices::Price;
+use removals::{Found, Limits, Planned};
 use report::Report;
 
 /// How to explain.
@@ -37,6 +43,8 @@ pub struct ExplainOptions {
     pub compile: CompileOptions,
     /// A limit on the changed annotations to try; by default 64, or fewer for programs of more than 400 ops.
     pub tries: Option<usize>,
+    /// How long after the plan another try may begin; by default without a limit.
+    pub budget: Option<Duration>,
 }
 
 /// The collectives of a plan.
@@ -49,7 +57,31 @@ pub struct Explanation {
     pub step_s: f64,
     /// Each collective that the planned program names, in order.
     pub collectives: Vec<ExplainedCollective>,
+    /// The same in groups of equal ones, as equal layers have them, the most expensive group first.
+    pub groups: Vec<CollectiveGroup>,
+    /// Whether the program has a mesh of more than one device.
+    pub has_mesh: bool,
 }
+
+/// Equal collectives: the same kind, bytes and cause, from the same source line or the same line of another layer.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
+pub struct CollectiveGroup {
+    /// How many there are.
+    pub count: usize,
+    /// Seconds of all of them in a step.
+    pub time_s: f64,
+    /// Their positions in the list of collectives.
+    pub members: Vec<usize>,
+    /// The change that removes all of them.
+    pub removal: Option<Removal>,
+    /// The same in words, of the first one, with source locations and the annotations it comes from.
+    #[serde(skip)]
+    pub remark: Diagnostic,
+}
+
+/// A change that makes a step less than this share longer or shorter isn't given: it would read as 0 %.
+pub(crate) const LEAST_CHANGE: f64 = 0.005;
 
 /// One collective, explained.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -65,6 +97,9 @@ pub struct ExplainedCollective {
     pub result_bytes: u64,
     /// Executions in a step.
     pub count: u64,
+    /// Whether that is a guess, since it runs in a loop whose condition doesn't tell its iterations.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub guessed: bool,
     /// Seconds of all executions, of every per-device collective it became.
     pub time_s: f64,
     /// The value that is resharded.
@@ -81,11 +116,8 @@ pub struct ExplainedCollective {
     pub manual: bool,
     /// Whether the user didn't write that collective, but JAX made it when it differentiated what the user wrote.
     pub differentiated: bool,
-    /// The change of one annotation that removes it and gives the fastest step.
+    /// The change that removes it, with all others of its group, and gives the fastest step.
     pub removal: Option<Removal>,
-    /// The same in words, with source locations and the annotations it comes from.
-    #[serde(skip)]
-    pub remark: Diagnostic,
 }
 
 /// A change that removes a collective.
@@ -94,6 +126,8 @@ pub struct ExplainedCollective {
 pub struct Removal {
     /// What to do: `annotating %arg0 as <@mesh, [{}]>`.
     pub change: String,
+    /// How many annotations change: one, or one for each of several collectives.
+    pub annotations: usize,
     /// The sharding as JAX writes it, `P('x', None)`, where it can be written so.
     pub spec: Option<String>,
     /// Seconds by which a step gets faster; negative if it gets slower.
@@ -106,10 +140,6 @@ pub struct Removal {
 struct Explained {
     cause: Cause,
     price: Price,
-    /// The change that removes it, the seconds it saves per step, and the bytes it adds on each device.
-    removal: Option<(Change, f64, f64)>,
-    /// Whether some changes were not tried.
-    untried: bool,
 }
 
 /// The passes of a compilation, split where an explanation inspects the program.
@@ -129,6 +159,11 @@ impl Steps {
         let partition = plan.split_off((at(&plan, "plan") + 1).min(plan.len()));
         Ok(Self { import, propagate, plan, partition })
     }
+}
+
+/// Whether a mesh of the program has more than one device.
+fn has_mesh(program: &Program) -> bool {
+    sdy::meshes(program).any(|(_, _, mesh)| mesh.devices() > 1)
 }
 
 impl Compiler {
@@ -192,26 +227,37 @@ impl Compiler {
         let found = causes(planned.program());
         let callbacks = Diagnostics::new(planned.source(), &effects::placed(planned.program()));
         let mut explanation = self.price_plan(planned, &found, &steps.partition, target).map(|(prices, machine, (step, peak))| {
-            let mut explained: Vec<Explained> = found
+            let explained: Vec<Explained> = found
                 .into_iter()
                 .zip(prices)
-                .map(|(cause, price)| Explained { cause, price, removal: None, untried: false })
+                .map(|(cause, price)| Explained { cause, price })
                 // Rows that were sent for an earlier op are not sent again.
                 .filter(|e| !e.cause.neighbors || e.price.count > 0)
                 .collect();
+            let groups = groups(planned.program(), &explained);
             let shardings = ShardingTable::of(planned.program());
             let mut tried = false;
+            let mut removals = vec![Found::default(); groups.len()];
             if let Some(imported) = imported {
                 let Steps { propagate, plan, partition, .. } = steps;
                 let trial = Trial { imported, propagate, plan, partition, machine: &machine };
                 let tries = options.tries.unwrap_or_else(|| (25_600 / imported.op_count().max(400)).max(2));
-                removals::find(&trial, planned.program(), &shardings, origins, &mut explained, (step, peak), tries);
+                let limits = Limits { tries, budget: options.budget };
+                let planned =
+                    Planned { program: planned.program(), shardings: &shardings, origins, cost: (step, peak) };
+                removals = removals::find(&trial, &planned, &explained, &groups, limits);
                 tried = tries > 0;
             }
             let imported = imported.unwrap_or(planned.program());
-            let report = Report { tried, imported, planned, origins, shardings: &shardings };
-            let collectives = explained.iter().map(|e| report.collective(e, step)).collect();
-            Explanation { target: target.to_owned(), step_s: step, collectives }
+            let report = Report { tried, imported, planned, origins, shardings: &shardings, step };
+            let mut collectives: Vec<ExplainedCollective> = explained.iter().map(|e| report.collective(e)).collect();
+            let grouped = groups.iter().zip(&removals);
+            let groups: Vec<CollectiveGroup> = grouped.map(|(g, found)| report.group(&explained, g, found)).collect();
+            for group in &groups {
+                group.members.iter().for_each(|&i| collectives[i].removal.clone_from(&group.removal));
+            }
+            let has_mesh = has_mesh(planned.program());
+            Explanation { target: target.to_owned(), step_s: step, collectives, groups, has_mesh }
         });
         explanation.diagnostics.append(callbacks);
         explanation

@@ -25,6 +25,8 @@ pub(super) struct Price {
     pub(super) result_bytes: u64,
     /// Executions in a step.
     pub(super) count: u64,
+    /// Whether the number of executions is a guess.
+    pub(super) guessed: bool,
     /// The mesh axes along which devices of its groups differ.
     pub(super) axes: Vec<String>,
     /// How many others are sent together with it.
@@ -112,5 +114,6 @@ impl Price {
         }
         self.result_bytes = part(c.result_bytes);
         self.count = self.count.max(c.count);
+        self.guessed |= c.guessed;
     }
 }

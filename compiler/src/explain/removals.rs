@@ -1,60 +1,132 @@
-//! For each collective, the change of one annotation that removes it at the least cost.
+//! For each group of equal collectives, the change of its members' annotations that removes them at the least cost.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use dialect::ir::Program;
 use dialect::sharding::ShardingTable;
 
 use super::Explained;
 use super::causes::Origins;
-use super::changes::{self, Change, Trial};
+use super::changes::{self, Change, Trial, Tried};
+use super::groups::Group;
 
-/// Finds, for each collective, the change that removes it and gives the fastest step.
+/// A change that removes a group of collectives.
+#[derive(Clone, Debug)]
+pub(super) struct Removing {
+    /// The changed annotations, one for all members or one for each.
+    pub(super) changes: Vec<Change>,
+    /// The seconds that it saves in a step; negative if the step gets slower.
+    pub(super) saves: f64,
+    /// The bytes that it adds on each device.
+    pub(super) adds: f64,
+}
+
+/// What trying changes found for a group.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Found {
+    /// The change that removes it and gives the fastest step.
+    pub(super) removal: Option<Removing>,
+    /// Whether some changes were not tried.
+    pub(super) untried: bool,
+}
+
+/// What trials may cost.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    /// The most changes that are tried.
+    pub(super) tries: usize,
+    /// When no further trial begins.
+    pub(super) budget: Option<Duration>,
+}
+
+/// The program that is explained, as it is planned and how its values are sharded.
+pub(super) struct Planned<'a> {
+    pub(super) program: &'a Program,
+    pub(super) shardings: &'a ShardingTable,
+    pub(super) origins: &'a Origins,
+    /// Seconds of a step and bytes of a device.
+    pub(super) cost: (f64, f64),
+}
+
+/// Finds, for each group, the change that removes it and gives the fastest step. Likeliest changes are tried first, and
+/// those of the most expensive groups before others, of which only as many are looked at as can be tried.
 pub(super) fn find(
     trial: &Trial<'_>,
-    planned: &Program,
-    shardings: &ShardingTable,
-    origins: &Origins,
-    explained: &mut [Explained],
-    (step, peak): (f64, f64),
-    tries: usize,
-) {
-    let wanted: Vec<Vec<Change>> = explained
-        .iter()
-        .map(|e| {
-            if e.cause.manual {
-                Vec::new()
-            } else {
-                changes::candidates(trial.imported, planned, shardings, origins, &e.cause)
-            }
-        })
-        .collect();
-    // Likeliest changes first, and those of the most expensive collectives before others.
-    let mut order: Vec<usize> = (0..wanted.len()).collect();
-    order.sort_by(|&a, &b| explained[b].price.seconds.total_cmp(&explained[a].price.seconds));
-    let mut numbers: HashMap<&Change, usize> = HashMap::new();
-    let mut list: Vec<Change> = Vec::new();
-    for rank in 0..wanted.iter().map(Vec::len).max().unwrap_or(0) {
-        for change in order.iter().filter_map(|&i| wanted[i].get(rank)) {
-            if list.len() < tries && !numbers.contains_key(change) {
-                numbers.insert(change, list.len());
-                list.push(change.clone());
+    planned: &Planned<'_>,
+    explained: &[Explained],
+    groups: &[Group],
+    limits: Limits,
+) -> Vec<Found> {
+    let deadline = limits.budget.map(|budget| std::time::Instant::now() + budget);
+    let mut wanted: Vec<Option<Vec<Vec<Change>>>> = Vec::with_capacity(groups.len());
+    let mut with_changes = 0;
+    for group in groups {
+        let changes = (with_changes < limits.tries).then(|| candidates(trial, planned, explained, group));
+        with_changes += usize::from(changes.as_ref().is_some_and(|changes| !changes.is_empty()));
+        wanted.push(changes);
+    }
+    let mut numbers: HashMap<&[Change], usize> = HashMap::new();
+    let mut list: Vec<Vec<Change>> = Vec::new();
+    for rank in 0..wanted.iter().flatten().map(Vec::len).max().unwrap_or(0) {
+        for changes in wanted.iter().flatten().filter_map(|wanted| wanted.get(rank)) {
+            if list.len() < limits.tries && !numbers.contains_key(&changes[..]) {
+                numbers.insert(changes, list.len());
+                list.push(changes.clone());
             }
         }
     }
-    let outcomes = trial.all(&list);
-    for (e, wanted) in explained.iter_mut().zip(&wanted) {
-        let key = e.cause.key();
-        for change in wanted {
-            let Some(&number) = numbers.get(change) else {
-                e.untried = true;
-                continue;
+    let outcomes = trial.all(&list, deadline);
+    let (step, peak) = planned.cost;
+    let one = |(group, wanted): (&Group, &Option<Vec<Vec<Change>>>)| {
+        let mut found = Found { removal: None, untried: wanted.is_none() };
+        for changes in wanted.iter().flatten() {
+            let outcome = match numbers.get(&changes[..]).map(|&number| &outcomes[number]) {
+                Some(Tried::Done(outcome)) => outcome,
+                Some(Tried::Failed) => continue,
+                Some(Tried::Not) | None => {
+                    found.untried = true;
+                    continue;
+                }
             };
-            let Some(outcome) = outcomes[number].as_ref() else { continue };
-            let saved = step - outcome.seconds;
-            if !outcome.keys.contains(&key) && e.removal.as_ref().is_none_or(|r| r.1 < saved) {
-                e.removal = Some((change.clone(), saved, outcome.peak_bytes - peak));
+            let saves = step - outcome.seconds;
+            let is_left = |&i: &usize| outcome.keys.contains(&explained[i].cause.key());
+            if !group.members.iter().any(is_left) && found.removal.as_ref().is_none_or(|r| r.saves < saves) {
+                found.removal = Some(Removing { changes: changes.clone(), saves, adds: outcome.peak_bytes - peak });
             }
         }
+        found
+    };
+    groups.iter().zip(&wanted).map(one).collect()
+}
+
+/// The changes that may remove a group: each of its first member, together with the same of the other members.
+fn candidates(
+    trial: &Trial<'_>,
+    planned: &Planned<'_>,
+    explained: &[Explained],
+    group: &Group,
+) -> Vec<Vec<Change>> {
+    let of = |&i: &usize| {
+        let cause = &explained[i].cause;
+        if cause.manual {
+            return Vec::new();
+        }
+        changes::candidates(trial.imported, planned.program, planned.shardings, planned.origins, cause)
+    };
+    let mut members = group.members.iter().map(of);
+    let first = members.next().unwrap_or_default();
+    let mut together: Vec<Vec<Change>> = first.into_iter().map(|change| vec![change]).collect();
+    for other in members {
+        for (rank, changes) in together.iter_mut().enumerate() {
+            // Mostly the one of the same rank.
+            let like = other.get(rank).into_iter().chain(&other).find(|change| change.is_like(&changes[0]));
+            changes.extend(like.cloned());
+        }
     }
+    for changes in &mut together {
+        let mut seen = HashSet::new();
+        changes.retain(|change| seen.insert(change.clone()));
+    }
+    together
 }

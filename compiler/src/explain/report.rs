@@ -9,7 +9,10 @@ use dialect::ops::func;
 use dialect::sharding::{AxisRef, ReductionKind, ShardingTable, TensorSharding};
 
 use super::causes::{Annotation, Cause, Origins, written};
-use super::{Explained, ExplainedCollective, Removal};
+use super::changes::Change;
+use super::groups::Group;
+use super::removals::{Found, Removing};
+use super::{CollectiveGroup, Explained, ExplainedCollective, LEAST_CHANGE, Removal};
 use crate::diagnostic::Diagnostic;
 use crate::module::Module;
 use crate::place::{place, value_name};
@@ -27,35 +30,18 @@ pub(super) struct Report<'a> {
     pub(super) origins: &'a Origins,
     /// How its values are sharded.
     pub(super) shardings: &'a ShardingTable,
+    /// Seconds of a step.
+    pub(super) step: f64,
 }
 
 impl Report<'_> {
-    fn remark(&self, e: &Explained, step: f64) -> Plain {
-        let p = self.planned.program();
+    /// The group in words, of its first member.
+    fn remark(&self, explained: &[Explained], group: &Group, found: &Found) -> Plain {
+        let e = &explained[group.members[0]];
         let cause = &e.cause;
-        let over = self.axes(e).join(", ");
-        let over = if over.is_empty() { String::new() } else { format!(" over {over}") };
-        let times = if e.price.count > 1 { format!(", {} times", e.price.count) } else { String::new() };
-        let bytes =
-            format!("{} -> {}", units::bytes(e.price.operand_bytes as f64), units::bytes(e.price.result_bytes as f64));
-        let message =
-            format!("{}{over}: {bytes} on each device{times}, {}", cause.kind, units::seconds(e.price.seconds));
-        let mut labels = Vec::new();
-        let mut notes = Vec::new();
+        let (mut labels, mut notes) = (Vec::new(), Vec::new());
         if cause.manual {
-            // Propagation and planning leave the ops of the user their numbers.
-            let by_hand = cause.op.index() < self.imported.op_count();
-            labels.push((
-                p.op(cause.op).span,
-                match by_hand {
-                    true if p.made_by_differentiation(p.op(cause.op).loc) => {
-                        let of = self.line(cause.op).map_or(String::new(), |line| format!(" of {line}"));
-                        format!("made by JAX's differentiation{of}")
-                    }
-                    true => "written by hand".to_owned(),
-                    false => "on one device alone: it sends the others the result".to_owned(),
-                },
-            ));
+            labels.extend(self.by_hand(cause, &mut notes));
         } else {
             if let Some((from, to)) = &cause.step {
                 notes.push(format!("one of several on the way: from {} to {}", self.short(from), self.short(to)));
@@ -63,37 +49,121 @@ impl Report<'_> {
             self.places(cause, &mut labels, &mut notes);
             self.reasons(cause, &mut notes);
         }
+        notes.extend(self.others(explained, group));
+        if e.price.guessed {
+            notes.push(format!(
+                "{} times is a guess, since no condition of the loop tells its iterations: --trip-count N states them",
+                e.price.count
+            ));
+        }
         if e.price.together > 0 {
             let others = if e.price.together == 1 { "one other" } else { &format!("{} others", e.price.together) };
             notes.push(format!("sent together with {others}: its time is its share of theirs"));
         }
-        if e.removal.is_none() && !cause.manual && self.tried {
-            let far = if e.untried { ", as far as --tries goes" } else { "" };
-            notes.push(format!("no change of one annotation removes it{far}"));
+        if !cause.manual {
+            notes.extend(self.advice(found));
         }
-        if let Some((change, saved, more)) = &e.removal {
-            let what = change.text(self.imported, self.planned.source());
-            let spec = change.spec(self.imported).map_or(String::new(), |spec| format!(", in JAX {spec},"));
-            let what = format!("{what}{spec}");
-            let share = units::percent(saved.abs(), step);
-            let memory = match more {
-                b if *b >= 1.0 => format!(", and each device {} more memory", units::bytes(*b)),
-                b if *b <= -1.0 => format!(", and each device {} less memory", units::bytes(-b)),
-                _ => String::new(),
-            };
-            // Steps of the same length may differ by rounding.
-            let least = step * 1e-9;
-            notes.push(match saved {
-                s if *s > least => {
-                    format!("{what} removes it: a step takes {} less ({share}){memory}", units::seconds(*s))
-                }
-                s if *s < -least => {
-                    format!("{what} removes it, but a step takes {} more ({share}){memory}", units::seconds(-s))
-                }
-                _ => format!("{what} removes it: a step takes as long{memory}"),
-            });
-        }
+        let message = self.headline(e, group);
         Plain { severity: Severity::Remark, code: Code::NONE, message, labels, notes }
+    }
+
+    /// `32 x all_gather over "data": 1 MiB -> 2 MiB on each device, 8 times, 23.3 us each, 746 us together`
+    fn headline(&self, e: &Explained, group: &Group) -> String {
+        let kind = &e.cause.kind;
+        let over = self.axes(e).join(", ");
+        let over = if over.is_empty() { String::new() } else { format!(" over {over}") };
+        let (operand, result) = (e.price.operand_bytes as f64, e.price.result_bytes as f64);
+        let bytes = format!("{} -> {}", units::bytes(operand), units::bytes(result));
+        let about = if e.price.guessed { "about " } else { "" };
+        let times = if e.price.count > 1 { format!(", {about}{} times", e.price.count) } else { String::new() };
+        let seconds = units::seconds(group.seconds);
+        match group.members.len() {
+            1 => format!("{kind}{over}: {bytes} on each device{times}, {seconds}"),
+            n => {
+                let each = units::seconds(group.seconds / n as f64);
+                format!("{n} x {kind}{over}: {bytes} on each device{times}, {each} each, {seconds} together")
+            }
+        }
+    }
+
+    /// A collective that no change of distribution made: who wrote it, at JAX's line if that was recorded, else as a
+    /// label in the text.
+    fn by_hand(&self, cause: &Cause, notes: &mut Vec<String>) -> Option<(Span, String)> {
+        let p = self.planned.program();
+        // Propagation and planning leave the ops of the user their numbers.
+        let what = if cause.op.index() >= self.imported.op_count() {
+            "on one device alone: it sends the others the result"
+        } else if p.made_by_differentiation(p.op(cause.op).loc) {
+            "made by JAX's differentiation"
+        } else {
+            "written by hand"
+        };
+        match self.line(cause.op) {
+            Some(line) => {
+                notes.push(format!("{what} at {line}"));
+                None
+            }
+            None => Some((p.op(cause.op).span, what.to_owned())),
+        }
+    }
+
+    /// Which values the other members of a group move, each with its line where that is another one.
+    fn others(&self, explained: &[Explained], group: &Group) -> Option<String> {
+        const NAMED: usize = 2;
+        let (p, source) = (self.planned.program(), self.planned.source());
+        let place_of = |e: &Explained| {
+            let op = e.cause.user.filter(|_| !e.cause.manual).map_or(e.cause.op, |user| user.0);
+            place(p, source, op)
+        };
+        let (&first, others) = group.members.split_first()?;
+        let known = place_of(&explained[first]);
+        // One that is left over is named, too.
+        let shown = if others.len() == NAMED + 1 { others.len() } else { NAMED };
+        let named = others.iter().take(shown).map(|&i| {
+            let place = place_of(&explained[i]).filter(|place| Some(place) != known.as_ref());
+            value_name(p, explained[i].cause.value) + &place.map_or(String::new(), |place| format!(" at {place}"))
+        });
+        let named: Vec<String> = named.collect();
+        match named.split_last() {
+            None => None,
+            Some(_) if others.len() > shown => {
+                Some(format!("the same for {} and {} others", named.join(", "), others.len() - shown))
+            }
+            Some((last, [])) => Some(format!("the same for {last}")),
+            Some((last, before)) => Some(format!("the same for {} and {last}", before.join(", "))),
+        }
+    }
+
+    /// The change that removes a group, or why none is named.
+    fn advice(&self, found: &Found) -> Option<String> {
+        let Some(Removing { changes, saves, adds }) = &found.removal else {
+            let far = if found.untried { ", as far as --tries and --budget go" } else { "" };
+            return self.tried.then(|| format!("no change of one annotation removes it{far}"));
+        };
+        if !matters(*saves, self.step) {
+            let least = units::small_percent(LEAST_CHANGE, 1.0);
+            return Some(format!("removing it by another annotation changes the step by less than {least}"));
+        }
+        let what = self.change(changes)?;
+        let spec = changes[0].spec(self.imported).map_or(String::new(), |spec| format!(", in JAX {spec},"));
+        let what = format!("{what}{spec}");
+        let share = units::percent(saves.abs(), self.step);
+        let memory = match adds {
+            b if *b >= 1.0 => format!(", and each device {} more memory", units::bytes(*b)),
+            b if *b <= -1.0 => format!(", and each device {} less memory", units::bytes(-b)),
+            _ => String::new(),
+        };
+        let seconds = units::seconds(saves.abs());
+        Some(if *saves > 0.0 {
+            format!("{what} removes it: a step takes {seconds} less ({share}){memory}")
+        } else {
+            format!("{what} removes it, but a step takes {seconds} more ({share}){memory}")
+        })
+    }
+
+    /// `annotating %arg0 and 31 like it as <@mesh, [{}]>`
+    fn change(&self, changes: &[Change]) -> Option<String> {
+        Some(changes.first()?.text(changes.len() - 1, self.imported, self.planned.source()))
     }
 
     /// Where the value comes from and where it is needed: JAX's lines if it recorded them, else labels in the text.
@@ -298,33 +368,54 @@ impl Report<'_> {
         text.split_once(", ").map_or(text.clone(), |t| t.1.trim_end_matches('>').to_owned())
     }
 
-    /// Everything known about one collective.
-    pub(super) fn collective(&self, e: &Explained, step: f64) -> ExplainedCollective {
+    /// Everything known about one collective but what would remove it.
+    pub(super) fn collective(&self, e: &Explained) -> ExplainedCollective {
         let (p, source) = (self.planned.program(), self.planned.source());
         let sharding = |s: &Option<TensorSharding>| s.as_ref().map(|s| p.sharding_text(s));
+        let located = if e.cause.manual { Some(e.cause.op) } else { e.cause.user.map(|(op, _)| op) };
         ExplainedCollective {
             kind: e.cause.kind.clone(),
             axes: self.axes(e).iter().map(|a| a.replace('"', "")).collect(),
             operand_bytes: e.price.operand_bytes,
             result_bytes: e.price.result_bytes,
             count: e.price.count,
+            guessed: e.price.guessed,
             time_s: e.price.seconds,
             value: value_name(p, e.cause.value),
             from: sharding(&e.cause.from),
             to: sharding(&e.cause.to),
             user: e.cause.user.map(|(op, _)| p.op_name(op).to_owned()),
-            loc: e.cause.user.and_then(|(op, _)| place(p, source, op)),
+            loc: located.and_then(|op| place(p, source, op)),
             manual: e.cause.manual,
             differentiated: e.cause.manual && p.made_by_differentiation(p.op(e.cause.op).loc),
-            removal: e.removal.as_ref().map(|(change, saved, more)| Removal {
-                change: change.text(self.imported, source),
-                spec: change.spec(self.imported),
-                saves_s: *saved,
-                adds_bytes: *more,
-            }),
-            remark: Diagnostic::new(source, &self.remark(e, step)),
+            removal: None,
         }
     }
+
+    /// A group with what removes it.
+    pub(super) fn group(&self, explained: &[Explained], group: &Group, found: &Found) -> CollectiveGroup {
+        let removal = found.removal.as_ref().filter(|r| matters(r.saves, self.step)).and_then(|r| {
+            Some(Removal {
+                change: self.change(&r.changes)?,
+                annotations: r.changes.len(),
+                spec: r.changes[0].spec(self.imported),
+                saves_s: r.saves,
+                adds_bytes: r.adds,
+            })
+        });
+        CollectiveGroup {
+            count: group.members.len(),
+            time_s: group.seconds,
+            members: group.members.clone(),
+            removal,
+            remark: Diagnostic::new(self.planned.source(), &self.remark(explained, group, found)),
+        }
+    }
+}
+
+/// Whether a change of the step is worth naming.
+fn matters(saves: f64, step: f64) -> bool {
+    saves.abs() >= step * LEAST_CHANGE
 }
 
 /// The dimension that `axis` or a part of it shards.

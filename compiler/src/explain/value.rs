@@ -1,11 +1,9 @@
 //! `shardc explain --value %12`: how a value is sharded and, for each axis, which annotation put it there through which
 //! ops.
 
-use std::borrow::Cow;
-
 use dialect::codes::{self, Code};
 use dialect::diagnostic::{Diagnostic as Plain, Severity, Span};
-use dialect::ir::{Op, Program, Value, ValueSource};
+use dialect::ir::{Op, Program, Value};
 use dialect::ops::func;
 use dialect::sharding::{AxisRef, ShardingTable, TensorSharding};
 use serde::Serialize;
@@ -15,7 +13,7 @@ use super::causes::{Annotation, Origins};
 use crate::compiler::{CompileOptions, Compiler, Watch};
 use crate::diagnostic::{Diagnostic, Outcome, one};
 use crate::module::Module;
-use crate::place::{jax_name, place, place_of, value_name, written_name};
+use crate::place::{near_values, place, place_of, value_name, values_called};
 use crate::source::Source;
 
 /// How one value is sharded, and why. Serialized, it is an entry of `values` of `shardc explain --value --json`.
@@ -71,9 +69,10 @@ impl Compiler {
             Err(faults) => return Outcome::new(module.source(), None, &faults),
         };
         self.run_steps(module, &steps.import, &mut Watch::default()).and_then(|imported| {
-            let found = values_called(imported.program(), name);
+            let all = named_values(imported.program());
+            let found = values_called(imported.program(), &all, name);
             if found.is_empty() {
-                return Outcome::of(imported.source(), Err(one(missing(imported.program(), name))));
+                return Outcome::of(imported.source(), Err(one(missing(imported.program(), &all, name))));
             }
             self.propagate(&imported, &steps).map(|(propagated, origins)| {
                 let (program, imported, source) = (propagated.program(), imported.program(), propagated.source());
@@ -82,29 +81,6 @@ impl Compiler {
             })
         })
     }
-}
-
-/// The values with this name in the text; an inlined function's values occur several times. `%0#1` is a second result.
-fn values_called(program: &Program, name: &str) -> Vec<Value> {
-    // JAX's name, as it is shown beside the text's: params['up'], "params['up']", or both.
-    let plain = name.trim().trim_matches('"');
-    let shown = |&v: &Value| jax_name(program, v).as_deref() == Some(plain) || value_name(program, v) == name.trim();
-    let found: Vec<Value> = named_values(program).into_iter().filter(shown).collect();
-    if !found.is_empty() {
-        return found;
-    }
-    let (name, result) = match name.split_once('#') {
-        Some((name, i)) => (name, i.parse().ok()),
-        None => (name, None),
-    };
-    let is = |&v: &Value| {
-        let at = match program.value_source(v) {
-            ValueSource::Result(_, i) => i,
-            ValueSource::Arg(..) => 0,
-        };
-        result.is_none_or(|r: u32| r == at) && written_name(program, v).is_some_and(|n| n == name)
-    };
-    named_values(program).into_iter().filter(is).collect()
 }
 
 fn named_values(program: &Program) -> Vec<Value> {
@@ -121,16 +97,9 @@ fn named_values(program: &Program) -> Vec<Value> {
     values
 }
 
-fn missing(program: &Program, name: &str) -> Plain {
-    let all = named_values(program);
-    let jax = all.iter().filter_map(|&v| jax_name(program, v).map(Cow::into_owned));
-    let names: Vec<String> = all.iter().filter_map(|&v| written_name(program, v)).chain(jax).collect();
-    let near = dialect::text::nearest(name, names.iter().map(String::as_str));
+fn missing(program: &Program, values: &[Value], name: &str) -> Plain {
     let d = Plain::error(codes::UNKNOWN_VALUE, Span::default(), format!("no value is called '{name}'"));
-    d.note(near.map_or_else(
-        || "values are written as in the text: %12, %arg0, %0#1".to_owned(),
-        |n| format!("did you mean {n}?"),
-    ))
+    d.note(near_values(program, values, name))
 }
 
 /// What is known about one value.

@@ -7,7 +7,7 @@ use dialect::ir::{Op, Program, Ty, Value, ValueSource};
 use dialect::op::Control;
 use dialect::ops::{func, sdy};
 use dialect::sharding::{AxisRef, ShardingTable, TensorSharding};
-use passes::estimate::{UNKNOWN_TRIP_COUNT, estimate, trip_count};
+use passes::estimate::{Trips, estimate};
 use passes::run_unverified;
 
 use super::axis::referred;
@@ -116,7 +116,7 @@ fn trips(program: &Program) -> HashMap<Op, f64> {
         let own = times.get(&op).copied().unwrap_or(1.0);
         let view = program.view(op);
         let inner = match view.def().control(view) {
-            Some(Control::While) => own * trip_count(view).unwrap_or(UNKNOWN_TRIP_COUNT) as f64,
+            Some(Control::While) => own * Trips::of(view).count as f64,
             _ => own,
         };
         if inner > 1.0 {

@@ -128,9 +128,12 @@ impl Chip {
         CHIPS.iter().chain(&GPUS).find(|chip| chip.is_called(name))
     }
 
-    /// Whether this is its name or one of its other names.
+    /// Whether this is its name or one of its other names, also as JAX's `device_kind` says it: `TPU v5 lite`.
     pub fn is_called(&self, name: &str) -> bool {
-        self.name == name || self.aliases.contains(&name)
+        let name = name.to_ascii_lowercase();
+        let makers = ["tpu ", "nvidia ", "amd instinct "];
+        let short = makers.iter().find_map(|maker| name.strip_prefix(maker)).unwrap_or(&name);
+        self.name == name || self.name == short || self.aliases.iter().any(|&alias| alias == name || alias == short)
     }
 
     /// The shape of a small slice, for messages.
@@ -245,7 +248,7 @@ pub static CHIPS: [Chip; 7] = [
     },
     Chip {
         name: "v5p",
-        aliases: &[],
+        aliases: &["v5"], // JAX: the device_kind of a v5p is "TPU v5"
         generation: 5,
         bf16_flops: 459e12,        // B1 tpus.md:181
         int8_flops: Some(918e12),  // B1 tpus.md:181
@@ -270,7 +273,7 @@ pub static CHIPS: [Chip; 7] = [
     },
     Chip {
         name: "v5e",
-        aliases: &["v5litepod"],
+        aliases: &["v5litepod", "v5lite", "v5 lite"],
         generation: 5,
         bf16_flops: 197e12,       // B1 tpus.md:182
         int8_flops: Some(394e12), // B1 tpus.md:182
@@ -295,7 +298,7 @@ pub static CHIPS: [Chip; 7] = [
     },
     Chip {
         name: "v6e",
-        aliases: &[],
+        aliases: &["v6 lite", "trillium"],
         generation: 6,
         bf16_flops: 920e12,        // B1 tpus.md:183; GC says 918e12
         int8_flops: Some(1.84e15), // B1 tpus.md:183
@@ -320,7 +323,7 @@ pub static CHIPS: [Chip; 7] = [
     },
     Chip {
         name: "v7x",
-        aliases: &["tpu7x"],
+        aliases: &["tpu7x", "ironwood"],
         generation: 7,
         bf16_flops: 2.3e15, // B3 tpus table
         int8_flops: None,   // JAX: no int8 matmul

@@ -1,6 +1,6 @@
 //! GPUs as data: an island of them behind one switch is a slice, and islands are joined by a network.
 //!
-//! Sources beside those of `chip`: **NV** the vendor's data sheets, dense rates. An island's switch and the network are
+//! Sources beside those of `chip`: **NV**, **AMD** the vendors' data sheets, dense rates. An island's switch and the network are
 //! what jax-ml/scaling-book's chapter on GPUs counts: what one GPU may send, and of the network its share of what its
 //! island may send.
 
@@ -13,7 +13,7 @@ const NETWORK_LATENCY: f64 = 2.7e-6;
 /// What the rows have in common: an H100 in an island of eight.
 const H100: Chip = Chip {
     name: "h100",
-    aliases: &[],
+    aliases: &["h100-80gb", "h100 80gb hbm3"],
     generation: 0,
     bf16_flops: 990e12,         // B1 applied-inference.md:99, B2 gpus.md
     int8_flops: Some(1.979e15), // NV
@@ -37,8 +37,24 @@ const H100: Chip = Chip {
     chiplet_bandwidth: 0.0,
 };
 
+const A100: Chip = Chip {
+    name: "a100",
+    aliases: &["a100-80gb", "a100-sxm4-80gb"],
+    bf16_flops: 312e12,            // NV A100
+    int8_flops: Some(624e12),      // NV A100
+    int4_flops: Some(1248e12),     // NV A100
+    fp8_flops: None,               // NV A100: no fp8
+    hbm_bytes: 80_000_000_000,     // NV A100
+    hbm_bandwidth: 2.039e12,       // NV A100: SXM, 80 GB
+    vmem_bytes: 108 * (164 << 10), // NV A100: shared memory of all multiprocessors
+    link_bandwidth: 300e9,         // NV A100: 600e9 of NVLink, both directions
+    network_bandwidth: 200e9 / 8.0, // NV DGX A100: 200 Gb/s for each GPU
+    ..H100
+};
+
 const B200: Chip = Chip {
     name: "b200",
+    aliases: &[],
     bf16_flops: 2.25e15,           // B2 gpus.md
     int8_flops: Some(4.5e15),      // NV
     fp8_flops: Some(4.5e15),       // NV
@@ -50,12 +66,41 @@ const B200: Chip = Chip {
 };
 
 /// Every GPU a target can name, oldest first.
-pub static GPUS: [Chip; 3] = [
+pub static GPUS: [Chip; 7] = [
+    Chip {
+        name: "a100-40gb",
+        aliases: &["a100-sxm4-40gb"],
+        hbm_bytes: 40_000_000_000, // NV A100
+        hbm_bandwidth: 1.555e12,   // NV A100: SXM, 40 GB
+        ..A100
+    },
+    A100,
     H100,
+    Chip {
+        name: "h200",
+        aliases: &["h200-141gb"],
+        hbm_bytes: 141_000_000_000, // NV H200
+        hbm_bandwidth: 4.8e12,      // NV H200
+        ..H100
+    },
+    Chip {
+        name: "mi300x",
+        aliases: &["mi300", "mi300x oam"],
+        bf16_flops: 1.3074e15,          // AMD MI300X
+        int8_flops: Some(2.6149e15),    // AMD MI300X
+        fp8_flops: Some(2.6149e15),     // AMD MI300X
+        hbm_bytes: 192_000_000_000,     // AMD MI300X
+        hbm_bandwidth: 5.3e12,          // AMD MI300X
+        vmem_bytes: 304 * (64 << 10),   // AMD CDNA 3: local data share of all compute units
+        // AMD MI300X platform: a link of 128e9, both directions, to each of the seven others; collectives use all.
+        link_bandwidth: 7.0 * 64e9,
+        network_bandwidth: 400e9 / 8.0, // AMD MI300X platform: a 400 Gb/s card for each GPU
+        ..H100
+    },
     B200,
     Chip {
         name: "gb200",
-        aliases: &["gb200_nvl72"],
+        aliases: &["gb200_nvl72", "gb200-nvl72"],
         network_bandwidth: 3.6e12 / 72.0, // B2 gpus.md: 3.6e12 of an island
         pod: [72, 1, 1],                  // B2 gpus.md
         pod_chips: 72,

@@ -6,6 +6,7 @@
 //! cited by file and line where they are used; every published case there that this module can answer is a test.
 
 pub mod chip;
+pub mod clouds;
 pub mod collective;
 pub mod custom;
 pub mod gpus;
@@ -33,4 +34,4 @@ pub use roofline::{Matmul, OpSeconds, Work};
 pub use target::{Flat, Slice, Target, TargetError, UNKNOWN_TRIP_COUNT};
 pub use targets::Targets;
 pub(crate) use traffic::bytes_of;
-pub use trips::trip_count;
+pub use trips::{TRIP_COUNT, Trips, remove_trips, state_trips};

@@ -4,7 +4,7 @@
 //! A device has a stream for arithmetic and one for communication. On a machine that overlaps them each op starts when
 //! its operands are ready and its stream is free; permutes over different links, such as both ways around a ring, run
 //! beside each other, and so does what stays inside of slices beside what goes over the network between them. Otherwise everything runs in sequence. Loops run as often as their
-//! counters say, or [`UNKNOWN_TRIP_COUNT`] times.
+//! [`Trips`] tells.
 
 use dialect::buffers::{Buffers, Fusion, simplify};
 use dialect::collective::{Groups, IdMode};
@@ -19,9 +19,8 @@ use super::collective::{Links, Route};
 use super::machine::Machine;
 use super::precision::Precision;
 use super::roofline::{Matmul, Work};
-use super::target::UNKNOWN_TRIP_COUNT;
 use super::traffic::{self, bytes_of};
-use super::trips::trip_count;
+use super::trips::Trips;
 
 /// What a run costs.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +39,8 @@ pub struct Estimate {
     pub peak_bytes: f64,
     /// Every collective, in the order of the program.
     pub collectives: Vec<Communication>,
+    /// Loops whose trips are unknown, which count [`UNKNOWN_TRIP_COUNT`](super::target::UNKNOWN_TRIP_COUNT) times.
+    pub guessed_loops: u64,
     /// When each op runs; for a loop, its first trip.
     pub timeline: Vec<Event>,
 }
@@ -68,6 +69,8 @@ pub struct Communication {
     pub seconds: f64,
     /// Executions.
     pub count: u64,
+    /// Whether a loop around it has unknown trips, so that `count` is a guess.
+    pub guessed: bool,
 }
 
 /// One op on the timeline.
@@ -101,6 +104,7 @@ pub fn estimate(program: &Program, machine: &Machine) -> Estimate {
         written: &written,
         estimate: Estimate::default(),
         weight: 1,
+        guessed: false,
         permutes: FxHashMap::default(),
         routes: Routes::default(),
     };
@@ -167,6 +171,8 @@ struct Run<'a> {
     estimate: Estimate,
     /// How often the current block runs.
     weight: u64,
+    /// Whether a loop around the current block has unknown trips.
+    guessed: bool,
     /// How the messages of permutes with the same pairs travel, which takes a walk over all devices.
     permutes: FxHashMap<(Attr, IdMode), Messages>,
     routes: Routes,
@@ -284,6 +290,7 @@ impl Run<'_> {
             group,
             seconds,
             count: self.weight,
+            guessed: self.guessed,
         });
         let work = Work { flops: 0.0, bytes: (operand_bytes + result_bytes) as f64 };
         self.place(view.op, seconds, work, Some(route), clock);
@@ -348,9 +355,13 @@ impl Run<'_> {
         match control {
             Control::Identity => self.place(view.op, 0.0, Work { flops: 0.0, bytes: 0.0 }, None, clock),
             Control::While => {
-                let trips = trip_count(view).unwrap_or(UNKNOWN_TRIP_COUNT);
-                let seconds = self.region(view, &[0, 1], trips, clock.now());
-                self.barrier(view.op, seconds * trips as f64, clock);
+                let Trips { count, guessed } = Trips::of(view);
+                let outer = self.guessed;
+                self.guessed |= guessed;
+                let seconds = self.region(view, &[0, 1], count, clock.now());
+                self.guessed = outer;
+                self.estimate.guessed_loops += u64::from(guessed);
+                self.barrier(view.op, seconds * count as f64, clock);
             }
             Control::If | Control::Case => {
                 // Only the slowest branch and its collectives count.

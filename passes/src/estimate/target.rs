@@ -279,8 +279,9 @@ mod tests {
         check("v5p", "target `v5p` names a chip but no slice (write its shape, as in `v5p:4x4x4`)");
         check(
             "v9:4x4",
-            "unknown target `v9:4x4` (`flat`, `cpu`, or a chip and its slice as in `v5e:4x4` or `h100:8`, several as in `2xv5e:16x16`; \
-             chips: v2, v3, v4p, v5p, v5e, v6e, v7x, h100, b200, gb200)",
+            "unknown target `v9:4x4` (`flat`, `cpu`, or a chip and its slice as in `v5e:4x4` or \
+             `h100:8`, several as in `2xv5e:16x16`; chips: v2, v3, v4p, v5p, v5e, v6e, v7x, a100-40gb, a100, h100, h200, mi300x, \
+             b200, gb200; 'shardc help targets' describes them)",
         );
         assert!(Target::parse("v5p:4294967296x4294967296x4294967296").is_err());
         assert!(Target::parse(&"é".repeat(100)).unwrap_err().message.len() < 120);

@@ -1,13 +1,58 @@
 //! How often a loop runs: known where a counter that starts at a constant is increased or decreased by a constant until
-//! it passes a constant, as in JAX's `fori_loop` and `scan`.
+//! it passes a constant, as in JAX's `fori_loop` and `scan`; else as the attribute [`TRIP_COUNT`] of the loop states, or
+//! a guess.
 
-use dialect::ir::{Block, OpRef, Program, Value, ValueSource};
+use dialect::ir::{AttrData, Block, ElementType, Op, OpRef, Program, TypeData, Value, ValueSource};
 use dialect::kernel::{Arg, Inst, Kernel};
+use dialect::op::Control;
 use dialect::scalar::{Comparison, ScalarOp};
 use smallvec::SmallVec;
 
-/// The trips of a loop op (region 0 the condition, region 1 the body); `None` when they aren't known.
-pub fn trip_count(op: OpRef<'_>) -> Option<u64> {
+use super::target::UNKNOWN_TRIP_COUNT;
+
+/// The attribute of a loop that states how often it runs, for loops whose condition doesn't tell.
+pub const TRIP_COUNT: &str = "shardc.trip_count";
+
+/// How often a loop runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trips {
+    /// The number of iterations.
+    pub count: u64,
+    /// Whether the number is [`UNKNOWN_TRIP_COUNT`], because neither the condition nor an attribute tells it.
+    pub guessed: bool,
+}
+
+impl Trips {
+    /// The trips of a loop op.
+    pub fn of(op: OpRef<'_>) -> Self {
+        let stated = || u64::try_from(op.attr(TRIP_COUNT).and_then(AttrData::as_int)?).ok();
+        let known = trip_count(op).or_else(stated);
+        Self { count: known.unwrap_or(UNKNOWN_TRIP_COUNT), guessed: known.is_none() }
+    }
+}
+
+/// States `count` trips for every loop whose trips are unknown.
+pub fn state_trips(program: &mut Program, count: u64) {
+    let ty = program.intern_type(TypeData::Scalar(ElementType::I64));
+    let count = program.intern_attr(AttrData::Int(i64::try_from(count).unwrap_or(i64::MAX), ty));
+    for op in loops(program).filter(|&op| Trips::of(program.view(op)).guessed).collect::<Vec<_>>() {
+        program.set_attr(op, TRIP_COUNT, count);
+    }
+}
+
+/// Removes [`TRIP_COUNT`] from every loop, for parsers that don't know it.
+pub fn remove_trips(program: &mut Program) {
+    let stated: Vec<Op> = loops(program).filter(|&op| program.attr(op, TRIP_COUNT).is_some()).collect();
+    stated.into_iter().for_each(|op| program.remove_attr(op, TRIP_COUNT));
+}
+
+fn loops(program: &Program) -> impl Iterator<Item = Op> + '_ {
+    let is_loop = |&op: &Op| program.op(op).def.control(program.view(op)) == Some(Control::While);
+    program.ops_under(program.body()).into_iter().filter(is_loop)
+}
+
+/// The trips that a loop op's condition (region 0) and body (region 1) tell; `None` if they don't.
+fn trip_count(op: OpRef<'_>) -> Option<u64> {
     let program = op.program;
     let (condition, body) = (op.block(0)?, op.block(1)?);
     let tested = *program.op(program.terminator(condition)?).operands.first()?;
@@ -124,6 +169,33 @@ mod tests {
         assert_eq!(check(9, "GE", 0, "subtract", 1), Some(10));
         assert_eq!(check(9, "GT", 0, "add", -2), Some(5));
         assert_eq!(check(0, "NE", 8, "add", 2), Some(4));
+    }
+
+    #[test]
+    fn an_attribute_states_what_the_condition_does_not_tell() {
+        let text = "func.func @main(%limit: tensor<i32>) -> tensor<i32> {
+          %w = stablehlo.while(%i = %limit) : tensor<i32>
+          cond {
+            %c = stablehlo.compare LT, %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
+            stablehlo.return %c : tensor<i1>
+          } do {
+            stablehlo.return %i : tensor<i32>
+          }
+          return %w : tensor<i32>
+        }";
+        let mut diagnostics = Diagnostics::default();
+        let mut program = dialect::parse(text, &mut diagnostics);
+        assert!(diagnostics.is_empty(), "{diagnostics:?}");
+        let trips = |program: &Program| Trips::of(program.view(loops(program).next().unwrap()));
+        assert_eq!(trips(&program), Trips { count: UNKNOWN_TRIP_COUNT, guessed: true });
+        state_trips(&mut program, 100);
+        assert_eq!(trips(&program), Trips { count: 100, guessed: false });
+        let printed = dialect::print(&program);
+        let read = dialect::parse(&printed, &mut diagnostics);
+        assert!(diagnostics.is_empty(), "{diagnostics:?}");
+        assert_eq!(trips(&read), Trips { count: 100, guessed: false });
+        remove_trips(&mut program);
+        assert!(trips(&program).guessed);
     }
 
     #[test]

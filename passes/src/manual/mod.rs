@@ -18,6 +18,7 @@ use dialect::scalar::Scalar;
 use dialect::sharding::{AxisRef, Layout, Mesh, MeshRef, TensorSharding};
 use dialect::signature::{self, Side, Signature};
 
+use crate::estimate::remove_trips;
 use barriers::between_windows;
 use transposes::before_scatters;
 
@@ -254,5 +255,9 @@ pub static PASS: crate::Pass = crate::Pass {
     name: "manual",
     doc: "Wraps the per-device program in one sdy.manual_computation under the global signature.",
     options: &[],
-    run: |program, _, diagnostics| manual(program, diagnostics),
+    run: |program, _, diagnostics| {
+        // JAX's parser knows no attribute of ours.
+        remove_trips(program);
+        manual(program, diagnostics);
+    },
 };

@@ -196,7 +196,7 @@ def _report(command: str, program: Program, target: Target, memory: Memory, plan
 
 
 def _run(command: str, text: str, name: str, flags: list[str]) -> Report:
-    code, out, err = _native.run([command, "-", "--json", *flags], text)
+    code, out, err = _native.run([command, "-", "--json=last", *flags], text)
     if code == 2:
         raise ValueError(err.strip().removeprefix("shardc: "))
     said, _, last = out.rstrip("\n").rpartition("\n")

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.take(&source, compiler.runnable(&module))?;
     session.take(&source, compiler.fits_in_memory(&module))?;
     let inputs = match &args.inputs {
-        Some(path) => arrays::read(module.program(), path, "arg", &interface.arguments, interface.replicas)?,
+        Some(path) => arrays::read(session, module.program(), path, "arg", &interface.arguments, interface.replicas)?,
         None if args.edge_cases => edge_inputs(&interface.arguments, args.seed, interface.replicas),
         None => random_inputs(&interface.arguments, args.seed, interface.replicas),
     };

@@ -125,7 +125,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
             let how = "mlir-opt --emit-bytecode makes it of the text";
             return Err(Failure::Usage(format!("--emit-bytecode: this form is only written as text; {how}")));
         }
-        session.check_binary(output, args.common.json)?;
+        session.check_binary(output)?;
     }
     let source = session.read(&args.common.input)?;
     let pipeline = match args.emit {
@@ -176,5 +176,5 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
             compiler.print(&module, print)
         }
     };
-    session.emit(output, &text)
+    session.emit_program(output, text.as_bytes())
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use super::Common;
+use super::explain::NO_MESH;
 use crate::cli::knobs::Knobs;
 use crate::cli::perfetto::Timeline;
 use crate::cli::session::{Outcome, Session};
@@ -65,6 +66,15 @@ fn summary(cost: &Cost, chips: u64) -> String {
     let used = (cost.devices * cost.replicas).unsigned_abs();
     if chips > used {
         let _ = writeln!(text, "  note: the program runs on {used} of the slice's {chips} chips; the others are idle");
+    }
+    if cost.guessed_loops > 0 {
+        let n = cost.guessed_loops;
+        let loops = if n == 1 { "one loop".to_owned() } else { format!("{n} loops") };
+        let how = "the model guesses them, --trip-count N states them";
+        let _ = writeln!(text, "  note: the condition of {loops} doesn't tell the iterations: {how}");
+    }
+    if cost.mesh.is_empty() && cost.replicas == 1 {
+        let _ = writeln!(text, "  note: {NO_MESH}");
     }
     let mut row = |name: &str, value: String, note: String| {
         let _ = writeln!(text, "{}", format!("  {name:<16}{value:>12}  {note}").trim_end());

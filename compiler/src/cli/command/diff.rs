@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use passes::plan::Search;
 
+use crate::cli::json::Json;
 use crate::cli::knobs::Knobs;
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::units;
@@ -35,9 +36,9 @@ pub(crate) struct Args {
     /// Write the table here instead of to standard output
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// End the output with one line of JSON
-    #[arg(long)]
-    json: bool,
+    /// Write one line of JSON alone to standard output; --json=last puts it behind the text instead
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "only")]
+    json: Option<Json>,
     /// How many source lines to show
     #[arg(long, value_name = "N", default_value_t = 10)]
     show: usize,

@@ -1,25 +1,33 @@
 //! `shardc explain`: why each collective is there, and what would remove it.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use super::Common;
-use crate::cli::knobs::Knobs;
+use crate::cli::knobs::{Knobs, duration, top};
+use crate::cli::progress;
 use crate::cli::render::render;
 use crate::cli::session::{Outcome, Session};
 use crate::units;
-use crate::{Diagnostic, ExplainOptions, Explanation, Source, ValueExplanation};
+use crate::{CollectiveGroup, Diagnostic, ExplainOptions, Explanation, Source, ValueExplanation};
 
 const EXAMPLES: &str = "\
 Examples:
   shardc explain model.mlir
   shardc explain model.mlir --target v5e:4x4     priced for a slice of TPUs
+  shardc explain model.mlir --top all            all of them, also those that take little time
   shardc explain model.mlir --tries 0            without looking for changes
+  shardc explain model.mlir --budget 30s         no further change is tried after that time
   shardc explain model.mlir --value %12          how one value lies, and why
   shardc explain model.mlir --json               one line for a script
   shardc compile --emit sdy --causes model.mlir | shardc explain -    the plan that was printed
 
-For each collective: its bytes and modelled time, the value that moves and the op that needs it, the annotations their axes come
-from, and the one annotation whose change removes it at the least cost. Print a program with source lines for the lines of the
+Equal collectives of equal layers are one entry, '32 x all_gather': the same kind, bytes and cause, from the same line of the
+model, or the same one of another layer. The most expensive come first.
+
+For each: its bytes and modelled time, the value that moves and the op that needs it, the annotations their axes come
+from, and the one annotation (of each layer) whose change removes it at the least cost. Print a program with source lines for the lines of the
 model: .as_text(debug_info=True).";
 
 /// Say why each collective is there and what would remove it
@@ -31,6 +39,12 @@ pub(crate) struct Args {
     /// Try at most this many changed annotations [default: 64, fewer for programs of more than 400 ops]
     #[arg(long, value_name = "N")]
     tries: Option<usize>,
+    /// Begin no further try after this time, like 30s or 2m
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    budget: Option<Duration>,
+    /// How many entries to show, the most expensive ones, or all; the others are added up in one line
+    #[arg(long, value_name = "N", default_value = "20", value_parser = top)]
+    top: usize,
     /// Say instead how this value of the text lies, and which annotations brought it there: %12, %arg0, %0#1
     #[arg(long, value_name = "NAME")]
     value: Option<String>,
@@ -59,11 +73,15 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         session.set_document(&Values { values });
         return finish(args, session, &text);
     }
-    let options = ExplainOptions { compile: options, tries: args.tries };
-    let explained = parsed.and_then(|module| compiler.explain(module, &options));
+    let options = ExplainOptions { compile: options, tries: args.tries, budget: args.budget };
+    let explained = progress::during(
+        || "explaining: planning, and planning again with changed annotations".to_owned(),
+        || parsed.and_then(|module| compiler.explain(module, &options)),
+    );
     let explanation = session.take_flag(&source, explained, "target-size", "--target")?;
     let mut text = headline(&explanation);
-    text.push_str(&remarks(args, session, &source, explanation.collectives.iter().map(|c| &c.remark)));
+    text.push_str(&remarks(args, session, &source, explanation.groups.iter().take(args.top).map(|g| &g.remark)));
+    text.push_str(&rest(&explanation, args.top));
     session.set_document(&explanation);
     finish(args, session, &text)
 }
@@ -82,15 +100,37 @@ fn finish(args: &Args, session: &mut Session<'_>, text: &str) -> Outcome {
     session.print("\n")
 }
 
-fn headline(explanation: &Explanation) -> String {
-    let Explanation { target, step_s, collectives } = explanation;
+/// `512 collectives, 16 of them different, 3 ms of communication in a step of 9 ms (target v5e:4x2)`
+pub(crate) fn headline(explanation: &Explanation) -> String {
+    let Explanation { target, step_s, collectives, groups, has_mesh, .. } = explanation;
     let total: f64 = collectives.iter().map(|c| c.time_s).sum();
+    let step = units::seconds(*step_s);
     match collectives.len() {
-        0 => format!("no collectives: nothing is sent ({} a step, target {target})\n", units::seconds(*step_s)),
+        0 if !has_mesh => format!("{NO_MESH} ({step} a step, target {target})\n"),
+        0 => format!("no collectives: nothing is sent ({step} a step, target {target})\n"),
         n => {
             let s = if n == 1 { "" } else { "s" };
-            let (total, step) = (units::seconds(total), units::seconds(*step_s));
-            format!("{n} collective{s}, {total} of communication in a step of {step} (target {target})\n\n")
+            let different =
+                if groups.len() < n { format!(", {} of them different", groups.len()) } else { String::new() };
+            let total = units::seconds(total);
+            format!("{n} collective{s}{different}, {total} of communication in a step of {step} (target {target})\n\n")
         }
     }
+}
+
+/// What is said of a program for one device.
+pub(crate) const NO_MESH: &str = "no mesh and no shardings, so the program runs on one device: give jax.jit in_shardings, \
+                                  or have shardings proposed by 'shardc search model.mlir --target v5e:2x4'";
+
+/// The groups that aren't shown, in one line.
+fn rest(explanation: &Explanation, top: usize) -> String {
+    let rest: &[CollectiveGroup] = explanation.groups.get(top..).unwrap_or_default();
+    if rest.is_empty() {
+        return String::new();
+    }
+    let count: usize = rest.iter().map(|g| g.count).sum();
+    let (s, seconds) = (if count == 1 { "" } else { "s" }, rest.iter().map(|g| g.time_s).sum());
+    let share = units::percent(seconds, explanation.step_s);
+    let seconds = units::seconds(seconds);
+    format!("{count} more collective{s}, {} of them different: {seconds} ({share} of the step); --top all shows them\n", rest.len())
 }

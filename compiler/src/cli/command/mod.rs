@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use super::json::Json;
+
 pub(crate) mod check;
 pub(crate) mod compile;
 pub(crate) mod cost;
@@ -25,7 +27,7 @@ pub(crate) struct Common {
     /// Write the result here instead of to standard output
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// End the output with one line of JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Write one line of JSON alone to standard output; --json=last puts it behind the text instead
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "only")]
+    pub json: Option<Json>,
 }

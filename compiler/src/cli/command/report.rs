@@ -4,23 +4,27 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use dialect::ops::func;
 use serde::Serialize;
 
 use super::show;
-use crate::cli::knobs::Knobs;
+use super::explain::NO_MESH;
+use crate::cli::knobs::{Knobs, duration, top};
 use crate::cli::picture::Style;
+use crate::cli::progress;
 use crate::cli::session::{Outcome, Session};
 use crate::cli::svg::{self, escaped};
 use crate::units;
-use crate::{CompileOptions, Cost, ExplainOptions, ExplainedCollective, Explanation, MemoryUse, TimelineEvent};
+use crate::{CollectiveGroup, CompileOptions, Cost, ExplainOptions, Explanation, MemoryUse, TimelineEvent};
 
 const EXAMPLES: &str = "\
 Examples:
   shardc report model.mlir -o report.html
   shardc report model.mlir -o report.html --target v5e:2x4    on a slice of eight chips
   shardc report model.mlir -o report.html --tries 0           sooner, without annotation changes
+  shardc report model.mlir -o report.html --budget 30s        no further change is tried after that time
 
 The page shows the meshes and who holds what, the modelled timeline of a step (the wheel zooms, dragging moves), collectives by
 cause and by source line, memory over the steps of the program with its largest buffers, products under the roofline, and the
@@ -39,6 +43,12 @@ pub(crate) struct Args {
     /// Try at most this many changed annotations [default: 64, fewer for programs of more than 400 ops]
     #[arg(long, value_name = "N")]
     tries: Option<usize>,
+    /// Begin no further try after this time, like 30s or 2m
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    budget: Option<Duration>,
+    /// How many rows tables of collectives have, the most expensive ones, or all; the others are added up in the last row
+    #[arg(long, value_name = "N", default_value = "50", value_parser = top)]
+    top: usize,
     #[command(flatten)]
     knobs: Knobs,
 }
@@ -68,9 +78,14 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let cost = session.take_flag(device.source(), cost, "target-size", "--target")?;
     let memory = session.compiler.memory_use(&device);
     let compiler = session.compiler.clone();
-    let parsed = compiler.parse_unverified(source.clone(), &mut Default::default());
-    let explain = ExplainOptions { compile: options, tries: args.tries };
-    let explained = parsed.and_then(|module| compiler.explain(module, &explain));
+    let explain = ExplainOptions { compile: options, tries: args.tries, budget: args.budget };
+    let explained = progress::during(
+        || "explaining: planning, and planning again with changed annotations".to_owned(),
+        || {
+            let parsed = compiler.parse_unverified(source.clone(), &mut Default::default());
+            parsed.and_then(|module| compiler.explain(module, &explain))
+        },
+    );
     // Its warnings were those of the compilation.
     let Some(explanation) = explained.value else {
         session.report(&source, &explained.diagnostics)?;
@@ -84,11 +99,17 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         let parts = func::function(program, "main").map(|main| show::pictures(program, main, &style, DRAWN));
         svg::svg(&parts.unwrap_or_default(), &style)
     });
-    let page = page(&name, &cost, &memory, &explanation, &pictures);
+    let page = page(&name, &cost, &memory, (&explanation, args.top), &pictures);
     session.emit(args.output.as_deref(), &page)
 }
 
-fn page(name: &str, cost: &Cost, memory: &MemoryUse, explanation: &Explanation, pictures: &str) -> String {
+fn page(
+    name: &str,
+    cost: &Cost,
+    memory: &MemoryUse,
+    (explanation, top): (&Explanation, usize),
+    pictures: &str,
+) -> String {
     let data = Data {
         cost,
         timeline: &cost.timeline,
@@ -107,8 +128,8 @@ fn page(name: &str, cost: &Cost, memory: &MemoryUse, explanation: &Explanation, 
          double click shows all.</p>\n<div id=\"timeline\"></div>\n"
     );
     changes(explanation, &mut body);
-    causes(explanation, &mut body);
-    lines(cost, &mut body);
+    causes(explanation, top, &mut body);
+    lines(cost, top, &mut body);
     let _ = write!(
         body,
         "<h2>Memory</h2>\n<p class=\"quiet\">Of one device, over the steps of the program: each box is a buffer where it lies in memory, \
@@ -187,13 +208,13 @@ fn table(id: &str, heads: &[(&str, &str)], rows: &[Vec<String>], body: &mut Stri
 /// The changes of one annotation that make a step faster, the best first.
 fn changes(explanation: &Explanation, body: &mut String) {
     body.push_str("<h2>Annotation changes worth making</h2>\n");
-    let mut best: BTreeMap<&str, (f64, f64, Option<&str>, Vec<&ExplainedCollective>)> = BTreeMap::new();
-    for c in &explanation.collectives {
-        let Some(removal) = c.removal.as_ref().filter(|removal| removal.saves_s > 0.0) else { continue };
+    let mut best: BTreeMap<&str, (f64, f64, Option<&str>, Vec<&CollectiveGroup>)> = BTreeMap::new();
+    for group in &explanation.groups {
+        let Some(removal) = group.removal.as_ref().filter(|removal| removal.saves_s > 0.0) else { continue };
         let known = best
             .entry(&removal.change)
             .or_insert_with(|| (removal.saves_s, removal.adds_bytes, removal.spec.as_deref(), Vec::new()));
-        known.3.push(c);
+        known.3.push(group);
     }
     if best.is_empty() {
         body.push_str("<p class=\"quiet\">No change of one annotation that was tried makes a step faster.</p>\n");
@@ -201,9 +222,11 @@ fn changes(explanation: &Explanation, body: &mut String) {
     }
     let mut list: Vec<_> = best.into_iter().collect();
     list.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
-    let row = |(change, (saves, adds, spec, removes)): (&str, (f64, f64, Option<&str>, Vec<&ExplainedCollective>))| {
-        let first = removes.first().map_or(String::new(), |c| format!("{} of {}", c.kind, c.value));
-        let more = if removes.len() > 1 { format!(" and {} more", removes.len() - 1) } else { String::new() };
+    let row = |(change, (saves, adds, spec, removes)): (&str, (f64, f64, Option<&str>, Vec<&CollectiveGroup>))| {
+        let first = removes.first().map(|group| &explanation.collectives[group.members[0]]);
+        let first = first.map_or(String::new(), |c| format!("{} of {}", c.kind, c.value));
+        let more = removes.iter().map(|group| group.count).sum::<usize>().saturating_sub(1);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let sign = if adds < 0.0 { "-" } else { "+" };
         vec![
             units::seconds(saves),
@@ -219,16 +242,16 @@ fn changes(explanation: &Explanation, body: &mut String) {
     table("changes", &heads, &rows, body);
 }
 
-/// Collectives by what they are for.
-fn causes(explanation: &Explanation, body: &mut String) {
+/// Collectives by what they are for: a row for those of equal layers together.
+fn causes(explanation: &Explanation, top: usize, body: &mut String) {
     body.push_str("<h2>Collectives by cause</h2>\n");
-    let mut list: Vec<&ExplainedCollective> = explanation.collectives.iter().collect();
-    if list.is_empty() {
-        body.push_str("<p class=\"quiet\">Nothing is sent.</p>\n");
+    if explanation.groups.is_empty() {
+        let why = if explanation.has_mesh { "Nothing is sent." } else { NO_MESH };
+        let _ = writeln!(body, "<p class=\"quiet\">{}</p>", escaped(why));
         return;
     }
-    list.sort_by(|a, b| b.time_s.total_cmp(&a.time_s));
-    let row = |c: &ExplainedCollective| {
+    let row = |group: &CollectiveGroup| {
+        let c = &explanation.collectives[group.members[0]];
         let bytes = format!("{} → {}", units::bytes(c.operand_bytes as f64), units::bytes(c.result_bytes as f64));
         let by = match (&c.user, c.manual) {
             (_, true) if c.differentiated => "made by JAX's differentiation".to_owned(),
@@ -236,13 +259,16 @@ fn causes(explanation: &Explanation, body: &mut String) {
             (Some(user), _) => format!("for {user}"),
             _ => String::new(),
         };
+        let others = if group.count > 1 { format!(" and {} like it", group.count - 1) } else { String::new() };
         let change = match (&c.from, &c.to) {
-            (Some(from), Some(to)) => format!("{} {by}: {from} → {to}", c.value),
-            _ => format!("{} {by}", c.value),
+            (Some(from), Some(to)) => format!("{}{others} {by}: {from} → {to}", c.value),
+            _ => format!("{}{others} {by}", c.value),
         };
+        let about = if c.guessed { "about " } else { "" };
         vec![
-            units::seconds(c.time_s),
-            c.count.to_string(),
+            units::seconds(group.time_s),
+            group.count.to_string(),
+            format!("{about}{}", c.count),
             c.kind.clone(),
             c.axes.join(","),
             bytes,
@@ -250,10 +276,20 @@ fn causes(explanation: &Explanation, body: &mut String) {
             c.loc.clone().unwrap_or_default(),
         ]
     };
-    let rows: Vec<Vec<String>> = list.into_iter().map(row).collect();
+    let shown = &explanation.groups[..explanation.groups.len().min(top)];
+    let rest = &explanation.groups[shown.len()..];
+    let mut rows: Vec<Vec<String>> = shown.iter().map(row).collect();
+    if !rest.is_empty() {
+        let (seconds, count) = (rest.iter().map(|g| g.time_s).sum(), rest.iter().map(|g| g.count).sum::<usize>());
+        let what = format!("all others, {} of them different", rest.len());
+        let mut last = vec![String::new(); 8];
+        (last[0], last[1], last[6]) = (units::seconds(seconds), count.to_string(), what);
+        rows.push(last);
+    }
     let heads = [
         ("time", "number"),
-        ("times", "number"),
+        ("alike", "number"),
+        ("times each", "number"),
         ("kind", ""),
         ("axes", ""),
         ("bytes", ""),
@@ -264,7 +300,7 @@ fn causes(explanation: &Explanation, body: &mut String) {
 }
 
 /// Collectives of the per-device program by the line that they come from.
-fn lines(cost: &Cost, body: &mut String) {
+fn lines(cost: &Cost, top: usize, body: &mut String) {
     let mut all: BTreeMap<&str, (f64, u64, u64, Vec<&str>)> = BTreeMap::new();
     for c in &cost.collectives {
         let line = all.entry(c.of.as_deref().unwrap_or("nowhere in the source")).or_default();
@@ -292,7 +328,13 @@ fn lines(cost: &Cost, body: &mut String) {
             line.to_owned(),
         ]
     };
-    let rows: Vec<Vec<String>> = list.into_iter().map(row).collect();
+    let rest = list.split_off(list.len().min(top));
+    let mut rows: Vec<Vec<String>> = list.into_iter().map(row).collect();
+    if !rest.is_empty() {
+        let sum = rest.iter().fold((0.0, 0, 0), |sum, (_, l)| (sum.0 + l.0, sum.1 + l.1, sum.2 + l.2));
+        let name = format!("{} other lines", rest.len());
+        rows.push(row((&name, (sum.0, sum.1, sum.2, Vec::new()))));
+    }
     let heads = [
         ("time", "number"),
         ("share", "number"),

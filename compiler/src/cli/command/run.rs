@@ -28,7 +28,7 @@ Examples:
   shardc run model.mlir --compile-only                            kernels into the cache, for a quick start later
   shardc run model.mlir --trace run.json                          what each device did when, for ui.perfetto.dev
 
-Arrays are the global ones: numpy.savez('in.npz', arg0=x, arg1=y). bfloat16 is stored as raw bits (dtype V2).
+Arrays are the global ones: numpy.savez('in.npz', arg0=x, arg1=y), or by the names of JAX's arguments, or in their order. bfloat16 is stored as raw bits (dtype V2).
 Integers must agree exactly. Each element of floats may differ by as much as rounding can move it, which is measured: the evaluator
 runs the program again with other rounding errors. With --rtol or --atol, by --rtol of the expected value plus --atol.
 With mhlo.num_replicas = 2, arg0.replica1 is the second replica's argument; without it, arg0 is both's. Results likewise.
@@ -73,9 +73,9 @@ pub(crate) struct Args {
     expect: Option<PathBuf>,
     #[command(flatten)]
     tolerances: Tolerances,
-    /// Make up inputs from this number
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
+    /// Make up inputs from this number [default: 0]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
     /// Call it this many times and report how long that takes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: Option<u32>,
@@ -163,6 +163,11 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
     let interface = interface(&module)?;
     session.take(&source, session.compiler.runnable(&module))?;
     check_devices(args, &interface, here)?;
+    if args.expect.is_some() && args.inputs.is_none() && args.seed.is_none() && !interface.arguments.is_empty() {
+        let how = "name the inputs that the expected results are of with --inputs, or say --seed 0 if they are of \
+                   inputs that shardc made up";
+        return Err(Failure::Usage(format!("--expect without --inputs: {how}")));
+    }
     let cache = if args.no_cache { None } else { cache::folder() };
     if args.compile_only {
         return compile_only(args, session, here, &module, cache);
@@ -175,11 +180,14 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
         }
     }
     let program = module.program();
-    let whole = |path: &Path| arrays::read(program, path, "arg", &interface.arguments, interface.replicas);
-    let made_up = || random_inputs(&interface.arguments, args.seed, interface.replicas);
+    let seed = args.seed.unwrap_or_default();
+    let made_up = || random_inputs(&interface.arguments, seed, interface.replicas);
     let judges = here.is_some_and(|here| here.rank == 0) && args.expect.is_some();
     let (inputs, of_rank) = match (&args.inputs, here) {
-        (Some(path), None) => (whole(path)?, RankInputs::Whole),
+        (Some(path), None) => {
+            let inputs = arrays::read(session, program, path, "arg", &interface.arguments, interface.replicas)?;
+            (inputs, RankInputs::Whole)
+        }
         (None, None) => (made_up(), RankInputs::Whole),
         (Some(path), Some(here)) => match shards::own(path, here.rank) {
             Some(path) => {
@@ -189,17 +197,17 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
                         "with inputs of ranks, --expect needs --rtol or --atol: {why}"
                     )));
                 }
-                (Vec::new(), RankInputs::Blocks(blocks(&module, &path, here, &interface)?))
+                (Vec::new(), RankInputs::Blocks(blocks(session, &module, &path, here, &interface)?))
             }
             None => {
-                let inputs = arrays::map(program, path, |_| interface.arguments.clone(), interface.replicas)?;
+                let inputs = arrays::map(session, program, path, |_| interface.arguments.clone(), interface.replicas)?;
                 (inputs, RankInputs::Whole)
             }
         },
-        (None, Some(_)) => (if judges { made_up() } else { Vec::new() }, RankInputs::Random(args.seed)),
+        (None, Some(_)) => (if judges { made_up() } else { Vec::new() }, RankInputs::Random(seed)),
     };
     let expected = match args.expect.as_ref().filter(|_| here.is_none() || judges) {
-        Some(path) => Some(arrays::read(program, path, "out", &interface.results, interface.replicas)?),
+        Some(path) => Some(arrays::read(session, program, path, "out", &interface.results, interface.replicas)?),
         None => None,
     };
     let backend = if args.interpret { Backend::Reference } else { Backend::Native };
@@ -336,13 +344,19 @@ struct CompiledOnly {
 }
 
 /// The inputs that the devices of one rank need, from an archive of its own: of each argument either all, or the block.
-fn blocks(module: &Module, path: &Path, here: &Here, interface: &Interface) -> Result<Vec<Vec<Literal>>, Failure> {
+fn blocks(
+    session: &mut Session<'_>,
+    module: &Module,
+    path: &Path,
+    here: &Here,
+    interface: &Interface,
+) -> Result<Vec<Vec<Literal>>, Failure> {
     let blocks = Interface::blocks(module, here.rank, here.ranks).unwrap_or_default();
     let types = |replica: usize| -> Vec<TensorType> {
         let of = |(ty, block): (&TensorType, &Block)| TensorType::new(&block.sizes, ty.element);
         blocks.get(replica).map(|b| interface.arguments.iter().zip(b).map(of).collect()).unwrap_or_default()
     };
-    arrays::map(module.program(), path, types, interface.replicas)
+    arrays::map(session, module.program(), path, types, interface.replicas)
 }
 
 /// What all processes of a run must have alike.
@@ -366,7 +380,7 @@ fn identity(args: &Args, source: &Source, options: &CompileOptions) -> Identity 
         name: source.name.clone(),
         program: fingerprint(source.text.as_bytes()),
         options: format!(
-            "{options:?} seed {seed} repeat {repeat:?} subnormals {keep_subnormals} strict {strict_math} devices {devices:?} \
+            "{options:?} seed {seed:?} repeat {repeat:?} subnormals {keep_subnormals} strict {strict_math} devices {devices:?} \
              per rank {devices_per_rank:?} trace {trace} profile {profile} expect {expect} fast reduce {fast_reduce} \
              compile only {compile_only}"
         ),

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use dialect::text::PrintOptions;
 
-use crate::cli::knobs::Knobs;
+use crate::cli::json::Json;
+use crate::cli::knobs::{Knobs, duration};
 use crate::cli::progress;
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::units;
@@ -49,9 +50,9 @@ pub(crate) struct Args {
     /// Write the program with the proposed shardings here; '-' is standard output, which then has nothing else
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// End the output with one line of JSON
-    #[arg(long)]
-    json: bool,
+    /// Write one line of JSON alone to standard output; --json=last puts it behind the text instead
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "only")]
+    json: Option<Json>,
     /// The mesh: its axes with their sizes, like data=2,model=4, or any mesh that the devices make (free)
     #[arg(long, value_name = "AXES", default_value = "free", value_parser = mesh)]
     mesh: MeshChoice,
@@ -93,19 +94,6 @@ fn mesh(text: &str) -> Result<MeshChoice, String> {
         Some(devices) if devices <= 65_536 => Ok(MeshChoice(Some(axes))),
         _ => Err("a mesh has at most 65536 devices".to_owned()),
     }
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "ms" => 1e-3,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => f64::NAN,
-    };
-    let seconds = digits.parse::<f64>().map_or(f64::NAN, |n| n * unit);
-    Duration::try_from_secs_f64(seconds).map_err(|_| "expected a time like 30s, 500ms or 2m".to_owned())
 }
 
 /// Runs the command.

@@ -1,6 +1,6 @@
 //! `shardc show`: which device holds which shard, as pictures.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use clap::ValueEnum;
@@ -15,12 +15,13 @@ use crate::cli::picture::{self, Part, Style, draw_cells, draw_mesh};
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::cli::svg;
 use crate::units;
-use crate::{CompileOptions, written_name};
+use crate::{CompileOptions, near_values, value_name, values_called, written_name};
 
 const EXAMPLES: &str = "\
 Examples:
   shardc show model.mlir                    the meshes, and the arguments and results of @main
   shardc show model.mlir --value %4         one value inside
+  shardc show model.mlir --value \"params['w']\"   an argument by its name in JAX
   shardc show model.mlir --all              every value
   shardc show model.mlir --after none       as annotated, before propagation
   shardc show model.mlir --html -o a.html   for a browser; --svg for a document
@@ -34,7 +35,7 @@ sum is the piece (unreduced).";
 pub(crate) struct Args {
     #[command(flatten)]
     common: Common,
-    /// Draw these values, named as in the program
+    /// Draw these values, named as in the program, %4, or as in JAX, params['w']
     #[arg(long, value_name = "NAME")]
     value: Vec<String>,
     /// Draw every value that has a sharding
@@ -105,13 +106,8 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     for op in program.top_level(sdy::MESH.name()) {
         show_mesh(program, op, &style, &mut parts);
     }
-    let items = items(program, function, &args.value, args.all);
-    for name in &args.value {
-        let is = |i: &Item| i.title.split(':').next() == Some(name.trim_end_matches(':'));
-        if !items.iter().any(is) {
-            return Err(Failure::Usage(format!("@{} has no tensor called {name}", args.function)));
-        }
-    }
+    let wanted = wanted(program, function, &args.value)?;
+    let items = items(program, function, &wanted, args.all);
     for item in &items {
         show_item(program, item, &style, &mut parts);
     }
@@ -129,7 +125,7 @@ pub(crate) fn pictures(program: &Program, function: Op, style: &Style, most: usi
     for op in program.top_level(sdy::MESH.name()) {
         show_mesh(program, op, style, &mut parts);
     }
-    let mut items = items(program, function, &[], false);
+    let mut items = items(program, function, &HashSet::new(), false);
     items.sort_by_key(|item| std::cmp::Reverse(item.ty.bytes()));
     let more = items.len().saturating_sub(most);
     items.iter().take(most).for_each(|item| show_item(program, item, style, &mut parts));
@@ -155,10 +151,27 @@ fn axes_text(program: &Program, mesh: &Mesh) -> String {
     if axes.is_empty() { "one device".to_owned() } else { axes.join(" x ") }
 }
 
-/// The values to draw, in the order of the program.
-fn items(program: &Program, function: Op, values: &[String], all: bool) -> Vec<Item> {
-    let some = !values.is_empty() || all;
-    let wanted = |name: &str| all || values.iter().any(|v| v == name);
+/// The values of these names.
+fn wanted(program: &Program, function: Op, names: &[String]) -> Result<HashSet<Value>, Failure> {
+    let Some(block) = func::block(program, function) else { return Ok(HashSet::new()) };
+    let mut all: Vec<Value> = program.block_args(block).to_vec();
+    program.walk(block, &mut |op| all.extend(program.results(op)));
+    all.retain(|&value| program.tensor_type(value).is_some());
+    let mut wanted = HashSet::new();
+    for name in names {
+        let found = values_called(program, &all, name.trim_end_matches(':'));
+        if found.is_empty() {
+            let (function, near) = (func::symbol(program, function).unwrap_or_default(), near_values(program, &all, name));
+            return Err(Failure::Usage(format!("--value: @{function} has no tensor called {name}; {near}")));
+        }
+        wanted.extend(found);
+    }
+    Ok(wanted)
+}
+
+/// The values to draw, in the order of the program: these, or `all`, or else arguments and results.
+fn items(program: &Program, function: Op, wanted: &HashSet<Value>, all: bool) -> Vec<Item> {
+    let some = !wanted.is_empty() || all;
     let mut items = Vec::new();
     let (manual, table) = (manual_axes(program, function), ShardingTable::of(program));
     let mut add = |value: Value, title: String, sharding: Option<&TensorSharding>| {
@@ -169,20 +182,20 @@ fn items(program: &Program, function: Op, values: &[String], all: bool) -> Vec<I
     };
     let Some(block) = func::block(program, function) else { return items };
     for (i, &arg) in program.block_args(block).iter().enumerate() {
-        let name = written_name(program, arg).unwrap_or_else(|| format!("%arg{i}"));
-        if !some || wanted(&name) {
-            add(arg, name, func::arg_sharding(program, function, i));
+        if !some || all || wanted.contains(&arg) {
+            add(arg, value_name(program, arg), func::arg_sharding(program, function, i));
         }
     }
     if some {
         program.walk(block, &mut |op| {
             let view = program.view(op);
             for (i, value) in view.results().enumerate() {
+                if !all && !wanted.contains(&value) {
+                    continue;
+                }
                 let Some(name) = written_name(program, value) else { continue };
                 let name = if view.result_count() > 1 { format!("{name}#{i}") } else { name };
-                if wanted(&name) {
-                    add(value, name, table.get(value).map(|s| &**s));
-                }
+                add(value, name, table.get(value).map(|s| &**s));
             }
         });
     }
@@ -234,7 +247,7 @@ fn show_item(program: &Program, item: &Item, style: &Style, out: &mut Vec<Part>)
     out.push(Part::Gap);
 }
 
-/// `each device holds 32x32 of 64x128: 4 KiB of 32 KiB; dimension 0 is padded from 10 to 12`
+/// `each device holds 32x32 of 64x128: 4 KiB of 32 KiB; dimension 0 is padded from 10 to 12 for 4 devices, 20 % more`
 fn summary(item: &Item, cells: &Cells) -> String {
     let times = |sizes: &[i64]| sizes.iter().map(i64::to_string).collect::<Vec<_>>().join("x");
     let mut text = String::new();
@@ -254,7 +267,10 @@ fn summary(item: &Item, cells: &Cells) -> String {
     }
     for d in cells.shard.padded() {
         let dim = cells.shard.dims[d];
-        let _ = write!(text, "; dimension {d} is padded from {} to {}", dim.global, dim.size() * dim.shards);
+        let padded = dim.size() * dim.shards;
+        let waste = units::small_percent((padded - dim.global) as f64, dim.global as f64);
+        let _ = write!(text, "; dimension {d} is padded from {} to {padded} for {} devices", dim.global, dim.shards);
+        let _ = write!(text, ", {waste} more");
     }
     if let Some(kind) = cells.unreduced {
         let _ = write!(text, "; the value is the {} of the parts", kind.text());

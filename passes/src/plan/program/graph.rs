@@ -18,7 +18,7 @@ use dialect::sharding::{AxisPart, Distribution, MeshAxes};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::estimate::{Machine, Precision, UNKNOWN_TRIP_COUNT, trip_count};
+use crate::estimate::{Machine, Precision, Trips};
 
 use super::memory::{Held, Moment};
 use super::propagated::{self, Propagated};
@@ -354,7 +354,7 @@ impl Reader<'_, '_> {
         self.before(op);
         self.moments.push(Moment::Enter);
         let outside = self.weight;
-        self.weight *= trip_count(view).map_or(UNKNOWN_TRIP_COUNT as f64, |n| n as f64);
+        self.weight *= Trips::of(view).count as f64;
         if let Some(block) = view.block(0) {
             self.block(block, carried, &[Distribution::replicated(0)]);
         }

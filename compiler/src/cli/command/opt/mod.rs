@@ -10,6 +10,7 @@ use dialect::text::PrintOptions;
 use passes::Step;
 
 use self::printing::Dump;
+use crate::cli::json::Json;
 use crate::cli::expectation::{self, Unexpected};
 use crate::cli::knobs::GroupForm;
 use crate::cli::progress;
@@ -27,9 +28,9 @@ pub(crate) struct Args {
     /// Write the result here instead of to standard output
     #[arg(short, value_name = "OUT", long)]
     output: Option<PathBuf>,
-    /// End the output with one line of JSON
-    #[arg(long)]
-    json: bool,
+    /// Write one line of JSON alone to standard output; --json=last puts it behind the text instead
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "only")]
+    json: Option<Json>,
     /// Passes in order, with options in braces: a,b{option=value other=value}; each is also a flag: --a --b=option=value
     #[arg(long, value_name = "LIST")]
     passes: Vec<String>,
@@ -143,7 +144,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.json);
     let output = args.output.as_deref();
     if args.emit_bytecode {
-        session.check_binary(output, args.json)?;
+        session.check_binary(output)?;
     }
     let mut steps = steps(session, &args.listed)?;
     if args.unverified && !steps.is_empty() {
@@ -229,7 +230,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
             Err(other) => return Err(other),
         }
     }
-    session.emit_bytes(output, &printed.join(format!("{}\n", args.output_split_marker).as_bytes()))?;
+    session.emit_program(output, &printed.join(format!("{}\n", args.output_split_marker).as_bytes()))?;
     if failed { Err(Failure::Said) } else { Ok(()) }
 }
 

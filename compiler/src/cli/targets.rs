@@ -1,0 +1,68 @@
+//! `shardc help targets`: what `--target` takes.
+
+use std::fmt::Write;
+
+use passes::estimate::clouds::{MACHINES, counted_per_chip, default_counts};
+use passes::estimate::Targets;
+
+use crate::{Chip, Slice, Target, units};
+
+/// The targets of a compiler, for people.
+pub(crate) fn help(targets: &Targets) -> String {
+    let mut text = String::from(
+        "flat          devices with a ring for every collective, without a topology (the default)\n\
+         cpu           devices that share one processor, as JAX makes several of a host\n\
+         FILE.toml     a machine that a file describes\n",
+    );
+    for name in targets.names() {
+        let _ = writeln!(text, "{name}");
+    }
+    text.push_str("\nSlices of TPUs, 'CHIP:AxB' or 'CHIP:AxBxC', and islands of GPUs, 'CHIP:N'; '2xCHIP:AxB' is two of them\n");
+    text.push_str("  example          memory     bandwidth      bf16       other names\n");
+    targets.chips().for_each(|chip| text.push_str(&row(chip)));
+    text.push_str("\nSlices by the names of the cloud, in its default shapes\n");
+    for (chip, name) in ["v5e", "v6e", "v5p", "v4p", "v3", "v2", "v7x"].iter().filter_map(|name| {
+        let chip = targets.chips().find(|chip| chip.name == *name)?;
+        Some((chip, cloud_name(chip)))
+    }) {
+        let shapes = default_counts(chip).into_iter().filter_map(|count| {
+            let Ok(Target::Slice(Slice { dims, .. })) = targets.parse(&format!("{name}-{count}")) else { return None };
+            let dims: Vec<String> = dims[..chip.torus_rank].iter().map(u64::to_string).collect();
+            Some(format!("{name}-{count} is {}", dims.join("x")))
+        });
+        let shapes: Vec<String> = shapes.collect();
+        let shown: Vec<&str> = shapes.iter().take(3).map(String::as_str).collect();
+        let cores = if counted_per_chip(chip) > 1 { " (it counts cores, two to a chip)" } else { "" };
+        let last = shapes.last().filter(|_| shapes.len() > 3).map_or(String::new(), |last| format!(", … {last}"));
+        let _ = writeln!(text, "  {}{last}{cores}", shown.join(", "));
+    }
+    text.push_str("\nMachines of clouds with eight GPUs\n");
+    for (name, island) in MACHINES {
+        let _ = writeln!(text, "  {name:<18} {island}");
+    }
+    text
+}
+
+/// What the cloud calls slices of a chip, before their size.
+fn cloud_name(chip: &Chip) -> &'static str {
+    match chip.name {
+        "v5e" => "v5litepod",
+        "v4p" => "v4",
+        "v7x" => "tpu7x",
+        name => name,
+    }
+}
+
+fn row(chip: &Chip) -> String {
+    let memory = units::bytes(chip.hbm_bytes as f64);
+    let bandwidth = format!("{}/s", units::bytes(chip.hbm_bandwidth));
+    let flops = format!("{}/s", units::flops(chip.bf16_flops));
+    let shape = match chip.torus_rank {
+        1 => chip.pod[0].to_string(),
+        2 => "4x4".to_owned(),
+        _ => "4x4x4".to_owned(),
+    };
+    let example = format!("{}:{shape}", chip.name);
+    let line = format!("  {example:<14} {memory:>10} {bandwidth:>12} {flops:>14}  {}", chip.aliases.join(", "));
+    format!("{}\n", line.trim_end())
+}
