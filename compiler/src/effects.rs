@@ -1,13 +1,13 @@
 //! What a program exchanges with the host: callbacks to Python, infeed and outfeed, calls of other libraries.
 //!
-//! A simulated run has no host. What only sends is left out, with a remark; what returns data is an error before anything
-//! runs.
+//! A simulated run has no host. What only sends is left out, with a remark; callbacks and transfers that return data are
+//! errors before anything runs. A library's call that does is an error when it is reached, since a branch may skip it.
 
 use std::collections::HashSet;
 
 use dialect::codes::{self, Code};
 use dialect::diagnostic::{Diagnostic, Diagnostics, Severity, Span};
-use dialect::ir::{AttrData, Block, Op, OpRef, Program, Value, ValueSource};
+use dialect::ir::{Block, Op, OpRef, Program, Value, ValueSource};
 use dialect::op::{Control, HostEffect, HostPartner};
 use dialect::ops::func;
 use dialect::sharding::Reshard;
@@ -19,8 +19,6 @@ use crate::units;
 struct Exchange<'a> {
     op: OpRef<'a>,
     effect: HostEffect,
-    /// Whether it is under a branch, which no device need take.
-    in_branch: bool,
     /// The innermost manual computation around it.
     manual: Option<Op>,
 }
@@ -29,28 +27,20 @@ impl Exchange<'_> {
     fn text(&self) -> String {
         match self.effect.partner {
             HostPartner::Callback => "this callback to Python".to_owned(),
-            HostPartner::Transfer => format!("this transfer with the host, '{}'", self.op.name()),
-            HostPartner::Library => {
-                let target = self.op.attr("call_target_name").and_then(AttrData::as_str).unwrap_or_default();
-                format!("this call of '@{target}', which isn't known here")
-            }
+            HostPartner::Transfer => format!("this transfer with the host ('{}')", self.op.name()),
+            HostPartner::Library => "this call of a library".to_owned(),
         }
     }
 }
 
 /// The exchanges under a block, in order.
-fn exchanges<'a>(program: &'a Program, block: Block, around: (bool, Option<Op>), found: &mut Vec<Exchange<'a>>) {
-    let (in_branch, manual) = around;
+fn exchanges<'a>(program: &'a Program, block: Block, manual: Option<Op>, found: &mut Vec<Exchange<'a>>) {
     for &op in program.block_ops(block) {
         let view = program.view(op);
         if let Some(effect) = view.def().host_effect(view) {
-            found.push(Exchange { op: view, effect, in_branch, manual });
+            found.push(Exchange { op: view, effect, manual });
         }
-        let inner = match view.def().control(view) {
-            Some(Control::Case | Control::If) => (true, manual),
-            Some(Control::Manual) => (in_branch, Some(op)),
-            _ => around,
-        };
+        let inner = if view.def().control(view) == Some(Control::Manual) { Some(op) } else { manual };
         for &region in &program.op(op).regions {
             program.region_blocks(region).iter().for_each(|&block| exchanges(program, block, inner, found));
         }
@@ -78,7 +68,7 @@ fn remarks(found: &[Exchange<'_>], text: impl Fn(&Exchange<'_>) -> Option<String
 fn of_main(program: &Program) -> Vec<Exchange<'_>> {
     let mut found = Vec::new();
     if let Some(block) = func::function(program, "main").and_then(|main| func::block(program, main)) {
-        exchanges(program, block, (false, None), &mut found);
+        exchanges(program, block, None, &mut found);
     }
     found
 }
@@ -86,7 +76,7 @@ fn of_main(program: &Program) -> Vec<Exchange<'_>> {
 /// A remark for each exchange that a simulated run leaves out, wherever it is in the module.
 pub(crate) fn left_out(program: &Program) -> Diagnostics {
     let mut found = Vec::new();
-    exchanges(program, program.body(), (false, None), &mut found);
+    exchanges(program, program.body(), None, &mut found);
     remarks(&found, |e| {
         (!e.effect.returns_data).then(|| format!("{} is left out: it returns nothing that is computed with", e.text()))
     })
@@ -100,28 +90,22 @@ pub(crate) fn not_priced(program: &Program) -> Diagnostics {
     })
 }
 
-/// Refuses what a simulated run would need from the host. A call of a library under a branch is refused when it is met.
+/// Refuses callbacks and transfers whose data a simulated run would need.
 pub(crate) fn refuse(program: &Program) -> Result<(), Diagnostics> {
     let found = of_main(program);
     let sends = |e: &Exchange<'_>| e.op.attr("channel_handle").is_some() && !e.effect.returns_data;
     let comes_back = found.iter().any(sends);
     let mut all = Diagnostics::default();
     for e in found.iter().filter(|e| e.effect.returns_data) {
-        let unmet = match e.effect.partner {
-            HostPartner::Callback => false,
-            HostPartner::Transfer => comes_back && e.op.attr("channel_handle").is_some(),
-            HostPartner::Library => e.in_branch,
+        let note = match e.effect.partner {
+            HostPartner::Callback => "shardc.jit calls it, in the process that wrote the program",
+            // What was sent comes back by the same channel.
+            HostPartner::Transfer if comes_back && e.op.attr("channel_handle").is_some() => continue,
+            HostPartner::Transfer => "make the values that it takes arguments of @main",
+            HostPartner::Library => continue,
         };
-        if unmet {
-            continue;
-        }
         let message = format!("the results of {} can't be computed here", e.text());
-        let d = Diagnostic::error(codes::HOST_EFFECT, e.op.span(), message);
-        all.push(match e.effect.partner {
-            HostPartner::Callback => d.note("shardc.jit calls it, in the process that wrote the program"),
-            HostPartner::Transfer => d.note("make the values that it takes arguments of @main"),
-            HostPartner::Library => d.note("it can be compiled as it is; to run it, compute the same by StableHLO ops"),
-        });
+        all.push(Diagnostic::error(codes::HOST_EFFECT, e.op.span(), message).note(note));
     }
     if all.has_errors() { Err(all) } else { Ok(()) }
 }

@@ -35,6 +35,8 @@ fn gspmd(program: &mut Program, diagnostics: &mut Diagnostics) {
             let name = program.op_name(op);
             if name == sdy::MANUAL_COMPUTATION.name() {
                 outline(program, block, op, &mut names).unwrap_or_else(|message| failed(program, op, message));
+            } else if name == sdy::ShardingConstraint.name() {
+                constrain(program, block, op).unwrap_or_else(|message| failed(program, op, message));
             } else if sdy::is_op(program.view(op)) {
                 failed(program, op, format!("{name} has no form from before Shardy"));
             } else if let Some([sharding]) = sdy::result_shardings(program.view(op)) {
@@ -139,11 +141,27 @@ fn outline(program: &mut Program, block: Block, op: Op, names: &mut FxHashSet<St
         let shard = border(program, &mut ops, op, SHARDING_CALL, value, shards[i], MANUAL);
         renamed.insert(result, border(program, &mut ops, op, LEAVE_MANUAL, shard, program.value_type(result), text));
     }
+    replace(program, block, op, ops);
+    program.rename(&renamed);
+    Ok(())
+}
+
+/// Writes a constraint as a custom call.
+fn constrain(program: &mut Program, block: Block, op: Op) -> Result<(), String> {
+    let sharding = sdy::stated_sharding(program.view(op)).ok_or("a constraint without a sharding")?;
+    let (text, value, result) = (text_of(program, sharding)?, program.op(op).operands[0], program.result(op, 0));
+    let mut ops = Vec::new();
+    let held = border(program, &mut ops, op, SHARDING_CALL, value, program.value_type(value), &text);
+    replace(program, block, op, ops);
+    program.rename(&FxHashMap::from_iter([(result, held)]));
+    Ok(())
+}
+
+/// Puts `ops` in the place of `op`.
+fn replace(program: &mut Program, block: Block, op: Op, mut ops: Vec<Op>) {
     let old = program.block_ops(block).to_vec();
     let new = old.into_iter().flat_map(|o| if o == op { std::mem::take(&mut ops) } else { vec![o] }).collect();
     program.set_block_ops(block, new);
-    program.rename(&renamed);
-    Ok(())
 }
 
 /// Writes on the ops under `block` that have effects, or ask which device this is, that every device runs them by itself:

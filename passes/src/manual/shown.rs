@@ -2,7 +2,7 @@
 //! constant that is sharded as the plan shards the value it was about. XLA calls back when it compiles.
 
 use dialect::ir::build::Builder;
-use dialect::ir::{Attr, AttrData, Block, Loc, Name, Program, Ty, Value};
+use dialect::ir::{Attr, AttrData, Block, Loc, Name, Program, Value};
 use dialect::op::OpDef;
 use dialect::ops::stablehlo::control::CustomCall;
 use dialect::ops::{build, func};
@@ -57,22 +57,22 @@ fn resolved(renamed: FxHashMap<Value, Value>) -> FxHashMap<Value, Value> {
     renamed.iter().map(|(&from, &to)| (from, last(to))).collect()
 }
 
-/// The ops that show it, where `sharding` says how its value is sharded.
+/// The ops that show it, where `sharding` says how its value is sharded. A constraint holds the sharding, since Shardy takes it
+/// off constants.
 pub(super) fn show(b: &mut Builder<'_>, shown: &Shown, sharding: TensorSharding) {
-    let Side { global, .. } = &shown.side;
+    let first = b.ops.len();
+    let global = &shown.side.global;
     let value = build::splat(b, global.element, &global.shape, Scalar::zero(global.element));
+    let held = build::sdy::constraint(b.program, value, sharding.clone());
+    b.ops.push(held);
     let name = b.program.name(func::SHARDING);
-    let attr = b.program.intern_attr(AttrData::ShardingPerValue(vec![sharding].into()));
-    if let Some(&constant) = b.ops.last() {
-        b.program.set_attr(constant, func::SHARDING, attr);
-        b.program.op_mut(constant).loc = shown.loc;
-    }
-    let ty: Ty = b.program.value_type(value);
+    let attr = b.program.intern_attr(AttrData::ShardingPerValue(vec![sharding]));
     let mut attrs: Vec<(Name, Attr)> = shown.attrs.iter().copied().filter(|a| a.0 != name).collect();
     attrs.push((name, attr));
-    b.raw(&CustomCall, CustomCall.name(), &[value], &[ty], &attrs, &[]);
-    if let Some(&call) = b.ops.last() {
-        b.program.op_mut(call).loc = shown.loc;
+    let (operand, ty) = (b.program.result(held, 0), b.program.value_type(value));
+    b.raw(&CustomCall, CustomCall.name(), &[operand], &[ty], &attrs, &[]);
+    for &op in &b.ops[first..] {
+        b.program.op_mut(op).loc = shown.loc;
     }
 }
 
