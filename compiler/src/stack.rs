@@ -2,7 +2,9 @@
 //! main thread's stack is up to the system.
 
 use std::any::Any;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Mutex;
 use std::thread;
 
 use dialect::codes;
@@ -14,16 +16,36 @@ use crate::source::Source;
 /// Bytes of stack that are enough for every program within the limits of the language.
 pub const STACK_BYTES: usize = 256 << 20;
 
+/// Bytes of stack that are enough for every program that people write, where a limit of the process allows no more.
+const LEAST_BYTES: usize = 64 << 20;
+
 /// Runs `work` on a thread whose stack is deep enough for every program within the limits of the language. A panic
 /// there is passed on to the caller.
+///
+/// # Panics
+/// The system has no room for such a thread.
 pub fn on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    try_on_deep_stack(work).expect("the system has room for one more thread")
+}
+
+/// The same, or an error where the system has no room for such a thread.
+pub(crate) fn try_on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    // A thread that can't be started takes its work with it.
+    let work = Mutex::new(Some(work));
+    let take = || work.lock().ok().and_then(|mut work| work.take()).map(|work| work());
     thread::scope(|scope| {
-        let worker = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work);
-        match worker.expect("the system has room for one more thread").join() {
-            Ok(value) => value,
+        let start = |bytes| thread::Builder::new().stack_size(bytes).spawn_scoped(scope, take);
+        match start(STACK_BYTES).or_else(|_| start(LEAST_BYTES))?.join() {
+            Ok(value) => value.ok_or_else(|| io::ErrorKind::Other.into()),
             Err(panic) => resume_unwind(panic),
         }
     })
+}
+
+/// What is said where there is no room for a thread.
+pub(crate) fn no_room(error: &io::Error) -> String {
+    let bytes = crate::units::bytes(LEAST_BYTES as f64);
+    format!("the system has no room for a thread with {bytes} of stack ({error}): raise its limits (ulimit -v, ulimit -u)")
 }
 
 /// The same for callers that no panic may reach, such as other languages: it becomes a diagnostic that says that shardc has a
@@ -33,7 +55,9 @@ pub fn on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 /// `work` panicked.
 pub fn guarded<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Box<Diagnostic>> {
     // What it may have left half done is not used again: the caller gets nothing but the diagnostic.
-    catch_unwind(AssertUnwindSafe(|| on_deep_stack(work))).map_err(|panic| Box::new(bug(&*panic)))
+    let done = catch_unwind(AssertUnwindSafe(|| try_on_deep_stack(work))).map_err(|panic| Box::new(bug(&*panic)))?;
+    let plain = |e| Plain::error(codes::DEVICE_MEMORY, Span::default(), no_room(&e));
+    done.map_err(|e| Box::new(Diagnostic::new(&Source::new("", ""), &plain(e))))
 }
 
 fn bug(panic: &(dyn Any + Send)) -> Diagnostic {

@@ -97,9 +97,47 @@ mod ready {
     pub(super) fn make_all() {}
 }
 
+/// mimalloc reserves a GiB at first, which counts as used where a limit of the process counts what is reserved: there it reserves
+/// as little as it can.
+#[cfg(target_os = "linux")]
+mod reserve {
+    use std::ffi::{c_int, c_long};
+
+    unsafe extern "C" {
+        fn mi_option_set(option: c_int, value: c_long);
+    }
+
+    /// `mi_option_arena_reserve` of mimalloc 2 and 3
+    const ARENA_RESERVE: c_int = 23;
+
+    /// KiB of mimalloc's smallest arena.
+    const LEAST: c_long = 32 << 10;
+
+    extern "C" fn before_main() {
+        if crate::limits::counts_reserved_memory() {
+            // SAFETY: sets a number in a table, which nobody reads before the first allocation.
+            unsafe { mi_option_set(ARENA_RESERVE, LEAST) };
+        }
+    }
+
+    // SAFETY: the system calls the functions in this section before `main`, and `before_main` needs nothing that is set up
+    // later.
+    #[used]
+    #[unsafe(link_section = ".init_array")]
+    static BEFORE_MAIN: extern "C" fn() = before_main;
+}
+
 /// mimalloc, which is asked for alignment only where it doesn't align by itself: half of the time of an allocation.
 #[derive(Debug)]
 struct Blocks;
+
+/// The same memory; that there is none is remembered.
+fn seen(memory: *mut u8) -> *mut u8 {
+    if memory.is_null() {
+        crate::limits::allocation_failed();
+    }
+    memory
+}
 
 fn is_packed(size: usize) -> bool {
     PACKED.contains(&size)
@@ -114,13 +152,13 @@ unsafe impl GlobalAlloc for Blocks {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let (size, align) = (layout.size(), layout.align());
         // SAFETY: any size and alignment may be asked for.
-        unsafe { if is_aligned(size, align) { mi_malloc(size) } else { mi_malloc_aligned(size, align) }.cast() }
+        seen(unsafe { if is_aligned(size, align) { mi_malloc(size) } else { mi_malloc_aligned(size, align) }.cast() })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let (size, align) = (layout.size(), layout.align());
         // SAFETY: any size and alignment may be asked for.
-        unsafe { if is_aligned(size, align) { mi_zalloc(size) } else { mi_zalloc_aligned(size, align) }.cast() }
+        seen(unsafe { if is_aligned(size, align) { mi_zalloc(size) } else { mi_zalloc_aligned(size, align) }.cast() })
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, _: Layout) {
@@ -131,10 +169,10 @@ unsafe impl GlobalAlloc for Blocks {
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         let (memory, align) = (memory.cast(), layout.align());
         // SAFETY: the caller's promise.
-        unsafe {
+        seen(unsafe {
             if is_aligned(size, align) { mi_realloc(memory, size) } else { mi_realloc_aligned(memory, size, align) }
                 .cast()
-        }
+        })
     }
 }
 

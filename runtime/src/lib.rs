@@ -8,6 +8,7 @@ pub mod collective;
 #[cfg(feature = "jit")]
 pub mod execute;
 pub mod files;
+pub mod limits;
 #[cfg(feature = "jit")]
 pub mod gemm;
 #[cfg(feature = "jit")]

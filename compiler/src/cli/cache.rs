@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::session::{Outcome, Session};
+
 /// `$SHARDC_CACHE`, or `shardc` in the folder that the system has for such files; none where there is no home, or where
 /// `$SHARDC_CACHE` is empty.
 pub(crate) fn folder() -> Option<PathBuf> {
@@ -12,4 +14,13 @@ pub(crate) fn folder() -> Option<PathBuf> {
     let stated = variable("XDG_CACHE_HOME").filter(|path| path.is_absolute());
     let home = || variable("HOME").filter(|path| path.is_absolute()).map(|home| home.join(".cache"));
     Some(stated.or_else(home)?.join("shardc"))
+}
+
+/// Says why the folder wasn't used, if it was refused.
+pub(crate) fn say_refused(session: &mut Session<'_>, why: Option<&str>) -> Outcome {
+    let how = "$SHARDC_CACHE names another folder, --no-cache uses none";
+    match why {
+        Some(why) => session.say(&format!("shardc: kernels are compiled again, not taken from the cache: {why} ({how})\n")),
+        None => Ok(()),
+    }
 }

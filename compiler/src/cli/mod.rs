@@ -7,6 +7,7 @@ mod cache;
 mod cells;
 mod command;
 mod expectation;
+mod joined;
 mod json;
 mod knobs;
 mod lines;
@@ -34,7 +35,8 @@ use dialect::codes;
 use dialect::text::nearest;
 
 use self::session::{Failure, Io, Outcome, Session};
-use crate::{Compiler, on_deep_stack};
+use crate::Compiler;
+use crate::stack::{no_room, try_on_deep_stack};
 
 /// Success.
 pub(crate) const OK: u8 = 0;
@@ -232,6 +234,7 @@ pub fn main() -> ExitCode {
         let _ = writeln!(std::io::stderr(), "shardc: can't write output: standard output is closed");
         return ExitCode::from(FAILED);
     }
+    runtime::files::remove_drafts_on_signals();
     let work = || {
         let (out, err) = (std::io::stdout(), std::io::stderr());
         if err.is_terminal() {
@@ -242,7 +245,14 @@ pub fn main() -> ExitCode {
         let (mut stdin, mut out, mut err) = (std::io::stdin(), out.lock(), err);
         run(std::env::args_os().skip(1), Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color, err_color })
     };
-    std::panic::catch_unwind(|| on_deep_stack(work)).map_or(ExitCode::from(BUG), ExitCode::from)
+    match std::panic::catch_unwind(|| try_on_deep_stack(work)) {
+        Ok(Ok(code)) => ExitCode::from(code),
+        Ok(Err(e)) => {
+            let _ = writeln!(std::io::stderr(), "shardc: {}", no_room(&e));
+            ExitCode::from(FAILED)
+        }
+        Err(_) => ExitCode::from(BUG),
+    }
 }
 
 /// Colors are for terminals, unless `NO_COLOR` is set or the terminal is dumb.

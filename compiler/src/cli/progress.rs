@@ -39,7 +39,8 @@ pub(crate) fn during<T>(now: impl Fn() -> String + Sync, work: impl FnOnce() -> 
     }
     let (ended, end) = channel::<()>();
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        // Without a thread for it nothing is shown.
+        let _ = std::thread::Builder::new().spawn_scoped(scope, || {
             let end = end;
             if end.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
                 return;

@@ -182,8 +182,10 @@ impl<'a> Session<'a> {
         match output {
             Some(path) if path != Path::new("-") => {
                 let write = |file: &mut std::fs::File| file.write_all(bytes);
-                runtime::files::replace(path, write)
-                    .map_err(|e| Failure::System(format!("can't write {}: {}", path.display(), reason(&e))))
+                runtime::files::replace(path, write).map_err(|e| match e.kind() {
+                    ErrorKind::BrokenPipe => Failure::Closed,
+                    _ => Failure::System(format!("can't write {}: {}", path.display(), reason(&e))),
+                })
             }
             Some(_) if self.json == Some(Json::Only) => {
                 let message = "-o - and --json both write to standard output: name a file with -o, or say --json=last";
@@ -212,7 +214,8 @@ impl<'a> Session<'a> {
 
     /// Makes the target that a file describes known to this run; returns its name.
     pub(crate) fn add_target(&mut self, path: &Path) -> Result<String, Failure> {
-        let text = std::fs::read_to_string(path)
+        let text = read_file(path)
+            .and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other))
             .map_err(|e| Failure::Usage(format!("--target: can't read {}: {}", path.display(), reason(&e))))?;
         let source = Source::new(path.display().to_string(), text);
         let added = Compiler::clone(&self.compiler).with_target_file(source.clone());
@@ -229,10 +232,7 @@ impl<'a> Session<'a> {
             ("<stdin>".to_owned(), bytes)
         } else {
             let path = PathBuf::from(input);
-            let bytes = match std::fs::metadata(&path) {
-                Ok(about) if !about.is_file() && !about.is_dir() => std::fs::File::open(&path).and_then(read_stream),
-                _ => std::fs::read(&path),
-            };
+            let bytes = read_file(&path);
             let bytes = bytes.map_err(|e| Failure::Usage(format!("can't read {}: {}", path.display(), reason(&e))))?;
             (path.display().to_string(), bytes)
         };
@@ -383,6 +383,14 @@ fn write(stream: &mut dyn Write, bytes: &[u8]) -> Outcome {
 
 /// The most bytes of a program that are read from a pipe or a device, which may never end.
 const MAX_STREAM: u64 = 1 << 30;
+
+/// The bytes of a file, or what a pipe or a device gives.
+pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
+    match std::fs::metadata(path) {
+        Ok(about) if !about.is_file() && !about.is_dir() => std::fs::File::open(path).and_then(read_stream),
+        _ => std::fs::read(path),
+    }
+}
 
 /// Everything that a pipe or a device gives.
 fn read_stream(stream: impl Read) -> std::io::Result<Vec<u8>> {

@@ -15,16 +15,16 @@ use crate::module::Module;
 pub(super) fn check_memory(interface: &Interface) -> Result<(), Diagnostics> {
     // The global arguments, then the shards of each.
     let (arguments, results) = interface.bytes();
-    let Some(free) = runtime::files::available_memory() else { return Ok(()) };
-    if 2.0 * arguments + results <= free as f64 {
+    let Some(free) = runtime::limits::available_memory() else { return Ok(()) };
+    if 2.0 * arguments + results <= free.bytes as f64 {
         return Ok(());
     }
     let text = |bytes: f64| crate::units::bytes(bytes);
     let message = format!(
-        "the program's arguments take {}, their shards as much again, and its results {}; {} of memory are available",
+        "the program's arguments take {}, their shards as much again, and its results {}; {} of memory are available{free}",
         text(arguments),
         text(results),
-        text(free as f64)
+        text(free.bytes as f64)
     );
     let d = Diagnostic::error(codes::DEVICE_MEMORY, Span::default(), message);
     Err(one(d.note("run a smaller version of it; 'shardc cost' and 'shardc explain' need no memory for values")))

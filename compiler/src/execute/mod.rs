@@ -187,10 +187,12 @@ pub struct Execution {
     pub peak_bytes: Option<usize>,
     /// What each device did in the last call, if that was to be recorded.
     pub trace: Option<Trace>,
+    /// Why kernels weren't taken from the cache or kept there, in words, if that was refused: others may write to it.
+    pub cache_refused: Option<String>,
 }
 
 /// Machine code of a program, compiled and not called: [`Compiler::compile_kernels`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Compiled {
     /// Time spent compiling machine code, or reading it from the cache.
     pub compile: Duration,
@@ -198,6 +200,8 @@ pub struct Compiled {
     pub kernels: usize,
     /// The most bytes of memory that a device needs to run it.
     pub arena_bytes: usize,
+    /// Why kernels weren't taken from the cache or kept there, in words, if that was refused: others may write to it.
+    pub cache_refused: Option<String>,
 }
 
 /// A part of a result. Those of all processes together make up the results.
@@ -361,7 +365,7 @@ fn by_reference(
         }
     }
     let (shards, compile) = (Vec::new(), Duration::ZERO);
-    Ok(Execution { results, shards, sent_bytes: 0, compile, calls: times, peak_bytes: None, trace: None })
+    Ok(Execution { results, shards, sent_bytes: 0, compile, calls: times, peak_bytes: None, trace: None, cache_refused: None })
 }
 
 /// An evaluation error, naming the device if there are several.

@@ -24,18 +24,28 @@ use crate::trace::of_tracks;
 /// Compiles the kernels of a program as [`native`] does, into the cache if there is one, and calls nothing.
 pub(super) fn compiled(module: &Module, planned: Planned, options: &ExecuteOptions) -> Result<Compiled, Diagnostics> {
     let start = Instant::now();
-    let executable = executable(module, planned, options)?;
+    let cache = cache(options);
+    let executable = executable(module, planned, options, cache.as_ref())?;
     let compile = start.elapsed();
-    Ok(Compiled { compile, kernels: executable.kernel_texts().len(), arena_bytes: executable.arena_bytes() })
+    let (kernels, arena_bytes) = (executable.kernel_texts().len(), executable.arena_bytes());
+    Ok(Compiled { compile, kernels, arena_bytes, cache_refused: cache.and_then(|cache| cache.refused()) })
 }
 
-fn executable(module: &Module, planned: Planned, options: &ExecuteOptions) -> Result<Executable, Diagnostics> {
-    let cache = options.cache.as_ref().map(|folder| Cache::new(folder, DEFAULT_LIMIT));
+fn cache(options: &ExecuteOptions) -> Option<Cache> {
+    options.cache.as_ref().map(|folder| Cache::new(folder, DEFAULT_LIMIT))
+}
+
+fn executable(
+    module: &Module,
+    planned: Planned,
+    options: &ExecuteOptions,
+    cache: Option<&Cache>,
+) -> Result<Executable, Diagnostics> {
     let math = if options.strict_math { Math::Strict } else { Math::Fast };
     let (replicas, partitions) = replicas_and_partitions(module.program());
     // Devices of all processes here share the cores.
     let here = options.ranks.as_ref().map(|r| replicas * partitions * r.neighbors / r.wire.ranks().max(1));
-    Executable::compile_planned(planned, cache.as_ref(), math, here).map_err(one)
+    Executable::compile_planned(planned, cache, math, here).map_err(one)
 }
 
 pub(super) fn native(
@@ -48,8 +58,10 @@ pub(super) fn native(
     let fault = |message: String| one(Diagnostic::error(codes::INPUT_TYPES, Default::default(), message));
     let start = Instant::now();
     let (replicas, partitions) = replicas_and_partitions(module.program());
-    let executable = executable(module, planned, options)?;
+    let cache = cache(options);
+    let executable = executable(module, planned, options, cache.as_ref())?;
     let compile = start.elapsed();
+    let cache_refused = cache.and_then(|cache| cache.refused());
     let subnormals = if options.keep_subnormals { Subnormals::Keep } else { Subnormals::Flush };
     let session = executable
         .session_among(ids.clone(), options.ranks.as_ref().map(|ranks| ranks.wire.clone()))
@@ -110,7 +122,7 @@ pub(super) fn native(
         }
     };
     let (sent_bytes, peak_bytes) = (session.sent(), Some(executable.arena_bytes()));
-    Ok(Execution { results, shards, sent_bytes, compile, calls: times, peak_bytes, trace })
+    Ok(Execution { results, shards, sent_bytes, compile, calls: times, peak_bytes, trace, cache_refused })
 }
 
 /// The shards of results that make up the results, of those of these devices.

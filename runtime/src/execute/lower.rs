@@ -152,7 +152,7 @@ pub(super) fn lower(
         let view = program.view(op);
         let Some(literal) = view.def().constant(view) else { continue };
         let slot = lowering.slot(program.result(op, 0))?;
-        if literal.dense_bytes().iter().all(|&byte| byte == 0) {
+        if literal.is_empty() || literal.stored_bytes().iter().all(|&byte| byte == 0) {
             lowering.out.zeros.insert(slot);
         } else {
             lowering.out.constants.push(ConstantSlot { slot, value: Arc::new(literal.clone()) });

@@ -7,11 +7,15 @@ use std::ops::Range;
 use std::ptr::NonNull;
 
 use dialect::buffers::ALIGNMENT;
+use dialect::literal::Literal;
 use memmap2::MmapMut;
 
 #[cfg(target_os = "linux")]
 /// The least size of an arena that asks for huge pages.
 const HUGE: usize = 4 << 20;
+
+/// Bytes of a splat that are written at once.
+const PART: usize = 64 << 10;
 
 /// The size of a huge page.
 pub(super) const PAGE: usize = 2 << 20;
@@ -79,6 +83,18 @@ impl Arena {
         assert!(offset + bytes.len() <= self.size, "bytes past the end of an arena");
         // SAFETY: as in `read`.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at(offset), bytes.len()) };
+    }
+
+    /// Writes the elements of `literal` from `offset` on. A splat is written part by part, not expanded before.
+    pub(super) fn write_literal(&self, offset: usize, literal: &Literal) {
+        let (stored, bytes) = (literal.stored_bytes(), literal.len() * literal.element.bytes());
+        if !literal.is_splat() {
+            return self.write(offset, stored);
+        }
+        let part = stored.repeat(literal.len().min(PART / stored.len()));
+        for start in (0..bytes).step_by(part.len().max(1)) {
+            self.write(offset + start, &part[..part.len().min(bytes - start)]);
+        }
     }
 
     /// Makes `bytes` bytes from `offset` on zeros. Where they are many, they take no memory until somebody writes there: of a

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::host::skip_effects;
 use super::touched::touched;
-use crate::files::available_memory;
+use crate::limits::{Available, available_memory};
 
 /// How many of the largest tensors are named.
 const SHOWN: usize = 4;
@@ -103,8 +103,9 @@ impl Room {
         let needed = held.clone().map(|device| self.of(device)).fold(self.result_bytes(held), u64::saturating_add);
         // Memory is given out before there is any, so failing to get some isn't the only sign.
         let Some(free) = available_memory() else { return Ok(None) };
-        match free.saturating_sub(arguments).checked_sub(needed) {
-            None => Err(self.does_not_fit(program, held, Some(free.saturating_sub(arguments)))),
+        let free = Available { bytes: free.bytes.saturating_sub(arguments), ..free };
+        match free.bytes.checked_sub(needed) {
+            None => Err(self.does_not_fit(program, held, Some(free))),
             left => Ok(left),
         }
     }
@@ -121,11 +122,11 @@ impl Room {
 
     /// The error for a program whose devices need more than there is. Names the largest tensors that a device holds at the
     /// time when it holds the most.
-    pub(super) fn does_not_fit(&self, program: &Program, held: &Range<usize>, free: Option<u64>) -> Diagnostic {
+    pub(super) fn does_not_fit(&self, program: &Program, held: &Range<usize>, free: Option<Available>) -> Diagnostic {
         let results = self.result_bytes(held);
         let all = held.clone().map(|device| self.of(device)).fold(0, u64::saturating_add);
         let most = held.clone().map(|device| self.of(device)).max().unwrap_or(0);
-        let there = free.map(|free| format!("; {} of memory are available", text(free))).unwrap_or_default();
+        let there = free.map(|free| format!("; {} of memory are available{free}", text(free.bytes))).unwrap_or_default();
         let each = text(most);
         let and = if results > all / 50 {
             format!(", and the results put together {}", text(results))

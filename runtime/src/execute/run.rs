@@ -215,8 +215,7 @@ impl Executable {
         let arenas = held.clone().map(|_| Arena::new(self.room.arena_bytes)).collect::<Option<Vec<Arena>>>();
         let arenas = arenas.ok_or_else(|| self.room.does_not_fit(&self.program, &held, None))?;
         for constant in &self.lowered.constants {
-            let bytes = constant.value.dense_bytes();
-            arenas.iter().for_each(|a| a.write(self.slot(constant.slot).offset, &bytes));
+            arenas.iter().for_each(|a| a.write_literal(self.slot(constant.slot).offset, &constant.value));
         }
         // A group may have devices of several processes, whose memory is nobody's in common.
         let commons = if wire.is_none() { self.commons(free).unwrap_or_default() } else { Vec::new() };
@@ -336,7 +335,7 @@ impl Session<'_> {
                     continue;
                 }
                 let shard = layout.shard_from(partition, |start, sizes| piece(i, start, sizes));
-                memory.write(slot.offset, &shard.dense_bytes());
+                memory.write_literal(slot.offset, &shard);
             }
         }
     }

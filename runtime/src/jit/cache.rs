@@ -5,17 +5,24 @@
 //! another version or one whose name happens to be equal is as if it weren't there. Files are written beside their place
 //! and renamed, so that any number of processes may share a folder. Nothing that goes wrong here stops a program: it is
 //! compiled instead.
+//!
+//! What is read gets run, and what is old gets removed. So a folder and each file must be this user's, and not writable by
+//! others ([`trust`]), and only files whose name and first bytes say that they are kernels are replaced or removed.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use crate::files;
+use crate::files::{Draft, trust};
 
 /// The first bytes of every file.
 const MAGIC: &[u8; 16] = b"shardc kernel 2\n";
+
+/// How many of them are the same in all versions.
+const WORDS: usize = "shardc kernel ".len();
 
 /// The most bytes of kernels that a folder keeps, unless said otherwise.
 pub const DEFAULT_LIMIT: u64 = 256 << 20;
@@ -28,6 +35,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Cache {
     folder: PathBuf,
     limit: u64,
+    refused: Arc<OnceLock<String>>,
 }
 
 /// A compiled kernel as it is kept.
@@ -49,18 +57,29 @@ impl Cache {
     /// The kernels in `folder`, of which it keeps about `limit` bytes: those used last. The folder is made when there
     /// is something to keep.
     pub fn new(folder: impl Into<PathBuf>, limit: u64) -> Self {
-        Self { folder: folder.into(), limit }
+        Self { folder: folder.into(), limit, refused: Arc::default() }
     }
 
-    /// The kernel that `key` describes, if it is there and whole.
+    /// Why kernels weren't read from the folder, or kept there, in words: the first reason, if there was any.
+    pub fn refused(&self) -> Option<String> {
+        self.refused.get().cloned()
+    }
+
+    fn refuse<T>(&self, checked: Result<T, String>) -> Option<T> {
+        checked.map_err(|why| self.refused.get_or_init(|| why)).ok()
+    }
+
+    /// The kernel that `key` describes, if it is there and whole, and nobody else can have written it.
     pub(super) fn read(&self, key: &str) -> Option<Entry> {
-        let path = self.path(key);
-        let entry = decode(&fs::read(&path).ok().filter(|_| is_private(&self.folder))?, key)?;
+        self.refuse(trust::check_folder(&self.folder)).filter(|&there| there)?;
+        let mut file = self.refuse(trust::open(&self.path(key)))??;
+        let about = file.metadata().ok()?;
+        let mut bytes = Vec::new();
+        // It may grow meanwhile: the checksum tells.
+        (&mut file).take(about.len()).read_to_end(&mut bytes).ok()?;
+        let entry = decode(&bytes, key)?;
         // Those used last stay. A date that is a day off doesn't matter, and most uses write nothing.
-        let used = fs::metadata(&path).and_then(|about| about.modified());
-        if used.is_ok_and(|used| used.elapsed().is_ok_and(|since| since > DAY))
-            && let Ok(file) = fs::OpenOptions::new().append(true).open(&path)
-        {
+        if about.modified().is_ok_and(|used| used.elapsed().is_ok_and(|since| since > DAY)) {
             let _ = file.set_modified(SystemTime::now());
         }
         Some(entry)
@@ -68,23 +87,35 @@ impl Cache {
 
     /// Keeps a kernel; if it can't be written, nothing is kept.
     pub(super) fn write(&self, key: &str, entry: &Entry) {
-        if make(&self.folder).is_err() || !is_private(&self.folder) {
+        let _ = trust::create_folder(&self.folder);
+        let path = self.path(key);
+        if self.refuse(trust::check_folder(&self.folder)) != Some(true) || !self.may_replace(&path) {
             return;
         }
-        let path = self.path(key);
-        let Ok((mut file, draft)) = files::create_beside(&path) else { return };
+        let Ok(mut draft) = Draft::create(&self.folder, 0o600) else { return };
         // Not synchronized with the disk: the checksum tells what a crash left unfinished.
-        if file.write_all(&encode(entry, key)).and_then(|()| fs::rename(&draft, &path)).is_err() {
-            let _ = fs::remove_file(&draft);
+        if draft.file().write_all(&encode(entry, key)).is_ok() {
+            let _ = draft.rename(&path);
         }
+    }
+
+    /// Whether nothing is called so, or a kernel that isn't to be used: it is damaged, or others may have written to it.
+    fn may_replace(&self, path: &Path) -> bool {
+        let Ok(about) = fs::symlink_metadata(path) else { return true };
+        about.is_file() && (about.len() == 0 || fs::File::open(path).is_ok_and(|file| begins_as_ours(file, false)))
     }
 
     /// Removes the kernels that were used longest ago while all together take more than the limit.
     pub(super) fn trim(&self) {
+        if trust::check_folder(&self.folder) != Ok(true) {
+            return;
+        }
         let Ok(folder) = fs::read_dir(&self.folder) else { return };
         let file = |entry: fs::DirEntry| {
+            // Of a link, this is about the link.
             let about = entry.metadata().ok().filter(fs::Metadata::is_file)?;
-            Some((about.modified().ok()?, about.len(), entry.path()))
+            let modified = about.modified().ok()?;
+            Some((modified, about.len(), entry.path())).filter(|_| is_ours(&entry.path(), modified))
         };
         let mut files: Vec<(SystemTime, u64, PathBuf)> = folder.flatten().filter_map(file).collect();
         let mut bytes: u64 = files.iter().map(|file| file.1).sum();
@@ -111,25 +142,23 @@ impl Cache {
     }
 }
 
-/// Makes a folder that is this user's alone, if there is none.
-fn make(folder: &Path) -> std::io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(folder)
+/// Whether a folder's entry is a kernel that this program has written, of any version, or the draft of one that nothing has
+/// finished for a day: its name and its first bytes say so. Nothing else in the folder is ever touched.
+fn is_ours(path: &Path, modified: SystemTime) -> bool {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
+    let hexadecimal = |text: &str| text.len() == 16 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    let kernel = name.strip_suffix(".kernel").is_some_and(hexadecimal);
+    let draft = name.strip_prefix(".shardc-").and_then(|name| name.strip_suffix(".tmp")).is_some_and(hexadecimal)
+        && modified.elapsed().is_ok_and(|since| since > DAY);
+    let begins = || trust::open(path).ok().flatten().is_some_and(|file| begins_as_ours(file, draft));
+    (kernel || draft) && begins()
 }
 
-/// Whether nobody but its owner can write to a folder: what is in it gets run.
-fn is_private(folder: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        fs::metadata(folder).is_ok_and(|about| about.permissions().mode() & 0o022 == 0)
-    }
-    #[cfg(not(unix))]
-    {
-        folder.is_dir()
-    }
+/// Whether a file begins with the words that any version's do; a draft may have been cut off in them.
+fn begins_as_ours(file: fs::File, draft: bool) -> bool {
+    let (words, mut found) = (&MAGIC[..WORDS], Vec::new());
+    let read = file.take(WORDS as u64).read_to_end(&mut found).is_ok();
+    read && (found == words || draft && words.starts_with(&found))
 }
 
 fn encode(entry: &Entry, key: &str) -> Vec<u8> {
@@ -254,12 +283,61 @@ mod tests {
         let cache = Cache::new(&folder.0, DEFAULT_LIMIT);
         cache.write("a", &entry(1));
         assert_eq!(folder.files().len(), 0);
+        assert!(cache.refused().is_some_and(|why| why.contains("mode 777")), "{:?}", cache.refused());
         // Nor is anything taken from it.
         fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o700)).unwrap();
         cache.write("a", &entry(1));
         assert_eq!(cache.read("a"), Some(entry(1)));
         fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o777)).unwrap();
         assert_eq!(cache.read("a"), None);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn only_kernels_are_removed_and_replaced() {
+        let folder = Folder::new("strangers");
+        let cache = Cache::new(&folder.0, 1);
+        cache.write("a", &entry(1));
+        let old = SystemTime::now() - 3 * DAY;
+        let at = |name: &str| folder.0.join(name);
+        let strangers = ["thesis.bin", "x.kernel", "0123456789abcdef.kernel", ".shardc-0123456789abcdef.tmp", "a.tmp"];
+        for name in strangers {
+            fs::write(at(name), b"somebody's").unwrap();
+            fs::File::open(at(name)).unwrap().set_modified(old).unwrap();
+        }
+        std::os::unix::fs::symlink(at("thesis.bin"), at("00000000000000ff.kernel")).unwrap();
+        let cut = at(".shardc-00000000000000aa.tmp");
+        fs::write(&cut, &MAGIC[..5]).unwrap();
+        fs::File::open(&cut).unwrap().set_modified(old).unwrap();
+        cache.trim();
+        assert_eq!((cache.read("a"), cut.exists()), (None, false));
+        assert!(strangers.iter().all(|name| fs::read(at(name)).unwrap() == b"somebody's"));
+        assert!(at("00000000000000ff.kernel").is_symlink());
+        // A stranger's file has the name that a kernel would get.
+        fs::write(cache.path("b"), b"somebody's").unwrap();
+        cache.write("b", &entry(2));
+        assert_eq!(fs::read(cache.path("b")).unwrap(), b"somebody's");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_kernel_that_others_may_have_written_is_not_read() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = Folder::new("written");
+        let cache = Cache::new(&folder.0, DEFAULT_LIMIT);
+        cache.write("a", &entry(1));
+        fs::set_permissions(cache.path("a"), fs::Permissions::from_mode(0o666)).unwrap();
+        assert_eq!(cache.read("a"), None);
+        assert!(cache.refused().is_some_and(|why| why.contains("mode 666")), "{:?}", cache.refused());
+        // It is compiled again, and kept where others can't write.
+        cache.write("a", &entry(1));
+        assert_eq!(Cache::new(&folder.0, DEFAULT_LIMIT).read("a"), Some(entry(1)));
+        let link = Folder::new("link");
+        std::os::unix::fs::symlink(&folder.0, &link.0).unwrap();
+        let cache = Cache::new(&link.0, DEFAULT_LIMIT);
+        assert_eq!(cache.read("a"), None);
+        assert!(cache.refused().is_some_and(|why| why.contains("symbolic link")), "{:?}", cache.refused());
+        fs::remove_file(&link.0).unwrap();
     }
 
     #[test]

@@ -97,7 +97,9 @@ impl<'t> Queue<'t> {
                 })
             };
             thread::scope(|scope| {
-                let others: Vec<_> = (1..threads).map(|_| scope.spawn(worker)).collect();
+                // Where the system has no room for more threads, there are fewer.
+                let start = |_| thread::Builder::new().spawn_scoped(scope, worker).ok();
+                let others: Vec<_> = (1..threads).filter_map(start).collect();
                 let mine = worker();
                 let join = |other: thread::ScopedJoinHandle<'_, _>| {
                     other.join().unwrap_or_else(|_| Err("the compiler of kernels panicked".to_owned()))

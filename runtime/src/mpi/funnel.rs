@@ -91,6 +91,7 @@ unsafe extern "C" {
 /// Ends this process at once, whatever its other threads do: without what libraries do at an exit, which may take away what those
 /// threads use.
 pub fn exit_at_once(code: u8) -> ! {
+    crate::files::remove_drafts();
     // SAFETY: it can be called at any time.
     unsafe { _exit(code.into()) }
 }

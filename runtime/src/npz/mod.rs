@@ -7,8 +7,6 @@
 //! Files are mapped into memory. Entries that aren't compressed aren't copied: their arrays are views of the file.
 //! Source: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 
-#![allow(unsafe_code, reason = "files are mapped into memory")]
-
 mod header;
 
 use std::fs::File;
@@ -18,11 +16,12 @@ use std::path::Path;
 use bytes::Bytes;
 use dialect::ir::ElementType;
 use dialect::literal::Literal;
-use memmap2::Mmap;
+use rustc_hash::FxHashSet;
 use zip::read::ZipFile;
 use zip::result::ZipError;
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter, write::SimpleFileOptions};
 
+use crate::files::{self, Prepared};
 use header::Header;
 
 /// Arrays by name, in the archive's order.
@@ -48,7 +47,7 @@ fn read_entries(bytes: Bytes, verify: bool) -> Result<Arrays, String> {
     }
     let mut archive = ZipArchive::new(Cursor::new(&bytes[..])).map_err(|e| format!("not an .npz archive: {e}"))?;
     let mut budget = bytes.len().saturating_mul(MAX_RATIO);
-    let mut arrays = Arrays::new();
+    let (mut arrays, mut names) = (Arrays::new(), FxHashSet::default());
     for i in 0..archive.len() {
         let entry = archive.by_index(i).map_err(|e| match e {
             ZipError::UnsupportedArchive(_) | ZipError::CompressionMethodNotSupported(_) => {
@@ -64,6 +63,9 @@ fn read_entries(bytes: Bytes, verify: bool) -> Result<Arrays, String> {
             return Err(unreadable(i, &method.to_string()));
         }
         let literal = read_array(entry, &bytes, &mut budget, verify).map_err(|e| format!("array '{name}': {e}"))?;
+        if !names.insert(name.clone()) {
+            return Err(format!("two arrays are called '{name}'"));
+        }
         arrays.push((name, literal));
     }
     Ok(arrays)
@@ -94,10 +96,8 @@ fn map(path: &Path) -> io::Result<Bytes> {
     let file = File::open(path)?;
     let about = file.metadata()?;
     if about.is_file() && about.len() > 0 {
-        // SAFETY: the map is private to this process and only read. This module never modifies a file in place:
-        // `write_file` replaces it with a new one. Others who do so break the contract of `read_file`.
-        if let Ok(map) = unsafe { Mmap::map(&file) } {
-            return Ok(Bytes::from_owner(map));
+        if let Ok(map) = files::map(&file) {
+            return Ok(map);
         }
     }
     let mut bytes = Vec::new();
@@ -114,10 +114,19 @@ pub fn write(arrays: &[(String, Literal)]) -> Result<Vec<u8>, String> {
     Ok(out.into_inner())
 }
 
-/// [`write()`] to a file. An existing file is replaced as a whole, not modified: arrays may be views of it.
+/// [`write()`] to a file, as [`files::replace`] does it: arrays may be views of the file that is there.
 pub fn write_file(path: &Path, arrays: &[(String, Literal)]) -> Result<(), String> {
+    prepare_file(path, arrays)?.finish().map_err(|e| cannot_write(path, &e))
+}
+
+/// [`write_file`] to a file that gets its name later.
+pub fn prepare_file(path: &Path, arrays: &[(String, Literal)]) -> Result<Prepared, String> {
     let write = |file: &mut File| write_to(BufWriter::new(file), arrays).map_err(io::Error::other);
-    crate::files::replace(path, write).map_err(|e| format!("can't write {}: {e}", path.display()))
+    files::prepare(path, write).map_err(|e| cannot_write(path, &e))
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> String {
+    format!("can't write {}: {error}", path.display())
 }
 
 /// `literal` as elements of type `element`, for types that a file can't tell apart by their raw bits: `ui8` as an f8 or
@@ -209,6 +218,9 @@ fn write_to(out: impl Write + Seek, arrays: &[(String, Literal)]) -> Result<(), 
     let mut zip = ZipWriter::new(UntilFailure::new(out));
     for (name, literal) in arrays {
         let fail = |e: &dyn std::fmt::Display| format!("array '{name}': {e}");
+        if !files::is_plain_name(name) {
+            return Err(format!("{name:?} is no name for an array: it may lead out of the folder it is unpacked in"));
+        }
         let data = literal.dense_bytes();
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Stored)

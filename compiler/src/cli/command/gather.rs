@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use runtime::npz;
 
 use crate::cli::session::{Failure, Outcome, Session};
-use crate::cli::shards;
+use crate::cli::joined;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,6 +26,6 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args, _: &mut Session<'_>) -> Outcome {
-    let arrays = shards::read(&args.index)?;
+    let arrays = joined::read(&args.index)?;
     npz::write_file(&args.outputs, &arrays).map_err(Failure::System)
 }

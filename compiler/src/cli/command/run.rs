@@ -234,6 +234,7 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
     let ran =
         progress::during(|| how_far(&progress, calls), || compiler.execute_planned(&module, plan, &inputs, &execute));
     let ran = session.take(&source, ran)?;
+    cache::say_refused(session, ran.cache_refused.as_deref())?;
     match (&args.outputs, here) {
         (Some(path), Some(here)) => shards::write(path, here, &interface, &ran.shards)?,
         (Some(path), None) => arrays::write(path, "out", &ran.results)?,
@@ -321,7 +322,8 @@ fn compile_only(
     let execute = ExecuteOptions { cache, keep_subnormals, strict_math, ranks, ..ExecuteOptions::default() };
     let (compiler, source) = (session.compiler.clone(), module.source().clone());
     let compiled = progress::during(|| "compiling kernels".to_owned(), || compiler.compile_kernels(module, &execute));
-    let Compiled { compile, kernels, arena_bytes } = session.take(&source, compiled)?;
+    let Compiled { compile, kernels, arena_bytes, cache_refused } = session.take(&source, compiled)?;
+    cache::say_refused(session, cache_refused.as_deref())?;
     if here.is_some_and(|here| here.rank > 0) {
         return Ok(());
     }

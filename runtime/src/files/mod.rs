@@ -1,0 +1,57 @@
+//! Every file that shardc writes, replaces, caches or maps goes through this module, so that all keep one policy:
+//!
+//! - An output is written as a shell's `> F` would write it, but as a whole: it is complete or, if anything fails, as it
+//!   was before. [`prepare`] has the rules.
+//! - An unfinished file is a [`Draft`](draft::Draft), which is removed on errors, panics and, where the program asks for
+//!   it by [`remove_drafts_on_signals`], on signals that end the process.
+//! - A file with machine code is read only if nobody but this process's user can have written it ([`trust`]).
+//! - A name that comes from data is used only if it is one plain name ([`is_plain_name`]).
+
+mod draft;
+mod mapped;
+mod output;
+mod start;
+#[cfg(unix)]
+mod system;
+pub(crate) mod trust;
+
+pub(crate) use draft::Draft;
+pub(crate) use mapped::map;
+pub use output::{Prepared, prepare, replace};
+pub use start::output_was_closed;
+
+/// Removes drafts when a signal ends the process, and has writing past the limit of a file's size fail instead of ending
+/// it. For programs, not for libraries: signals belong to the whole process.
+pub fn remove_drafts_on_signals() {
+    #[cfg(unix)]
+    system::handle_signals();
+}
+
+/// Removes all drafts and lets nobody make any more, before a process ends without dropping what it has.
+pub fn remove_drafts() {
+    #[cfg(unix)]
+    system::remove_drafts();
+}
+
+/// The most bytes of a name that comes from data.
+const MAX_NAME: usize = 200;
+
+/// Whether a name that comes from data is the name of something in a folder, and leads nowhere else on any system.
+pub fn is_plain_name(name: &str) -> bool {
+    let plain = |c: char| !c.is_control() && !matches!(c, '/' | '\\' | ':');
+    !name.is_empty() && name.len() <= MAX_NAME && name != "." && name != ".." && name.chars().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_lead_elsewhere_are_not_plain() {
+        assert!(["out0", "out0.replica1", "a b", "..x", "ä"].into_iter().all(is_plain_name));
+        let long = "x".repeat(MAX_NAME + 1);
+        for name in ["", ".", "..", "/x", "a/b", "../x", "..\\x", "C:x", "a\0b", "a\nb", &long] {
+            assert!(!is_plain_name(name), "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Files whose contents are run: nobody but this process's user may have been able to write them.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+#[cfg(unix)]
+use super::system;
+
+/// Makes a folder that is this user's alone, with those that it is in, unless it is there.
+pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)
+}
+
+/// Whether a folder is there; an error, in words, if others may write to it.
+pub(crate) fn check_folder(folder: &Path) -> Result<bool, String> {
+    let about = match fs::symlink_metadata(folder) {
+        Ok(about) => about,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(e) => return Err(format!("{} can't be read: {e}", folder.display())),
+    };
+    if about.is_symlink() {
+        return Err(format!("{} is a symbolic link: name the folder itself", folder.display()));
+    }
+    if !about.is_dir() {
+        return Err(format!("{} is no folder", folder.display()));
+    }
+    check_owner(folder, &about).map(|()| true)
+}
+
+/// Opens a file that only this user can have written; `None` if there is none, an error, in words, if it may be others'.
+pub(crate) fn open(path: &Path) -> Result<Option<File>, String> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true);
+    // Follows no link, and waits for nobody at a pipe.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let failed = |e: io::Error| format!("{} can't be read: {e}", path.display());
+    let file = match options.open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(failed(e)),
+    };
+    let about = file.metadata().map_err(failed)?;
+    if !about.is_file() {
+        return Err(format!("{} is no regular file", path.display()));
+    }
+    check_owner(path, &about).map(|()| Some(file))
+}
+
+fn check_owner(path: &Path, about: &Metadata) -> Result<(), String> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let (owner, user, mode) = (about.uid(), system::user(), about.mode());
+        if owner != user {
+            return Err(format!("{} belongs to user {owner}, not to this one ({user})", path.display()));
+        }
+        if mode & 0o022 != 0 {
+            let mode = mode & 0o7777;
+            return Err(format!("others may write to {} (mode {mode:o}): chmod go-w", path.display()));
+        }
+    }
+    let _ = (path, about);
+    Ok(())
+}
