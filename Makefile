@@ -28,13 +28,14 @@
 # make random-mpi COUNT=2000   so many random programs on 2 and on 4 processes, compared bit for bit with one; FROM, RANKS=2
 # make bench-mpi  seconds on 1, 2 and 4 processes beside JAX's with gloo, and bytes sent beside the least; RUN, REPEAT
 # make python-jax JAX=0.7.2  the package's tests with another version of JAX
+# make python-newest NEWEST=python3.13  the package's tests with the newest JAX that there is, which needs Python 3.12 or later
 # make lit-shardy SHARDY=…  Shardy's lit files of a local checkout with shardc opt in place of its tool; says how many pass
 # make lit-mpmd SHARDY=…  how many of the mpmd dialect's lit files of a local checkout of Shardy are read and printed as they are
 # make oracles the Python environment with JAX that judges our programs, under target/
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup format check publish-check advisories test test-without-llvm demo profiled bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-reshards fuzz fuzz-commands random compare-ops accuracy oracles python capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
+.PHONY: setup format check publish-check advisories test test-without-llvm demo profiled bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-reshards fuzz fuzz-commands random compare-ops accuracy oracles python python-jax python-newest capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. mlir-22-tools, llvm-22-tools (FileCheck)
 # and python3-venv are for comparisons with peers, Open MPI for the feature mpi.
@@ -217,6 +218,19 @@ python-jax: python
 	$(OTHER)/bin/pip install --quiet --disable-pip-version-check jax==$(JAX) flatbuffers
 	$(OTHER)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(TARGET)/wheels/shardc-*.whl
 	cd bindings/python/tests && $(abspath $(OTHER))/bin/python -m unittest discover
+
+# The interpreter of PATH, or that of pyenv.
+NEWEST ?= $(lastword python3.13 $(wildcard $(HOME)/.pyenv/versions/3.13.*/bin/python))
+NEWER := $(TARGET)/python-newest
+
+python-newest: python
+	@$(NEWEST) -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null \
+		|| { echo "$(NEWEST) is not a Python of 3.12 or later: make python-newest NEWEST=/path/to/python3.13"; exit 1; }
+	$(NEWEST) -m venv $(NEWER)
+	$(NEWER)/bin/pip install --quiet --disable-pip-version-check --upgrade jax -r bindings/python/tests/requirements.txt
+	$(NEWER)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(TARGET)/wheels/shardc-*.whl
+	@$(NEWER)/bin/python -c 'import jax, sys; print(f"JAX {jax.__version__} on Python {sys.version.split()[0]}")'
+	cd bindings/python/tests && $(abspath $(NEWER))/bin/python -m unittest discover
 
 SHARDC := cargo run --release --quiet -p shardc --
 

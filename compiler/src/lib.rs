@@ -91,6 +91,7 @@ pub use stragglers::{DeviceWaits, Straggler};
 pub use trace::{DeviceTrace, Profile, ProfiledOp, Trace, TracedOp, TracedStep};
 
 pub use dialect::bytecode::is_bytecode;
+pub use dialect::interrupt;
 // The types that registries, options and results are made of.
 pub use dialect::literal::Literal;
 pub use dialect::op::OpDef;

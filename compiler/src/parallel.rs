@@ -1,8 +1,11 @@
 //! Independent work on all cores.
 
+use std::panic::resume_unwind;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+
+use dialect::interrupt;
 
 use crate::stack::STACK_BYTES;
 
@@ -16,11 +19,19 @@ pub(crate) fn on_all_cores<T: Send + Sync>(count: usize, work: impl Fn(usize) ->
         }
     };
     let cores = thread::available_parallelism().map_or(1, usize::from).min(count);
+    let flag = interrupt::flag();
     thread::scope(|scope| {
-        for _ in 1..cores {
-            let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, some);
-        }
+        let helper = |_| {
+            let (flag, some) = (flag.clone(), &some);
+            let work = move || interrupt::with(flag, some);
+            thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work).ok()
+        };
+        let helpers: Vec<_> = (1..cores).filter_map(helper).collect();
         some();
+        for helper in helpers {
+            // An interruption ends this thread, too, and a panic keeps its message.
+            helper.join().unwrap_or_else(|panic| resume_unwind(panic));
+        }
     });
     // Each was taken by some thread, and all threads are over.
     results.into_iter().filter_map(OnceLock::into_inner).collect()

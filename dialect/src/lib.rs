@@ -12,6 +12,7 @@ pub mod diagnostic;
 pub mod eval;
 pub mod fold;
 pub mod id;
+pub mod interrupt;
 pub mod ir;
 pub mod kernel;
 pub mod literal;

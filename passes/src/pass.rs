@@ -163,6 +163,7 @@ fn run_one(
     report: &mut Report,
 ) {
     let start = Instant::now();
+    dialect::interrupt::check();
     run(program, &step.options, &mut report.diagnostics);
     report.timings.push((step.pass.name, start.elapsed()));
     report.statistics.push((step.pass.name, step.options.take_statistics()));

@@ -1,18 +1,58 @@
 //! The native half of the Python package `shardc`: texts in, texts and diagnostics out.
 //!
-//! Python's lock is released while the compiler works, which does so on a deep stack; a panic becomes a diagnostic.
+//! The compiler works on a thread of its own, on a deep stack, while the caller's thread has released Python's lock and
+//! waits for it or for a signal such as Ctrl-C; a panic becomes a diagnostic.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use shardc::{CompileOptions, Compiler, Diagnostics, Frame, Io, Outcome, PrintOptions, Source, guarded, render};
+use pyo3::types::{PyBytes, PyTuple, PyType};
+use shardc::interrupt::{self, Flag};
+use shardc::{
+    CompileOptions, Compiler, Diagnostics, Frame, Io, Module, Outcome, PrintOptions, Source, Watch, guarded, render,
+};
+
+/// How often a waiting thread looks for signals.
+const PERIOD: Duration = Duration::from_millis(20);
+
+/// The result of `work`, or an exception of Python that a signal's handler raised meanwhile: the work then ends by itself
+/// soon after, and its result is dropped.
+fn waited<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<Result<T, Vec<Diagnostic>>> {
+    let (flag, (result, received)) = (Flag::default(), channel());
+    let within = Some(flag.clone());
+    let worker = move || {
+        let _ = result.send(guarded(|| interrupt::with(within, work)).map_err(|bug| told_bug(*bug)));
+    };
+    std::thread::Builder::new().spawn(worker)?;
+    py.detach(move || {
+        loop {
+            match received.recv_timeout(PERIOD) {
+                Ok(result) => return Ok(result),
+                Err(RecvTimeoutError::Timeout) => {
+                    let signals = Python::attach(|py| py.check_signals());
+                    signals.inspect_err(|_| flag.store(true, Ordering::Relaxed))?;
+                }
+                Err(RecvTimeoutError::Disconnected) => return Ok(Err(Vec::new())),
+            }
+        }
+    })
+}
 
 /// What is wrong with a program.
 #[pyclass(frozen, get_all, module = "shardc")]
+#[derive(PartialEq, Eq, Hash)]
 struct Diagnostic {
     /// `error`, `warning` or `remark`.
-    severity: &'static str,
+    severity: String,
     /// The name of the kind of fault, which `shardc help codes` explains.
-    code: &'static str,
+    code: String,
     /// What was expected and found.
     message: String,
     /// How to mend it.
@@ -27,17 +67,101 @@ struct Diagnostic {
 
 #[pymethods]
 impl Diagnostic {
+    /// One made of the fields of another, as pickle does it.
+    #[new]
+    #[pyo3(signature = (severity, code, message, notes, place, source, text))]
+    fn new(
+        severity: String,
+        code: String,
+        message: String,
+        notes: Vec<String>,
+        place: Option<(usize, usize)>,
+        source: Option<(String, u32, u32)>,
+        text: String,
+    ) -> Self {
+        Self { severity, code, message, notes, place, source, text }
+    }
+
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyTuple>)> {
+        let d = this.get();
+        let (severity, code, message, notes) = (&d.severity, &d.code, &d.message, &d.notes);
+        let fields = (severity, code, message, notes, d.place, &d.source, &d.text).into_pyobject(this.py())?;
+        Ok((this.get_type(), fields))
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self == other
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
+
     fn __repr__(&self) -> String {
         format!("<{} {}: {}>", self.severity, self.code, self.message)
     }
+}
+
+/// What was planned, for one line of a log.
+#[pyclass(frozen, get_all, module = "shardc")]
+struct Summary {
+    /// The collectives of the per-device program by kind, each with its number, in alphabetical order.
+    collectives: Vec<(&'static str, usize)>,
+    /// The modelled seconds of one step on the target.
+    step_s: f64,
+    /// The target's name.
+    target: String,
+}
+
+#[pymethods]
+impl Summary {
+    fn __repr__(&self) -> String {
+        format!("<{} collectives, {} s on {}>", self.collectives.len(), self.step_s, self.target)
+    }
+}
+
+/// The summary of a per-device program; `None` if the target can't model it.
+fn summary(compiler: &Compiler, device: &Module, options: &CompileOptions) -> Option<Summary> {
+    let cost = compiler.estimate(device, options).value?;
+    let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
+    for collective in &cost.collectives {
+        *counts.entry(collective.kind).or_default() += 1;
+    }
+    Some(Summary { collectives: counts.into_iter().collect(), step_s: cost.step_s, target: cost.target })
+}
+
+/// The passes that only write a per-device program in another form.
+const FORMS: [&str; 2] = ["manual", "gspmd"];
+
+/// Runs a pipeline on a program; with `summed`, also sums up what each device runs.
+fn planned(
+    compiler: &Compiler,
+    module: Module,
+    pipeline: &str,
+    options: &CompileOptions,
+    summed: bool,
+) -> (Outcome<Module>, Option<Summary>) {
+    let steps = match compiler.steps(pipeline, options) {
+        Ok(steps) if summed => steps,
+        _ => return (compiler.compile(module, pipeline, options), None),
+    };
+    let (mut sum, mut watch) = (None, Watch::default());
+    let (device, form) = steps.split_at(steps.iter().position(|s| FORMS.contains(&s.pass.name)).unwrap_or(steps.len()));
+    let outcome = compiler.run_steps(module, device, &mut watch).and_then(|device| {
+        sum = summary(compiler, &device, options);
+        compiler.run_steps(device, form, &mut watch)
+    });
+    (outcome, sum)
 }
 
 /// Every diagnostic, with the lines of Python that `source` says its ops came from.
 fn told(compiler: &Compiler, source: &Source, found: &Diagnostics) -> Vec<Diagnostic> {
     let frames: Vec<Option<Frame>> = compiler.frames(source, found);
     let tell = |(d, frame): (&shardc::Diagnostic, Option<Frame>)| Diagnostic {
-        severity: d.severity.text(),
-        code: d.code,
+        severity: d.severity.text().to_owned(),
+        code: d.code.to_owned(),
         message: d.message.clone(),
         notes: d.notes.clone(),
         place: d.place.as_ref().map(|p| (p.line, p.column)),
@@ -70,12 +194,12 @@ fn with_target(name: &str, described: &str) -> Result<(Compiler, String), Vec<Di
 /// The text of a program in MLIR bytecode, with the lines of Python its ops came from; `None` if it can't be read, and
 /// the diagnostics.
 #[pyfunction]
-fn text_of_bytecode(py: Python<'_>, bytecode: Vec<u8>, name: &str) -> (Option<String>, Vec<Diagnostic>) {
-    let work = || {
-        let Outcome { value, diagnostics } = Source::of_bytecode(name, &bytecode);
+fn text_of_bytecode(py: Python<'_>, bytecode: Vec<u8>, name: String) -> PyResult<(Option<String>, Vec<Diagnostic>)> {
+    let work = move || {
+        let Outcome { value, diagnostics } = Source::of_bytecode(&name, &bytecode);
         (value.map(|source| source.text), told(&Compiler::standard(), &Source::new(name, ""), &diagnostics))
     };
-    py.detach(|| guarded(work)).unwrap_or_else(|bug| (None, told_bug(*bug)))
+    Ok(waited(py, work)?.unwrap_or_else(|bug| (None, bug)))
 }
 
 /// Whether these bytes are a program of MLIR bytecode.
@@ -85,29 +209,32 @@ fn is_bytecode(bytes: &[u8]) -> bool {
 }
 
 /// Runs a program through the pipeline `pipeline`, for the target `target`, which is a file's name if `described` is what it says:
-/// the result in the form of the program, text or bytecode, `None` if there were errors, and all diagnostics.
+/// the result in the form of the program, text or bytecode, `None` if there were errors, all diagnostics and, with `summary`, the
+/// summary.
 #[pyfunction]
-#[pyo3(signature = (program, *, name, pipeline, target=None, described=None, memory=None, plan="full", locations=false, causes=false))]
+#[pyo3(signature = (program, *, name, pipeline, target=None, described=None, memory=None, plan="full", locations=false, causes=false,
+    summary=false))]
 fn compile(
     py: Python<'_>,
     program: Program,
     name: String,
-    pipeline: &str,
+    pipeline: String,
     target: Option<String>,
     described: Option<String>,
     memory: Option<u64>,
     plan: &str,
     locations: bool,
     causes: bool,
-) -> PyResult<(Option<Py<PyAny>>, Vec<Diagnostic>)> {
+    summary: bool,
+) -> PyResult<(Option<Py<PyAny>>, Vec<Diagnostic>, Option<Summary>)> {
     let search = if plan == "greedy" { shardc::Search::Greedy } else { shardc::Search::Full };
     let print = PrintOptions { locations, causes, ..PrintOptions::default() };
-    let work = || {
+    let work = move || {
         let (mut compiler, mut target) = (Compiler::standard(), target);
         if let (Some(file), Some(described)) = (&target, &described) {
             match with_target(file, described) {
                 Ok((with_target, name)) => (compiler, target) = (with_target, Some(name)),
-                Err(faults) => return (None, faults),
+                Err(faults) => return (None, faults, None),
             }
         }
         let is_text = matches!(program, Program::Text(_));
@@ -115,39 +242,42 @@ fn compile(
             Program::Text(text) => Source::new(name, text),
             Program::Bytecode(bytes) => match Source::of_bytecode(&name, &bytes) {
                 Outcome { value: Some(source), .. } => source,
-                Outcome { diagnostics, .. } => return (None, told(&compiler, &Source::new(name, ""), &diagnostics)),
+                Outcome { diagnostics, .. } => return (None, told(&compiler, &Source::new(name, ""), &diagnostics), None),
             },
         };
         let options = CompileOptions { search, target, memory, ..CompileOptions::default() };
-        let outcome = compiler
-            .parse_unverified(source.clone(), &mut Default::default())
-            .and_then(|module| compiler.compile(module, pipeline, &options));
+        let mut sum = None;
+        let outcome = compiler.parse_unverified(source.clone(), &mut Watch::default()).and_then(|module| {
+            let outcome;
+            (outcome, sum) = planned(&compiler, module, &pipeline, &options, summary);
+            outcome
+        });
         let result = outcome.value.map(|module| match is_text {
             true => Program::Text(compiler.print(&module, print)),
             false => Program::Bytecode(compiler.bytecode(&module, print)),
         });
-        (result, told(&compiler, &source, &outcome.diagnostics))
+        (result, told(&compiler, &source, &outcome.diagnostics), sum)
     };
-    let (result, found) = py.detach(|| guarded(work)).unwrap_or_else(|bug| (None, told_bug(*bug)));
+    let (result, found, sum) = waited(py, work)?.unwrap_or_else(|bug| (None, bug, None));
     let result = match result {
         Some(Program::Text(text)) => Some(text.into_pyobject(py)?.into_any().unbind()),
         Some(Program::Bytecode(bytes)) => Some(PyBytes::new(py, &bytes).into_any().unbind()),
         None => None,
     };
-    Ok((result, found))
+    Ok((result, found, sum))
 }
 
 /// Runs the program `shardc` with these arguments on a standard input: exit code, output and error stream.
 #[pyfunction]
-fn run(py: Python<'_>, arguments: Vec<String>, input: String) -> (u8, String, String) {
-    let work = || {
+fn run(py: Python<'_>, arguments: Vec<String>, input: String) -> PyResult<(u8, String, String)> {
+    let work = move || {
         let (mut stdin, mut out, mut err) = (input.as_bytes(), Vec::new(), Vec::new());
         let io = Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color: false, err_color: false };
         let code = shardc::run(&arguments, io);
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         (code, text(out), text(err))
     };
-    py.detach(|| guarded(work)).unwrap_or_else(|bug| (101, String::new(), bug.to_string()))
+    Ok(waited(py, work)?.unwrap_or_else(|bug| (101, String::new(), bug.into_iter().map(|d| d.text).collect())))
 }
 
 /// The bytes that a text like `8GiB` says.
@@ -173,6 +303,7 @@ fn target_fault(name: &str, described: Option<&str>) -> Option<String> {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Diagnostic>()?;
+    module.add_class::<Summary>()?;
     module.add_function(wrap_pyfunction!(compile, module)?)?;
     module.add_function(wrap_pyfunction!(is_bytecode, module)?)?;
     module.add_function(wrap_pyfunction!(text_of_bytecode, module)?)?;

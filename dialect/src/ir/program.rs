@@ -280,6 +280,7 @@ impl Program {
         regions: &[Region],
         loc: Loc,
     ) -> Op {
+        crate::interrupt::check();
         let op = self.ops.next_key();
         let def = self.registry.current(def);
         let first_result = self.values.next_key();

@@ -142,6 +142,7 @@ impl<'p> Machine<'p> {
     }
 
     fn op(&mut self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>> {
+        dialect::interrupt::check();
         // A constant that repeats one element takes no memory.
         if op.def().constant(op).is_none() {
             self.check_size(op, mask)?;

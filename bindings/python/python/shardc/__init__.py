@@ -21,8 +21,9 @@ The examples of the functions are about a product on eight devices, of `x: f32[1
 
 from shardc._export import compile
 from shardc._jit import jit
+from shardc._libraries import filter_jit, nnx_jit, patched
 from shardc._native import Diagnostic, __version__
-from shardc._options import Memory, Plan, Target
+from shardc._options import Memory, OnError, Plan, Target
 from shardc._program import Program, partition
 from shardc._report import Report, check, cost, explain, show
 from shardc._errors import ShardcError, ShardcWarning
@@ -30,6 +31,7 @@ from shardc._errors import ShardcError, ShardcWarning
 __all__ = [
     "Diagnostic",
     "Memory",
+    "OnError",
     "Plan",
     "Program",
     "Report",
@@ -41,7 +43,10 @@ __all__ = [
     "compile",
     "cost",
     "explain",
+    "filter_jit",
     "jit",
+    "nnx_jit",
     "partition",
+    "patched",
     "show",
 ]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import linecache
-import warnings
 from collections.abc import Sequence
+from typing import Any
 
+from shardc._log import ShardcWarning, warn
 from shardc._native import Diagnostic
+
+__all__ = ["ShardcError", "ShardcWarning", "python_line", "settle", "text_of"]
 
 
 class ShardcError(Exception):
@@ -22,13 +25,9 @@ class ShardcError(Exception):
         super().__init__(message)
         self.diagnostics = tuple(diagnostics)
 
-    def __reduce__(self) -> tuple[type[ShardcError], tuple[str]]:
-        # Diagnostics of another process are text.
-        return (ShardcError, (str(self),))
-
-
-class ShardcWarning(UserWarning):
-    """Something that makes a program slow, though not wrong."""
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An exception's own way knows the message alone.
+        return (type(self), (str(self), self.diagnostics), self.__dict__)
 
 
 def python_line(diagnostic: Diagnostic) -> str | None:
@@ -64,9 +63,4 @@ def settle(diagnostics: Sequence[Diagnostic], what: str) -> None:
     for diagnostic in diagnostics:
         if diagnostic.severity != "warning":
             continue
-        if diagnostic.source is not None:
-            # As if that line had warned, so that filters for it apply.
-            file, line, _ = diagnostic.source
-            warnings.warn_explicit(text_of(diagnostic), ShardcWarning, file, line)
-        else:
-            warnings.warn(text_of(diagnostic), ShardcWarning, stacklevel=3)
+        warn(text_of(diagnostic), diagnostic.source and diagnostic.source[:2])

@@ -6,7 +6,8 @@ There the module is replaced by its partitioned form, and XLA is left with one d
 is JAX's own: dispatch, donation, static arguments, caches. So a call costs what one of `jax.jit` costs.
 
 All that is used of JAX's insides is `compile_or_get_cached`, through which everything goes that JAX compiles, with XLA's
-options; and of jaxlib what sets the level of XLA's messages.
+options; JAX's own `jit`, which stays what it is where a program replaces `jax.jit`; and of jaxlib what sets the level of XLA's
+messages.
 """
 
 from __future__ import annotations
@@ -15,20 +16,25 @@ import contextlib
 import functools
 import inspect
 import io
+import logging
 import os
+import pathlib
 import threading
+import time
 import types
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, overload
 
+from shardc import _log, _nested, _nnx
 from shardc._effects import TARGET, partitioned
 from shardc._errors import ShardcError
-from shardc._options import Memory, Options, Plan, Target, _known, asked
+from shardc._options import Memory, OnError, Options, Plan, Target, _known, asked
 from shardc._program import GSPMD, PIPELINES, attempt, compiled
 
 if TYPE_CHECKING:
     import jax.stages
 
-TESTED = ((0, 7, 2), (0, 10, 2))
+TESTED = ((0, 7, 2), (0, 12, 0, 1))
 """The oldest and the newest JAX that the tests ran with."""
 
 _lock = threading.Lock()
@@ -37,11 +43,23 @@ _installed = False
 
 @overload
 def jit(
-    fun: Callable[..., Any], *, target: Target = None, memory: Memory = None, plan: Plan = "full", **jit_kwargs: Any
+    fun: Callable[..., Any],
+    *,
+    target: Target = None,
+    memory: Memory = None,
+    plan: Plan = "full",
+    on_error: OnError = "raise",
+    **jit_kwargs: Any,
 ) -> jax.stages.Wrapped: ...
 @overload
 def jit(
-    fun: None = None, *, target: Target = None, memory: Memory = None, plan: Plan = "full", **jit_kwargs: Any
+    fun: None = None,
+    *,
+    target: Target = None,
+    memory: Memory = None,
+    plan: Plan = "full",
+    on_error: OnError = "raise",
+    **jit_kwargs: Any,
 ) -> Callable[[Callable[..., Any]], jax.stages.Wrapped]: ...
 def jit(
     fun: Callable[..., Any] | None = None,
@@ -49,6 +67,7 @@ def jit(
     target: Target = None,
     memory: Memory = None,
     plan: Plan = "full",
+    on_error: OnError = "raise",
     **jit_kwargs: Any,
 ) -> Any:
     """`jax.jit`, with communication planned for the whole program instead of op by op.
@@ -60,17 +79,20 @@ def jit(
     Where the function is called inside of something else, what is planned is what gets compiled:
 
     - inside another `shardc.jit`: the outer program, as a whole, under the options of the outer one;
-    - inside a plain `jax.jit`: nothing, XLA partitions the outer program; make the outer one `shardc.jit`
-      (`jax.jit(shardc.jit(f))` has no program of its own and is planned);
+    - inside a plain `jax.jit`: nothing, XLA partitions the outer program, and a warning says so; make the outer one
+      `shardc.jit` (`jax.jit(shardc.jit(f))` has no program of its own and is planned);
     - under `jax.grad`, `jax.vjp`, `jax.vmap` or `jax.jvp` outside of any jit: the forward and the backward program, each by
       itself; `shardc.jit(jax.value_and_grad(f))` plans them as one.
 
     Args:
       fun: the function to compile. Without it, a decorator is returned: `@shardc.jit(target="v5e:4x4")`.
       target: the machine to plan for: a slice of TPUs like `"v5e:4x4"`, or a TOML file with one of your own; without it
-        `"cpu"` on JAX's CPU devices, which share a processor, and a flat model of a network elsewhere.
+        `"cpu"` on JAX's CPU devices, which share a processor, what `device_kind` says on TPUs and GPUs, and a flat model of a
+        network elsewhere.
       memory: a limit on the bytes used on each device: a number, or a text like `"8GiB"`.
       plan: `"full"` looks for the cheapest communication of the whole program, `"greedy"` takes each op's own cheapest.
+      on_error: what happens to a program that can't be planned. `"raise"` raises the ShardcError; `"xla"` has XLA partition the
+        program as `jax.jit` would, with a warning that says why.
       **jit_kwargs: what `jax.jit` takes: `in_shardings`, `out_shardings`, `static_argnums`, `donate_argnums`, ...
 
     Raises:
@@ -86,14 +108,24 @@ def jit(
       >>> shardc.jit(f, target="v5e:4x2", memory="1GiB", donate_argnums=0)(x + 1, w).shape
       (16, 4)
     """
-    options = Options.of(target, memory, plan)
+    options = Options.of(target, memory, plan, on_error)
     if fun is None:
-        return functools.partial(jit, target=target, memory=memory, plan=plan, **jit_kwargs)
-    import jax
+        return functools.partial(jit, target=target, memory=memory, plan=plan, on_error=on_error, **jit_kwargs)
+    # Reports what is wrong with the function and the arguments as JAX does.
+    wrapped = _jax_jit(fun, **jit_kwargs)
+    return wrapped if disabled() else _jax_jit(_named(fun, options), **jit_kwargs)
 
-    # Says what is wrong with the function and the arguments as JAX does.
-    jax.jit(fun, **jit_kwargs)
-    return jax.jit(_named(fun, options), **jit_kwargs)
+
+def _jax_jit(fun: Callable[..., Any], **jit_kwargs: Any) -> jax.stages.Wrapped:
+    """JAX's own `jit`: `jax.jit` may be ours, see `patched`."""
+    from jax._src import api
+
+    return api.jit(fun, **jit_kwargs)
+
+
+def disabled() -> bool:
+    """Whether the environment variable SHARDC_DISABLE makes `shardc.jit` the same as `jax.jit`."""
+    return os.environ.get("SHARDC_DISABLE", "0") not in ("", "0")
 
 
 class _Named:
@@ -105,24 +137,31 @@ class _Named:
     def __init__(self, fun: Callable[..., Any], options: Options):
         functools.update_wrapper(self, fun, updated=())
         self._fun, self._options = fun, options
-        inner = fun
-        while isinstance(inner, functools.partial):
-            inner = inner.func
-        # Of a function that was named before, as of jits inside of it, the outer options count.
-        name = getattr(inner, "__name__", type(inner).__name__).split(".shardc")[0]
-        self.__name__ = f"{name}.{options.tag()}"
+        self.__name__ = name_for(fun, options)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._fun(*args, **kwargs)
+        return _nnx.checked(self._fun, args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"{self._fun!r} planned by shardc"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_named, (self._fun, self._options))
 
 
-def _named(fun: Callable[..., Any], options: Options) -> _Named:
-    """The function under its name, which from now on JAX asks us about."""
+def name_for(fun: Callable[..., Any], options: Options) -> str:
+    """The name of a function that is to be planned; from now on JAX asks us about it."""
     _known[options.tag()] = options
     _install()
+    inner: Any = fun
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    # Of a function that was named before, as of jits inside of it, the outer options count.
+    return f"{getattr(inner, '__name__', type(inner).__name__).split('.shardc')[0]}.{options.tag()}"
+
+
+def _named(fun: Callable[..., Any], options: Options) -> _Named:
+    """The function under its name."""
     # JAX finds what it compiled by the function: there is one of each name, which lives as long as what it calls.
     made: dict[Options, _Named] = getattr(fun, "_shardc_named", {})
     # Who wraps a function copies its attributes.
@@ -156,14 +195,16 @@ def _install() -> None:
             platform = getattr(arguments["backend"], "platform", "")
             build: Any = getattr(arguments.get("compile_options"), "executable_build_options", None)
             with_shardy = getattr(build, "use_shardy_partitioner", True)
-            arguments["computation"] = _replaced(arguments["computation"], platform, build)
+            devices = getattr(arguments.get("devices"), "flat", ())
+            arguments["computation"] = _replaced(arguments["computation"], platform, build, devices)
             skips = with_shardy and not getattr(build, "use_shardy_partitioner", True)
             with _quiet if skips else contextlib.nullcontext():
                 return original(*given.args, **given.kwargs)
 
         compiler.compile_or_get_cached = compile_or_get_cached
-        # Lines of this file aren't where a user's ops come from.
-        source_info_util.register_exclusion(__file__)
+        # Lines of the package aren't where a user's ops come from.
+        for file in pathlib.Path(__file__).parent.glob("*.py"):
+            source_info_util.register_exclusion(str(file))
         _installed = True
         if not TESTED[0] <= jax.__version_info__ <= TESTED[1]:
             _prove()
@@ -181,8 +222,6 @@ def _unknown() -> ShardcError:
 
 def _prove() -> None:
     """Makes sure that an unknown JAX does ask us: else programs would silently go to XLA as they are."""
-    import jax
-
     heard = []
 
     def seen(module: Any, name: str, options: Options, platform: str, build: Any) -> Any:
@@ -196,7 +235,7 @@ def _prove() -> None:
     try:
         probe = lambda x: x  # noqa: E731: it gets a name below
         probe.__name__ = f"probe.{tag}"
-        jax.jit(probe).lower(0.0).compile()
+        _jax_jit(probe).lower(0.0).compile()
     except _Asked:
         pass
     finally:
@@ -210,12 +249,21 @@ class _Asked(Exception):
     """Ends a compilation that was only a question."""
 
 
-def _replaced(module: Any, platform: str, build: Any) -> Any:
-    """The module that XLA is to compile for devices of this platform: the same, unless its name asks for ours. `build` are
+def _replaced(module: Any, platform: str, build: Any, devices: Iterable[Any] = ()) -> Any:
+    """The module that XLA is to compile for these devices of a platform: the same, unless its name asks for ours. `build` are
     the options of that compilation."""
     name = str(module.operation.attributes["sym_name"]).strip('"')
     options = asked(name)
-    return _plan(module, name, options.on(platform), platform, build) if options else module
+    if options is None:
+        _nested.warn_of_nested(module, name)
+        return module
+    try:
+        return _plan(module, name, options.on(platform, devices), platform, build)
+    except Exception as error:
+        if options.on_error != "xla":
+            raise
+        _log.warn(f"{_log.function_name(name)} isn't planned, XLA partitions it as it is: {error}")
+        return module
 
 
 def _plan(module: Any, name: str, options: Options, platform: str, build: Any) -> Any:
@@ -227,7 +275,9 @@ def _plan(module: Any, name: str, options: Options, platform: str, build: Any) -
     devices = str(attributes["mhlo.num_partitions"]).split(":")[0] if "mhlo.num_partitions" in attributes else "1"
     if int(devices) == 1:
         return module
-    what = f"<{name.split('.shardc')[0]}>"
+    start = time.perf_counter()
+    function = _log.function_name(name)
+    what = f"<{function}>"
     # What we hand over has nothing left to propagate, but Shardy's passes take time that grows with the square of the number
     # of arguments: up to a third of a compilation. XLA's way without them is deprecated, so only versions are asked for it
     # that are known to have it.
@@ -241,14 +291,18 @@ def _plan(module: Any, name: str, options: Options, platform: str, build: Any) -
         module, written = partitioned(module, what, options), io.BytesIO()
         module.operation.write_bytecode(written)
     planned: bytes | str | None
-    planned, said = attempt(written.getvalue(), what, pipeline, options, locations=True)
+    logs = _log.logger.isEnabledFor(logging.INFO)
+    planned, said, summary = attempt(written.getvalue(), what, pipeline, options, locations=True, summary=logs)
     if planned is None or said:
         # What is said shows lines of the program: as text they are the ones that users know.
         text = module.operation.get_asm(enable_debug_info=True)
         planned = compiled(text, what, pipeline, options, locations=True)
+    result = type(module).parse(planned, context=module.context)
     if skips:
         build.use_shardy_partitioner = False
-    return type(module).parse(planned, context=module.context)
+    if logs:
+        _log.program_planned(function, summary, time.perf_counter() - start)
+    return result
 
 
 class _Quiet:

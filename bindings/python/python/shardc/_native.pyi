@@ -1,10 +1,11 @@
 """The compiler itself, compiled from Rust."""
 
-from typing import AnyStr, final
+from typing import Any, AnyStr, final
 
 __all__ = [
     "__version__",
     "Diagnostic",
+    "Summary",
     "compile",
     "is_bytecode",
     "text_of_bytecode",
@@ -19,6 +20,19 @@ __version__: str
 class Diagnostic:
     """One message about a program."""
 
+    def __new__(
+        cls,
+        severity: str,
+        code: str,
+        message: str,
+        notes: list[str],
+        place: tuple[int, int] | None,
+        source: tuple[str, int, int] | None,
+        text: str,
+    ) -> Diagnostic: ...
+    def __reduce__(self) -> tuple[type[Diagnostic], tuple[Any, ...]]: ...
+    def __hash__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
     @property
     def severity(self) -> str:
         """`"error"`, `"warning"` or `"remark"`."""
@@ -41,6 +55,20 @@ class Diagnostic:
     def text(self) -> str:
         """All of it, with the line of MLIR."""
 
+@final
+class Summary:
+    """What was planned."""
+
+    @property
+    def collectives(self) -> list[tuple[str, int]]:
+        """The collectives of the per-device program by kind, each with its number."""
+    @property
+    def step_s(self) -> float:
+        """The modelled seconds of one step on the target."""
+    @property
+    def target(self) -> str:
+        """The target's name."""
+
 def compile(
     program: AnyStr,
     *,
@@ -52,7 +80,8 @@ def compile(
     plan: str = "full",
     locations: bool = False,
     causes: bool = False,
-) -> tuple[AnyStr | None, list[Diagnostic]]: ...
+    summary: bool = False,
+) -> tuple[AnyStr | None, list[Diagnostic], Summary | None]: ...
 def is_bytecode(bytes: bytes) -> bool: ...
 def text_of_bytecode(bytecode: bytes, name: str) -> tuple[str | None, list[Diagnostic]]: ...
 def run(arguments: list[str], input: str) -> tuple[int, str, str]: ...

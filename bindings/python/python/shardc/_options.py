@@ -6,12 +6,17 @@ import hashlib
 import os
 import pathlib
 import re
-from typing import Literal, NamedTuple, Union
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple, Union
 
 from shardc import _native
+from shardc._machine import machine
 
 Plan = Literal["full", "greedy"]
 """How communication is chosen: the cheapest for the whole program, or for each op alone, as Shardy does."""
+
+OnError = Literal["raise", "xla"]
+"""What is done with a program that can't be planned: a ShardcError, or XLA partitions it, with a warning that says why."""
 
 Memory = Union[int, str, None]
 """Bytes on each device: a number, or a text like "8GiB"; None for no limit."""
@@ -19,7 +24,8 @@ Memory = Union[int, str, None]
 
 Target = Union[str, "os.PathLike[str]", None]
 """The machine to plan for: a slice of TPUs like "v5e:4x4", "cpu", or a TOML file that describes one of your own, like "torus.toml".
-None is "cpu" for `shardc.jit` on JAX's CPU devices, and a flat model of a network elsewhere."""
+None is "cpu" for `shardc.jit` on JAX's CPU devices, on TPUs and GPUs what JAX says of its devices, and a flat model of a network
+where that isn't known."""
 
 
 class Options(NamedTuple):
@@ -30,9 +36,10 @@ class Options(NamedTuple):
     plan: str
     described: str | None = None
     """What the file `target` says, as it was when it was read: programs that are compiled later are for the same machine."""
+    on_error: str = "raise"
 
     @classmethod
-    def of(cls, target: Target, memory: Memory, plan: str | None) -> Options:
+    def of(cls, target: Target, memory: Memory, plan: str | None, on_error: str = "raise") -> Options:
         """The options, or a ValueError that says what is wrong with them."""
         described = None
         plan = "full" if plan is None else plan
@@ -54,11 +61,15 @@ class Options(NamedTuple):
             memory = size
         if memory is not None and (isinstance(memory, bool) or not isinstance(memory, int) or not 0 < memory < 1 << 63):
             raise ValueError(f"memory: a positive number of bytes was expected, not {memory!r}")
-        return cls(target, memory, plan, described)
+        if on_error not in ("raise", "xla"):
+            raise ValueError(f"on_error: 'raise' or 'xla' was expected, not {on_error!r}")
+        return cls(target, memory, plan, described, on_error)
 
-    def on(self, platform: str) -> Options:
-        """The same on devices of this platform, for which there is a model where nobody named a machine."""
-        return self._replace(target="cpu") if self.target is None and platform == "cpu" else self
+    def on(self, platform: str, devices: Iterable[Any] = ()) -> Options:
+        """The same for these devices of JAX, where the user named no machine."""
+        if self.target is not None:
+            return self
+        return self._replace(target="cpu" if platform == "cpu" else machine(devices))
 
     def flags(self) -> list[str]:
         """The same as flags of the command line."""
@@ -74,7 +85,7 @@ class Options(NamedTuple):
         if self == Options(None, None, "full"):
             return "shardc"
         target = self.target if self.described is None else pathlib.Path(self.target or "").stem
-        words = [str(word) for word in (target, self.memory, self.plan) if word not in (None, "full")]
+        words = [str(word) for word in (target, self.memory, self.plan, self.on_error) if word not in (None, "full", "raise")]
         # Different options may look alike once other characters are gone.
         digest = hashlib.sha256(repr(tuple(self)).encode()).hexdigest()[:8]
         return re.sub(r"\W", "_", f"shardc_{'_'.join(words)}_{digest}")

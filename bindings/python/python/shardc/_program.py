@@ -53,7 +53,8 @@ def settings(program: Program, text: str, target: Target, memory: Memory, plan: 
         return given
     import jax
 
-    own = own.on(jax.default_backend())
+    devices = re.search(r"mhlo.num_partitions = (\d+)", text)
+    own = own.on(jax.default_backend(), jax.devices()[: int(devices.group(1)) if devices else 1])
     if target is None:
         given = given._replace(target=own.target, described=own.described)
     return given._replace(memory=own.memory if memory is None else given.memory, plan=own.plan if plan is None else given.plan)
@@ -74,27 +75,35 @@ def _text(program: bytes, name: str) -> tuple[str, str]:
 
 def compiled(text: str, name: str, pipeline: str, options: Options, *, locations: bool = False, causes: bool = False) -> str:
     """The text of a program after planning and partitioning."""
-    result, diagnostics = attempt(text, name, pipeline, options, locations=locations, causes=causes)
+    result, diagnostics, _ = attempt(text, name, pipeline, options, locations=locations, causes=causes)
     settle(diagnostics, name)
     assert result is not None, "a program without errors has a result"
     return result
 
 
 def attempt(
-    program: AnyStr, name: str, pipeline: str, options: Options, *, locations: bool = False, causes: bool = False
-) -> tuple[AnyStr | None, list[_native.Diagnostic]]:
-    """A program as text or bytecode after planning and partitioning, in the same form; and what is to be said of it."""
-    target, memory, plan, described = options
+    program: AnyStr,
+    name: str,
+    pipeline: str,
+    options: Options,
+    *,
+    locations: bool = False,
+    causes: bool = False,
+    summary: bool = False,
+) -> tuple[AnyStr | None, list[_native.Diagnostic], _native.Summary | None]:
+    """A program as text or bytecode after planning and partitioning, in the same form; its diagnostics; its summary where that
+    is asked for."""
     return _native.compile(
         program,
         name=name,
         pipeline=pipeline,
-        target=target,
-        described=described,
-        memory=memory,
-        plan=plan,
+        target=options.target,
+        described=options.described,
+        memory=options.memory,
+        plan=options.plan,
         locations=locations,
         causes=causes,
+        summary=summary,
     )
 
 

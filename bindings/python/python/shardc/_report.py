@@ -203,7 +203,7 @@ def _run(command: str, text: str, name: str, flags: list[str]) -> Report:
     json = json_module.loads(last) if last.startswith("{") else {}
     if code != 0 and (code != 1 or any(d["severity"] == "error" for d in json.get("diagnostics", []))):
         # Compiling finds the same errors, with the lines of Python.
-        _, found = _native.compile(text, name=name, pipeline="compile")
+        _, found, _ = _native.compile(text, name=name, pipeline="compile")
         settle([d for d in found if d.severity == "error"], name)
         raise ShardcError(err.strip() or f"shardc {command} failed")
     remarks = (d["message"] for d in json.get("diagnostics", []) if d["severity"] == "remark")

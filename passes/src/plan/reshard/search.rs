@@ -134,6 +134,7 @@ impl Problem<'_> {
 
     /// The cheapest path that costs at most `bound`: the edges and the states they end in.
     pub(crate) fn solve(&self, bound: f64) -> Option<Vec<(Edge, State)>> {
+        dialect::interrupt::check();
         let mut ids: FxHashMap<State, usize> = FxHashMap::default();
         let mut states = vec![self.from.clone()];
         let mut visits = vec![Visit { cost: 0.0, floor: 0.0, least: 0.0, back: 0, edge: Edge::Slice, done: false }];

@@ -136,6 +136,7 @@ impl<'a, 's> Draft<'a, 's> {
 
     /// The cost of the whole plan.
     pub(crate) fn whole_cost(&mut self) -> Cost {
+        dialect::interrupt::check();
         *self.cost.get_or_insert_with(|| self.graph.cost(self.cache, self.rates, &self.choice))
     }
 

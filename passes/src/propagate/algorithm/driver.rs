@@ -111,6 +111,7 @@ impl Engine {
         order.iter().rev().for_each(|&node| worklist.push(node));
         self.order = order;
         while let Some(node) = worklist.pop() {
+            dialect::interrupt::check();
             if self.graph.node(node).erased {
                 continue;
             }

@@ -97,6 +97,7 @@ impl Search<'_, '_, '_> {
 
     /// Replaces a window's strategies by cheaper ones; returns whether any were found.
     fn window(&mut self, window: &Window) -> bool {
+        dialect::interrupt::check();
         if window.ops.is_empty() {
             return false;
         }

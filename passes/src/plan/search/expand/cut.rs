@@ -214,6 +214,7 @@ impl Cut {
 
     /// Adds neighbors of a question to the tree, until a yes to one costs something: returns the arc to that.
     fn grow(&mut self, question: u32, explore: Explore<'_>) -> Option<u32> {
+        dialect::interrupt::check();
         let q = question as usize;
         if !self.nodes[q].in_tree {
             return None;

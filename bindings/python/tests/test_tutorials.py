@@ -1,0 +1,34 @@
+"""Every snippet of JAX's tutorials on sharding gives by `shardc.jit` what it gives by `jax.jit`."""
+
+import devices  # noqa: F401, I001: before JAX
+
+import unittest
+
+import jax
+
+import shardc
+from test_jit import count_planned, difference
+from tutorials import distributed, intro, multi, spmd, tpu
+
+# What runs on one device has nothing to plan, and no jit is asked for what is only put elsewhere.
+LEAST = {intro: 15, distributed: 15, tpu: 21, spmd: 20, multi: 10}
+
+
+class Tutorials(unittest.TestCase):
+    def test_every_snippet(self):
+        for tutorial, least in LEAST.items():
+            wanted = dict(tutorial.run(jax.jit))
+            self.assertGreaterEqual(len(wanted), least)
+            with count_planned() as planned:
+                found = dict(tutorial.run(shardc.jit))
+            self.assertGreater(planned.call_count, least / 2)
+            self.assertEqual(found.keys(), wanted.keys())
+            for name, want in wanted.items():
+                with self.subTest(f"{tutorial.__name__}: {name}"):
+                    self.assertEqual(jax.tree.structure(found[name]), jax.tree.structure(want))
+                    for got, leaf in zip(jax.tree.leaves(found[name]), jax.tree.leaves(want)):
+                        self.assertIsNone(difference(got, leaf))
+
+
+if __name__ == "__main__":
+    unittest.main()
