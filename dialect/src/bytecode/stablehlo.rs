@@ -88,9 +88,11 @@ pub(super) fn future(r: &mut Reader<'_, '_>) -> Read<Type> {
     Ok(Type::new(format!("!stablehlo.future<{}>", types(&r.types()?))))
 }
 
-/// `#stablehlo.gather<offset_dims = [1], index_vector_dim = 1>`; empty lists aren't written, except in a convolution.
+/// `#stablehlo.gather<offset_dims = [1], index_vector_dim = 1>`; empty lists aren't written, except in a convolution, and
+/// nor is dimension 0 of the index vectors, as in MLIR.
 pub(super) fn fields(name: &str, before: &str, keys: &[&str], values: &[String]) -> String {
-    let written = |(_, value): &(&&str, &String)| !before.is_empty() || *value != "[]";
+    let usual = |key: &str, value: &str| value == "[]" || key == "index_vector_dim" && value == "0";
+    let written = |(key, value): &(&&str, &String)| !before.is_empty() || !usual(key, value);
     let each = keys.iter().zip(values).filter(written).map(|(key, value)| format!("{key} = {value}"));
     format!("{name}<{before}{}>", joined(each))
 }

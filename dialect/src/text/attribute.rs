@@ -20,6 +20,19 @@ const HEX: [u8; 256] = {
     table
 };
 
+/// Appends a string's text, with `\0A` and the like in the place of control characters.
+fn escape_controls(text: &str, out: &mut String) {
+    let mut escaped = false;
+    for c in text.chars() {
+        match (c.is_ascii_control(), escaped) {
+            (true, true) => out.push_str(&format!("{:02X}", c as u32)),
+            (true, false) => out.push_str(&format!("\\{:02X}", c as u32)),
+            (false, _) => out.push(c),
+        }
+        escaped = c == '\\' && !escaped;
+    }
+}
+
 impl<'s> Parser<'s> {
     /// Parses an attribute.
     pub fn attribute(&mut self) -> Parse<Attr> {
@@ -291,6 +304,10 @@ impl<'s> Parser<'s> {
                     Some(&ty) => out.push_str(&self.program.type_text(ty)),
                     None => out.push_str(whole),
                 },
+                // Bytecode ends such a text with a zero byte.
+                Tok::Str | Tok::At if whole.contains(|c: char| c.is_ascii_control()) => {
+                    escape_controls(whole, &mut out)
+                }
                 _ => out.push_str(whole),
             }
             at = t.end;

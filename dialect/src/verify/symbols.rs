@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::Verifier;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Op, OpRef};
+use crate::ir::{AttrData, Op, OpRef};
 use crate::op::Control;
 use crate::ops::func;
 use crate::text::nearest;
@@ -29,6 +29,10 @@ impl<'a> Verifier<'a> {
                         self.push(d.also(program.op(first).span, "first here").note("give one of them another name"));
                     }
                     seen.entry(name).or_insert(op);
+                }
+                None if matches!(view.attr("sym_name"), Some(AttrData::String(_))) => {
+                    let message = format!("the name of '{}' has to be UTF-8 text", view.name());
+                    self.error(codes::MISSING_SYMBOL, view, message, "write the name in UTF-8");
                 }
                 None if needs_name => {
                     self.error(codes::MISSING_SYMBOL, view, format!("'{}' needs a name", view.name()), "add @name")

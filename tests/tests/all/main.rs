@@ -3,6 +3,7 @@
 //! `cargo test -p shardc-tests --test all scans::` runs the tests of one file.
 
 mod accuracy;
+mod bytes;
 mod carried;
 mod check;
 mod collective_matmul;

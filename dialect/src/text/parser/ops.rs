@@ -9,6 +9,10 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::ir::{AttrData, Block, ElementType, LOC_ALIAS, Loc, MAX_OPS, Region, Ty, Value};
 
+/// How a module of MHLO becomes one of StableHLO.
+const CONVERT_MHLO: &str =
+    "convert the module with mlir-hlo-opt --hlo-legalize-to-stablehlo, or lower it again with a newer JAX";
+
 impl<'s> Parser<'s> {
     pub(super) fn top_level(&mut self) {
         let body = self.program.body();
@@ -206,6 +210,12 @@ impl<'s> Parser<'s> {
                 parsed.name = self.string()?;
                 if let Some(def) = self.program.registry().get(&parsed.name) {
                     parsed.def = def;
+                } else if let Some(op) = parsed.name.strip_prefix("mhlo.")
+                    && let Some(name) = self.name_of_mhlo(op)
+                {
+                    // Others are kept as they are, like all ops that nobody knows.
+                    let message = format!("'{}' is '{name}' in StableHLO", short(&parsed.name));
+                    return self.error(Diagnostic::error(codes::UNKNOWN_OP, span, message).note(CONVERT_MHLO));
                 }
                 self.generic_rest(&mut parsed)?;
             }
@@ -231,6 +241,14 @@ impl<'s> Parser<'s> {
     }
 
     fn unknown_op<T>(&mut self, word: &str) -> Parse<T> {
+        if let Some(op) = word.strip_prefix("mhlo.") {
+            let message = match self.name_of_mhlo(op) {
+                Some(name) => format!("'{}' is '{name}' in StableHLO", short(word)),
+                None => format!("'{}' is an op of MHLO that StableHLO doesn't have", short(word)),
+            };
+            let span = self.tok.span();
+            return self.error(Diagnostic::error(codes::UNKNOWN_OP, span, message).note(CONVERT_MHLO));
+        }
         let near = nearest(word, crate::ops::OPS.iter().map(|op| op.name()));
         let mut d = Diagnostic::error(codes::UNKNOWN_OP, self.tok.span(), format!("'{}' is no known op", short(word)));
         if let Some(near) = near {
@@ -238,6 +256,13 @@ impl<'s> Parser<'s> {
         }
         let d = d.note(format!("ops of other dialects are read in generic form: \"{}\"(…) : (…) -> …", short(word)));
         self.error(d)
+    }
+
+    /// The name today of an op of MHLO, the dialect before StableHLO: most are called the same in it, or in CHLO.
+    fn name_of_mhlo(&self, op: &str) -> Option<String> {
+        let op = if op == "topk" { "top_k" } else { op };
+        let names = ["stablehlo", "chlo"].map(|dialect| format!("{dialect}.{op}"));
+        names.into_iter().find(|name| self.program.registry().get(name).is_some())
     }
 
     fn finish_op(

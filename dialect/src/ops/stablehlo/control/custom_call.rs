@@ -85,7 +85,9 @@ impl OpDef for CustomCall {
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         if op.attr("call_target_name").and_then(AttrData::as_str).is_none() {
-            return Err(Problem::new("a custom call needs a target (I2)")
+            let is_string = matches!(op.attr("call_target_name"), Some(AttrData::String(_)));
+            let what = if is_string { "needs a target that is UTF-8 text" } else { "needs a target" };
+            return Err(Problem::new(format!("a custom call {what} (I2)"))
                 .note("write stablehlo.custom_call @target(…)")
                 .into());
         }
