@@ -64,9 +64,11 @@ fn check_names(index: &Index) -> Result<(), String> {
 
 fn type_of(array: &IndexedArray) -> Result<TensorType, String> {
     let element = ElementType::from_text(&array.element).ok_or_else(|| format!("'{}' is no type", array.element))?;
-    let ty = TensorType::new(&array.shape, element);
-    let sized = array.shape.iter().all(|&size| size >= 0) && ty.bytes().is_some();
-    if sized { Ok(ty) } else { Err(format!("no array has the shape {:?}", array.shape)) }
+    let bytes = array.shape.iter().try_fold(element.bytes() as i64, |bytes, &size| bytes.checked_mul(size));
+    if array.shape.iter().any(|&size| size < 0) || bytes.is_none() {
+        return Err(format!("no array has the shape {:?}", array.shape));
+    }
+    Ok(TensorType::new(&array.shape, element))
 }
 
 /// The places of shards must be inside of the array and cover it.

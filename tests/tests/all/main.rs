@@ -8,6 +8,7 @@ mod carried;
 mod check;
 mod collective_matmul;
 mod commands;
+mod damaged;
 mod devices;
 mod embedding;
 mod evaluator;

@@ -1,0 +1,244 @@
+//! No file that somebody damaged makes a command end with a bug, by a signal or after more than ten seconds: archives of
+//! arrays, indices of shards, descriptions of targets and compiled kernels, each changed at random from fixed seeds.
+//!
+//! `DAMAGED=5000` damages more of them, `DAMAGED_FROM=300` starts at another seed (`make fuzz-files`); the file of a failure
+//! is left in `target/tmp/damaged/`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use dialect::ir::ElementType;
+use dialect::scalar::Scalar;
+use fastrand::Rng;
+use shardc::Literal;
+use shardc_tests::sharded::number;
+
+/// Damaged files per run.
+const COUNT: u64 = 240;
+
+/// The longest that a command on a damaged file may take.
+const LONGEST: Duration = Duration::from_secs(10);
+
+const PROGRAM: &str = "sdy.mesh @mesh = <[\"x\"=2]>
+func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}) -> tensor<8x4xf32> {
+  %0 = stablehlo.add %a, %a : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+";
+
+const INDEX: &str = r#"{"schema": "shardc.shards/1", "arrays": [
+ {"name": "out0", "element": "f32", "shape": [8, 4], "shards": [
+  {"file": "a.npz", "array": "arg0", "start": [0, 0], "sizes": [4, 4]},
+  {"file": "a.npz", "array": "arg0", "start": [4, 0], "sizes": [4, 4]}]},
+ {"name": "out1", "element": "f32", "shape": [4, 4], "shards": [
+  {"file": "a.npz", "array": "arg0", "start": [0, 0], "sizes": [4, 4], "combine": "add"},
+  {"file": "a.npz", "array": "arg1", "start": [0, 0], "sizes": [4, 4], "combine": "add"}]}]}
+"#;
+
+/// What stands in place of a word of a text.
+const WORDS: &[&str] = &[
+    "0", "-1", "1", "1e400", "-0.0", "nan", "9223372036854775807", "18446744073709551616", "4611686018427387904", "1e-320",
+    "\"\"", "\"../../evil\"", "\"/dev/zero\"", "\"max\"", "\"f64\"", "\"i4\"", "null", "true", "[]", "{}", "[[", "\\u0000", "\n",
+];
+
+/// A text with some of its words replaced, left out, doubled or exchanged.
+fn damaged_text(text: &str, rng: &mut Rng) -> Vec<u8> {
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '"' | '_' | '.' | '-' | '/');
+    let mut words: Vec<String> = Vec::new();
+    for c in text.chars() {
+        match words.last_mut() {
+            Some(word) if is_word(c) && word.ends_with(is_word) => word.push(c),
+            _ => words.push(c.to_string()),
+        }
+    }
+    for _ in 0..rng.usize(1..4) {
+        let (at, other) = (rng.usize(..words.len()), rng.usize(..words.len()));
+        match rng.u8(..6) {
+            0 => words[at].clear(),
+            1 => words[at] = words[at].repeat(rng.usize(2..200)),
+            2 => words.swap(at, other),
+            3 => words[at] = words[other].clone(),
+            4 => words.truncate(at.max(1)),
+            _ => words[at] = (*rng.choice(WORDS).expect("there are some")).to_owned(),
+        }
+    }
+    let mut bytes = words.concat().into_bytes();
+    if rng.u8(..8) == 0 {
+        bytes = damaged_bytes(&bytes, rng);
+    }
+    bytes
+}
+
+/// Bytes of which some are others, missing, doubled, or numbers that are too large.
+fn damaged_bytes(bytes: &[u8], rng: &mut Rng) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for _ in 0..rng.usize(1..5) {
+        if bytes.is_empty() {
+            break;
+        }
+        let (at, end) = (rng.usize(..bytes.len()), rng.usize(..=bytes.len()));
+        match rng.u8(..7) {
+            0 => bytes[at] = rng.u8(..),
+            1 => bytes[at] ^= 1 << rng.u8(..8),
+            2 => bytes.truncate(at),
+            3 => drop(bytes.drain(at.min(end)..at.max(end).min(at.min(end) + 40))),
+            4 => bytes.extend_from_within(at..end.max(at)),
+            5 => bytes.splice(at..at, (0..rng.usize(1..40)).map(|i| i as u8)).for_each(drop),
+            _ => {
+                let large = [u64::MAX, 1 << 63, 1 << 40, u64::from(u32::MAX), 0][rng.usize(..5)].to_le_bytes();
+                let width = [2, 4, 8][rng.usize(..3)].min(bytes.len() - at);
+                bytes[at..at + width].copy_from_slice(&large[..width]);
+            }
+        }
+    }
+    bytes
+}
+
+/// The header of an array in an archive with some words changed, in as many bytes.
+fn damaged_header(archive: &[u8], rng: &mut Rng) -> Vec<u8> {
+    let mut bytes = archive.to_vec();
+    let headers: Vec<usize> = (0..bytes.len()).filter(|&i| bytes[i..].starts_with(b"{'descr'")).collect();
+    let Some(&start) = rng.choice(&headers) else { return bytes };
+    let end = start + bytes[start..].iter().position(|&b| b == b'\n').unwrap_or(0);
+    let text = String::from_utf8_lossy(&bytes[start..end]).into_owned();
+    let mut header = damaged_text(text.trim_end(), rng);
+    header.resize(end - start, b' ');
+    bytes[start..end].copy_from_slice(&header);
+    bytes
+}
+
+struct Files {
+    folder: PathBuf,
+    archive: Vec<u8>,
+    targets: Vec<String>,
+    /// A cache's one kernel.
+    #[cfg(feature = "jit")]
+    kernel: (PathBuf, Vec<u8>),
+}
+
+fn floats(shape: &[i64]) -> Literal {
+    let count = shape.iter().product::<i64>();
+    Literal::from_scalars(ElementType::F32, shape, (0..count).map(|i| Scalar::Float(i as f64)))
+}
+
+impl Files {
+    fn new() -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("damaged");
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let arrays: Vec<(String, Literal)> = vec![("arg0".into(), floats(&[8, 4])), ("arg1".into(), floats(&[4, 4]))];
+        let archive = runtime::npz::write(&arrays).unwrap();
+        std::fs::write(folder.join("a.npz"), &archive).unwrap();
+        std::fs::write(folder.join("p.mlir"), PROGRAM).unwrap();
+        let examples = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("compiler").join("examples");
+        let targets = ["cluster.toml", "torus.toml"].map(|name| std::fs::read_to_string(examples.join(name)).unwrap());
+        Self {
+            #[cfg(feature = "jit")]
+            kernel: kernel(&folder.join("cache")),
+            folder,
+            archive,
+            targets: targets.into(),
+        }
+    }
+
+    fn at(&self, name: &str) -> String {
+        self.folder.join(name).to_string_lossy().into_owned()
+    }
+
+    /// Why what is done with a damaged file is a bug, if it is one.
+    fn fault(&self, seed: u64) -> Option<String> {
+        let mut rng = Rng::with_seed(seed);
+        let (file, program, out) = (self.at("file"), self.at("p.mlir"), self.at("out.npz"));
+        let write = |bytes: Vec<u8>| std::fs::write(&file, bytes).unwrap();
+        match seed % 4 {
+            0 => {
+                let header = rng.bool();
+                write(if header { damaged_header(&self.archive, &mut rng) } else { damaged_bytes(&self.archive, &mut rng) });
+                let flag = if rng.bool() { "--inputs" } else { "--expect" };
+                command(&["run", "--interpret", &program, flag, &file, "--outputs", &out])
+            }
+            1 => {
+                write(damaged_text(INDEX, &mut rng));
+                command(&["gather", &file, "--outputs", &out])
+            }
+            2 => {
+                write(damaged_text(rng.choice(&self.targets).expect("there are some"), &mut rng));
+                command(&["cost", &program, "--target", &file])
+            }
+            _ => self.cached(&mut rng),
+        }
+    }
+
+    #[cfg(not(feature = "jit"))]
+    fn cached(&self, _: &mut Rng) -> Option<String> {
+        None
+    }
+
+    #[cfg(feature = "jit")]
+    fn cached(&self, rng: &mut Rng) -> Option<String> {
+        let (path, whole) = &self.kernel;
+        std::fs::write(path, damaged_bytes(whole, rng)).unwrap();
+        let result = catch_unwind(|| results(path.parent().expect("the cache")));
+        let expected = Literal::from_fn(&floats(&[8, 4]).ty(), |i| Scalar::Float(2.0 * i as f64));
+        (!result.is_ok_and(|result| result == expected)).then(|| "a damaged kernel changes what is computed".to_owned())
+    }
+}
+
+/// What the program computes with kernels of a cache.
+#[cfg(feature = "jit")]
+fn results(cache: &Path) -> Literal {
+    use shardc_tests::sharded::done;
+    let compiler = shardc::Compiler::standard();
+    let module = done(compiler.parse(shardc::Source::new("p", PROGRAM))).expect("it is right");
+    let options = shardc::CompileOptions::default();
+    let module = done(compiler.compile(module, "compile", &options)).expect("it is right");
+    let execute = shardc::ExecuteOptions { cache: Some(cache.to_owned()), ..shardc::ExecuteOptions::default() };
+    let ran = done(compiler.execute(&module, &[vec![floats(&[8, 4])]], &execute)).expect("it runs");
+    ran.results[0][0].clone()
+}
+
+/// The kernel of the program, as a cache has it.
+#[cfg(feature = "jit")]
+fn kernel(cache: &Path) -> (PathBuf, Vec<u8>) {
+    results(cache);
+    let path = std::fs::read_dir(cache).expect("it was made").next().expect("a kernel").unwrap().path();
+    let bytes = std::fs::read(&path).unwrap();
+    (path, bytes)
+}
+
+fn command(args: &[&str]) -> Option<String> {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let io = shardc::Io { stdin: &mut &b""[..], out: &mut out, err: &mut err, out_color: false, err_color: false };
+    let began = Instant::now();
+    let code = catch_unwind(AssertUnwindSafe(|| shardc::run(args, io)));
+    let (took, said) = (began.elapsed(), String::from_utf8_lossy(&err));
+    match code {
+        _ if took > LONGEST => Some(format!("{args:?} took {took:?}")),
+        Ok(0) => None,
+        Ok(1 | 2) if !said.is_empty() || !out.is_empty() => None,
+        Ok(code) => Some(format!("{args:?}: exit code {code}: {said}")),
+        Err(_) => Some(format!("{args:?}: panic: {said}")),
+    }
+}
+
+#[test]
+fn damaged_files_are_refused() {
+    let files = Files::new();
+    let (from, count) = (number("DAMAGED_FROM", 0), number("DAMAGED", COUNT));
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut faults = Vec::new();
+    for seed in from..from + count {
+        if let Some(why) = files.fault(seed) {
+            let kept = files.at(&format!("{seed}"));
+            std::fs::copy(files.at("file"), &kept).unwrap();
+            faults.push(format!("{kept}: {why}"));
+        }
+    }
+    std::panic::set_hook(hook);
+    assert!(faults.is_empty(), "{} of {count} faults: {:#?}", faults.len(), faults.iter().take(20).collect::<Vec<_>>());
+    // Nothing of a name that leads elsewhere was written.
+    let strays = [files.folder.with_file_name("evil.npy"), files.folder.parent().unwrap().with_file_name("evil.npy")];
+    assert!(strays.iter().all(|path| !path.exists()));
+}
