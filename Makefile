@@ -16,6 +16,7 @@
 # make bench-run  seconds of calls and memory beside XLA's, and the share of what the machine can do; one program after the other; REPEAT=N, RUN="a b.mlir 'resnet_*' 'weak_*'" to choose
 # make fuzz SECONDS=60   damages texts and bytecode, guided by coverage, until one makes the language panic or hang
 # make fuzz-commands COUNT=20000   damaged programs through compile, check, explain, cost, show and run, until one ends with a bug
+# make fuzz-files COUNT=5000   damaged archives, indices, targets and cached kernels, until one ends with a bug
 # make random COUNT=20000   random programs of every family of ops, planned, partitioned and compared bit for bit
 # make compare-ops OPS="'conv_*' qr"   programs of every family of ops as JAX prints them, run natively, beside JAX's results; all without OPS
 # make accuracy COUNT=1000000   the worst error of every elementary and special function, in units in the last place
@@ -35,7 +36,7 @@
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup format check publish-check advisories test test-without-llvm demo profiled bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-reshards fuzz fuzz-commands random compare-ops accuracy oracles python python-jax python-newest capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
+.PHONY: setup format check publish-check advisories test test-without-llvm demo profiled bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-reshards fuzz fuzz-commands fuzz-files random compare-ops accuracy oracles python python-jax python-newest capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. mlir-22-tools, llvm-22-tools (FileCheck)
 # and python3-venv are for comparisons with peers, Open MPI for the feature mpi.
@@ -322,6 +323,9 @@ fuzz:
 
 COUNT ?= 20000
 FROM ?= 0
+
+fuzz-files: setup
+	DAMAGED=$(COUNT) DAMAGED_FROM=$(FROM) cargo test --workspace --test all damaged::
 
 fuzz-commands: setup
 	COMMANDS=$(COUNT) COMMANDS_FROM=$(FROM) cargo test --workspace --test all commands::

@@ -45,7 +45,9 @@ pub(crate) fn try_on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io:
 /// What is said where there is no room for a thread.
 pub(crate) fn no_room(error: &io::Error) -> String {
     let bytes = crate::units::bytes(LEAST_BYTES as f64);
-    format!("the system has no room for a thread with {bytes} of stack ({error}): raise its limits (ulimit -v, ulimit -u)")
+    format!(
+        "the system has no room for a thread with {bytes} of stack ({error}): raise its limits (ulimit -v, ulimit -u)"
+    )
 }
 
 /// The same for callers that no panic may reach, such as other languages: it becomes a diagnostic that says that shardc has a

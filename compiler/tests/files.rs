@@ -1,4 +1,5 @@
-//! The program and the files that it writes, caches and gathers, as its users and others on their machine might have them.
+//! The program and the files that it writes, caches and gathers, as its users and others on their machine might have
+//! them.
 #![cfg(unix)]
 
 use std::fs::{self, Permissions};
@@ -57,7 +58,8 @@ impl Folder {
 
     /// The drafts in the folder.
     fn drafts(&self) -> Vec<String> {
-        let names = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+        let names =
+            fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
         names.filter(|name| name.starts_with('.') || name.ends_with(".partial")).collect()
     }
 }
@@ -499,7 +501,8 @@ func.func @main(%a: {ty} {{sdy.sharding = #sdy.sharding<@mesh, [{{\"x\"}}, {{}}]
 "
     );
     fs::write(folder.at("huge.mlir"), program).unwrap();
-    let mut commands: Vec<(Vec<&str>, i32)> = ["cost", "explain", "show", "report", "diff"].map(|c| (vec![c], 0)).into();
+    let mut commands: Vec<(Vec<&str>, i32)> =
+        ["cost", "explain", "show", "report", "diff"].map(|c| (vec![c], 0)).into();
     commands.extend(["sdy", "stablehlo", "manual"].map(|form| (vec!["compile", "--emit", form], 0)));
     commands.extend(["run", "check"].map(|c| (vec![c, "--interpret"], 1)));
     #[cfg(feature = "jit")]

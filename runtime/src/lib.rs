@@ -8,11 +8,11 @@ pub mod collective;
 #[cfg(feature = "jit")]
 pub mod execute;
 pub mod files;
-pub mod limits;
 #[cfg(feature = "jit")]
 pub mod gemm;
 #[cfg(feature = "jit")]
 pub mod jit;
+pub mod limits;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 #[cfg(feature = "jit")]

@@ -1,5 +1,5 @@
-//! How much memory this process can still get: the least of what the machine, the limits of the process and those of the
-//! control groups that it is in leave.
+//! How much memory this process can still get: the least of what the machine, the limits of the process and those of
+//! the control groups that it is in leave.
 
 #![allow(unsafe_code, reason = "asks the system for limits of the process")]
 
@@ -63,10 +63,11 @@ enum Rlimit {
 fn available_below(root: &Path, rlimit: impl Fn(Rlimit) -> Option<u64>) -> Option<Available> {
     let machine = field(&root.join("proc/meminfo"), "MemAvailable:").map(|bytes| Available { bytes, limit: None });
     let status = root.join("proc/self/status");
-    let process = [(Rlimit::AddressSpace, "VmSize:", "-v"), (Rlimit::Data, "VmData:", "-d")].map(|(limit, used, flag)| {
-        let bytes = rlimit(limit)?.saturating_sub(field(&status, used)?);
-        Some(Available { bytes, limit: Some(format!("a limit of this process, ulimit {flag}")) })
-    });
+    let process =
+        [(Rlimit::AddressSpace, "VmSize:", "-v"), (Rlimit::Data, "VmData:", "-d")].map(|(limit, used, flag)| {
+            let bytes = rlimit(limit)?.saturating_sub(field(&status, used)?);
+            Some(Available { bytes, limit: Some(format!("a limit of this process, ulimit {flag}")) })
+        });
     let groups = control_groups(root);
     machine.into_iter().chain(process.into_iter().flatten()).chain(groups).min_by_key(|available| available.bytes)
 }
@@ -131,7 +132,8 @@ fn control_groups(root: &Path) -> Vec<Available> {
     for (mount, version) in mounts.lines().filter_map(mounted) {
         let Some(group) = groups.lines().find_map(|line| group(line, version)) else { continue };
         let top = below(root, &mount.point);
-        // The mount may show a part of the hierarchy. A group outside of it, as a container may have, is seen as its top.
+        // The mount may show a part of the hierarchy. A group outside of it, as a container may have, is seen as its
+        // top.
         let inside = Path::new(group).strip_prefix(&mount.root).unwrap_or(Path::new(""));
         let plain = inside.components().all(|part| matches!(part, Component::Normal(_)));
         let inside = if plain { inside } else { Path::new("") };
@@ -296,7 +298,8 @@ mod tests {
     #[test]
     fn damaged_files_of_the_system_are_as_none() {
         let lines = "\n - \n1 2 3 / - cgroup2\n1 2 3 / /m - cgroup2\n1 2 3 / /m rw - cgroup x\n";
-        let files = [("proc/meminfo", "MemAvailable: x kB"), ("proc/self/mountinfo", lines), ("proc/self/cgroup", "0:")];
+        let files =
+            [("proc/meminfo", "MemAvailable: x kB"), ("proc/self/mountinfo", lines), ("proc/self/cgroup", "0:")];
         assert_eq!(System::new("damaged", &files).available(), None);
     }
 }

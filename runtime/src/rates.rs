@@ -60,7 +60,8 @@ fn best<W: FnMut()>(threads: usize, make: impl Fn() -> W + Sync) -> f64 {
         (0..4).map(|_| seconds(&mut work)).fold(f64::INFINITY, f64::min)
     };
     thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, one).ok()).collect();
+        let threads: Vec<_> =
+            (0..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, one).ok()).collect();
         threads.into_iter().map(|t| t.join().unwrap_or(f64::INFINITY)).fold(0.0, f64::max)
     })
 }

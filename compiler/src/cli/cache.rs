@@ -20,7 +20,9 @@ pub(crate) fn folder() -> Option<PathBuf> {
 pub(crate) fn say_refused(session: &mut Session<'_>, why: Option<&str>) -> Outcome {
     let how = "$SHARDC_CACHE names another folder, --no-cache uses none";
     match why {
-        Some(why) => session.say(&format!("shardc: kernels are compiled again, not taken from the cache: {why} ({how})\n")),
+        Some(why) => {
+            session.say(&format!("shardc: kernels are compiled again, not taken from the cache: {why} ({how})\n"))
+        }
         None => Ok(()),
     }
 }

@@ -1,5 +1,5 @@
-//! Joining the shards of an index. Whoever has the files can have written them, so nothing that they say is believed: a name
-//! is one plain name, and the shards of an array cover each of its elements once.
+//! Joining the shards of an index. Whoever has the files can have written them, so nothing that they say is believed: a
+//! name is one plain name, and the shards of an array cover each of its elements once.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

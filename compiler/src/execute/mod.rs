@@ -365,7 +365,16 @@ fn by_reference(
         }
     }
     let (shards, compile) = (Vec::new(), Duration::ZERO);
-    Ok(Execution { results, shards, sent_bytes: 0, compile, calls: times, peak_bytes: None, trace: None, cache_refused: None })
+    Ok(Execution {
+        results,
+        shards,
+        sent_bytes: 0,
+        compile,
+        calls: times,
+        peak_bytes: None,
+        trace: None,
+        cache_refused: None,
+    })
 }
 
 /// An evaluation error, naming the device if there are several.

@@ -126,7 +126,8 @@ impl Room {
         let results = self.result_bytes(held);
         let all = held.clone().map(|device| self.of(device)).fold(0, u64::saturating_add);
         let most = held.clone().map(|device| self.of(device)).max().unwrap_or(0);
-        let there = free.map(|free| format!("; {} of memory are available{free}", text(free.bytes))).unwrap_or_default();
+        let there =
+            free.map(|free| format!("; {} of memory are available{free}", text(free.bytes))).unwrap_or_default();
         let each = text(most);
         let and = if results > all / 50 {
             format!(", and the results put together {}", text(results))

@@ -24,8 +24,8 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// A draft in `folder`. Its name is short, whatever the finished file is called, and random, so that no other process
-    /// has it, on any machine that shares the folder.
+    /// A draft in `folder`. Its name is short, whatever the finished file is called, and random, so that no other
+    /// process has it, on any machine that shares the folder.
     pub(crate) fn create(folder: &Path, mode: u32) -> io::Result<Self> {
         let random = RandomState::new().hash_one(std::process::id());
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };

@@ -1,5 +1,5 @@
-//! Files that are mapped into memory, which must not be modified meanwhile: who reads the mapping would see it, or end by
-//! a signal where the file got shorter.
+//! Files that are mapped into memory, which must not be modified meanwhile: who reads the mapping would see it, or end
+//! by a signal where the file got shorter.
 
 #![allow(unsafe_code, reason = "maps files into memory")]
 
@@ -55,8 +55,8 @@ impl Drop for Mapped {
 /// The bytes of a regular file, mapped; other processes must not modify it meanwhile.
 pub(crate) fn map(file: &File) -> io::Result<Bytes> {
     let id = id(&file.metadata()?);
-    // SAFETY: the map is private to this process and only read. This process never modifies a mapped file: `prepare` asks
-    // `is_mapped`. Other processes that do so break the contract of `npz::read_file`.
+    // SAFETY: the map is private to this process and only read. This process never modifies a mapped file: `prepare`
+    // asks `is_mapped`. Other processes that do so break the contract of `npz::read_file`.
     let map = unsafe { Mmap::map(file)? };
     MAPPED.lock().unwrap_or_else(PoisonError::into_inner).push(id);
     Ok(Bytes::from_owner(Mapped { map, id }))

@@ -2,8 +2,8 @@
 //!
 //! - An output is written as a shell's `> F` would write it, but as a whole: it is complete or, if anything fails, as it
 //!   was before. [`prepare`] has the rules.
-//! - An unfinished file is a [`Draft`](draft::Draft), which is removed on errors, panics and, where the program asks for
-//!   it by [`remove_drafts_on_signals`], on signals that end the process.
+//! - An unfinished file is a [`Draft`](draft::Draft). It is removed on errors and panics, and on signals that end the
+//!   process where the program asks for that ([`remove_drafts_on_signals`]).
 //! - A file with machine code is read only if nobody but this process's user can have written it ([`trust`]).
 //! - A name that comes from data is used only if it is one plain name ([`is_plain_name`]).
 
@@ -20,8 +20,8 @@ pub(crate) use mapped::map;
 pub use output::{Prepared, prepare, replace};
 pub use start::output_was_closed;
 
-/// Removes drafts when a signal ends the process, and has writing past the limit of a file's size fail instead of ending
-/// it. For programs, not for libraries: signals belong to the whole process.
+/// Removes drafts when a signal ends the process, and has writing past the limit of a file's size fail instead of
+/// ending it. For programs, not for libraries: signals belong to the whole process.
 pub fn remove_drafts_on_signals() {
     #[cfg(unix)]
     system::handle_signals();

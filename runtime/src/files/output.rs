@@ -34,10 +34,10 @@ enum Place {
     Stream(File),
 }
 
-/// Writes what will be the file `path`, beside it or among the system's temporary files. [`Prepared::finish`] then gives
-/// it its name where that changes nothing but the contents, and else copies it into the file that is there: where that
-/// file has other names (hard links), or an owner, permissions or attributes that a new file can't get, or a folder in
-/// which nothing can be created. Links are followed. What is no regular file is written to.
+/// Writes what will be the file `path`, beside it or among the system's temporary files. [`Prepared::finish`] then
+/// gives it its name where that changes nothing but the contents, and else copies it into the file that is there: where
+/// that file has other names (hard links), or an owner, permissions or attributes that a new file can't get, or a
+/// folder in which nothing can be created. Links are followed. What is no regular file is written to.
 ///
 /// # Errors
 /// `path` can't be written, or `write` fails.
@@ -149,15 +149,16 @@ fn is_alone(about: &Metadata) -> bool {
     }
 }
 
-/// Gives a draft the owner, group and permissions of a file. Whether that could be done, and both have the same extended
-/// attributes, access control lists among them.
+/// Gives a draft the owner, group and permissions of a file. Whether that could be done, and both have the same
+/// extended attributes, access control lists among them.
 fn is_same_but_contents(draft: &File, old: &File, about: &Metadata) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
         let Ok(now) = draft.metadata() else { return false };
         let (uid, gid) = (about.uid(), about.gid());
-        let owned = (now.uid(), now.gid()) == (uid, gid) || std::os::unix::fs::fchown(draft, Some(uid), Some(gid)).is_ok();
+        let owned =
+            (now.uid(), now.gid()) == (uid, gid) || std::os::unix::fs::fchown(draft, Some(uid), Some(gid)).is_ok();
         owned && draft.set_permissions(about.permissions()).is_ok() && system::same_attributes(draft, old)
     }
     #[cfg(not(unix))]

@@ -79,8 +79,8 @@ extern "C" fn on_signal(signal: c_int) {
             libc::_exit(1);
         }
     }
-    // SAFETY: the handler was reset when it was called, so the signal, which is blocked until it returns, has its default
-    // effect.
+    // SAFETY: the handler was reset when it was called, so the signal, which is blocked until it returns, has its
+    // default effect.
     unsafe { libc::raise(signal) };
 }
 
@@ -136,8 +136,8 @@ fn set(signal: c_int, handler: libc::sighandler_t) {
     }
 }
 
-/// Another descriptor of this process's standard output or error, if that is the file. What is written goes where the rest
-/// of the output went, and a file that the output was directed to isn't replaced under it.
+/// Another descriptor of this process's standard output or error, if that is the file. What is written goes where the
+/// rest of the output went, and a file that the output was directed to isn't replaced under it.
 pub(super) fn standard_stream(about: &Metadata) -> Option<io::Result<File>> {
     let (out, err) = (io::stdout(), io::stderr());
     [out.as_fd(), err.as_fd()].into_iter().find_map(|stream: BorrowedFd<'_>| {
@@ -170,7 +170,10 @@ pub(super) fn same_attributes(a: &File, b: &File) -> bool {
     #[cfg(target_os = "linux")]
     return attributes(a).is_some_and(|a| attributes(b) == Some(a));
     #[cfg(not(target_os = "linux"))]
-    return { let _ = (a, b); true };
+    return {
+        let _ = (a, b);
+        true
+    };
 }
 
 /// The extended attributes of a file, sorted by name; `None` if they can't be read.

@@ -31,7 +31,8 @@ pub(crate) fn check_folder(folder: &Path) -> Result<bool, String> {
     check_owner(folder, &about).map(|()| true)
 }
 
-/// Opens a file that only this user can have written; `None` if there is none, an error, in words, if it may be others'.
+/// Opens a file that only this user can have written; `None` if there is none, an error, in words, if it may be
+/// others'.
 pub(crate) fn open(path: &Path) -> Result<Option<File>, String> {
     let mut options = fs::OpenOptions::new();
     options.read(true);

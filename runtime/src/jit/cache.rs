@@ -1,13 +1,13 @@
 //! A folder of compiled kernels, so that a program that was run before starts at once.
 //!
 //! A file holds one kernel, or a function that kernels call: what it was compiled from and for (text, processor,
-//! versions), its object, and a checksum over both. Everything is compared when a file is read, so a damaged file, one of
-//! another version or one whose name happens to be equal is as if it weren't there. Files are written beside their place
-//! and renamed, so that any number of processes may share a folder. Nothing that goes wrong here stops a program: it is
-//! compiled instead.
+//! versions), its object, and a checksum over both. Everything is compared when a file is read, so a damaged file, one
+//! of another version or one whose name happens to be equal is as if it weren't there. Files are written beside their
+//! place and renamed, so that any number of processes may share a folder. Nothing that goes wrong here stops a program:
+//! it is compiled instead.
 //!
-//! What is read gets run, and what is old gets removed. So a folder and each file must be this user's, and not writable by
-//! others ([`trust`]), and only files whose name and first bytes say that they are kernels are replaced or removed.
+//! What is read gets run, and what is old gets removed. So a folder and each file must be this user's, and not writable
+//! by others ([`trust`]), and only files whose name and first bytes say that they are kernels are replaced or removed.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -99,7 +99,8 @@ impl Cache {
         }
     }
 
-    /// Whether nothing is called so, or a kernel that isn't to be used: it is damaged, or others may have written to it.
+    /// Whether nothing is called so, or a kernel that isn't to be used: it is damaged, or others may have written to
+    /// it.
     fn may_replace(&self, path: &Path) -> bool {
         let Ok(about) = fs::symlink_metadata(path) else { return true };
         about.is_file() && (about.len() == 0 || fs::File::open(path).is_ok_and(|file| begins_as_ours(file, false)))
@@ -142,11 +143,12 @@ impl Cache {
     }
 }
 
-/// Whether a folder's entry is a kernel that this program has written, of any version, or the draft of one that nothing has
-/// finished for a day: its name and its first bytes say so. Nothing else in the folder is ever touched.
+/// Whether a folder's entry is a kernel that this program has written, of any version, or the draft of one that nothing
+/// has finished for a day: its name and its first bytes say so. Nothing else in the folder is ever touched.
 fn is_ours(path: &Path, modified: SystemTime) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
-    let hexadecimal = |text: &str| text.len() == 16 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    let hexadecimal =
+        |text: &str| text.len() == 16 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
     let kernel = name.strip_suffix(".kernel").is_some_and(hexadecimal);
     let draft = name.strip_prefix(".shardc-").and_then(|name| name.strip_suffix(".tmp")).is_some_and(hexadecimal)
         && modified.elapsed().is_ok_and(|since| since > DAY);

@@ -1,8 +1,8 @@
-//! No file that somebody damaged makes a command end with a bug, by a signal or after more than ten seconds: archives of
-//! arrays, indices of shards, descriptions of targets and compiled kernels, each changed at random from fixed seeds.
+//! No file that somebody damaged makes a command end with a bug, by a signal or after more than ten seconds: archives
+//! of arrays, indices of shards, descriptions of targets and compiled kernels, each changed at random from fixed seeds.
 //!
-//! `DAMAGED=5000` damages more of them, `DAMAGED_FROM=300` starts at another seed (`make fuzz-files`); the file of a failure
-//! is left in `target/tmp/damaged/`.
+//! `DAMAGED=5000` damages more of them, `DAMAGED_FROM=300` starts at another seed (`make fuzz-files`); the file of a
+//! failure is left in `target/tmp/damaged/`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -38,8 +38,29 @@ const INDEX: &str = r#"{"schema": "shardc.shards/1", "arrays": [
 
 /// What stands in place of a word of a text.
 const WORDS: &[&str] = &[
-    "0", "-1", "1", "1e400", "-0.0", "nan", "9223372036854775807", "18446744073709551616", "4611686018427387904", "1e-320",
-    "\"\"", "\"../../evil\"", "\"/dev/zero\"", "\"max\"", "\"f64\"", "\"i4\"", "null", "true", "[]", "{}", "[[", "\\u0000", "\n",
+    "0",
+    "-1",
+    "1",
+    "1e400",
+    "-0.0",
+    "nan",
+    "9223372036854775807",
+    "18446744073709551616",
+    "4611686018427387904",
+    "1e-320",
+    "\"\"",
+    "\"../../evil\"",
+    "\"/dev/zero\"",
+    "\"max\"",
+    "\"f64\"",
+    "\"i4\"",
+    "null",
+    "true",
+    "[]",
+    "{}",
+    "[[",
+    "\\u0000",
+    "\n",
 ];
 
 /// A text with some of its words replaced, left out, doubled or exchanged.
@@ -154,7 +175,11 @@ impl Files {
         match seed % 4 {
             0 => {
                 let header = rng.bool();
-                write(if header { damaged_header(&self.archive, &mut rng) } else { damaged_bytes(&self.archive, &mut rng) });
+                write(if header {
+                    damaged_header(&self.archive, &mut rng)
+                } else {
+                    damaged_bytes(&self.archive, &mut rng)
+                });
                 let flag = if rng.bool() { "--inputs" } else { "--expect" };
                 command(&["run", "--interpret", &program, flag, &file, "--outputs", &out])
             }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use runtime::npz;
 
-use crate::cli::session::{Failure, Outcome, Session};
 use crate::cli::joined;
+use crate::cli::session::{Failure, Outcome, Session};
 
 const EXAMPLES: &str = "\
 Examples:
