@@ -269,8 +269,7 @@ impl Inliner<'_> {
             let (op, is_last) = (ops[at.next], at.next + 1 == ops.len());
             at.next += 1;
             if is_last {
-                let values: Vec<Value> =
-                    self.program.op(op).operands.iter().map(|&v| at.renaming.value(v)).collect();
+                let values: Vec<Value> = self.program.op(op).operands.iter().map(|&v| at.renaming.value(v)).collect();
                 let call = at.call;
                 open.pop();
                 let Some(outer) = open.last_mut() else { return values };
@@ -297,7 +296,9 @@ impl Inliner<'_> {
 
     /// The body that `op` calls.
     fn called(&self, op: Op) -> Option<Block> {
-        is_call(self.program, op).then(|| func::callee(self.program.view(op)))?.and_then(|name| self.bodies.get(name).copied())
+        is_call(self.program, op)
+            .then(|| func::callee(self.program.view(op)))?
+            .and_then(|name| self.bodies.get(name).copied())
     }
 
     /// The sharding that `op`, one of the user's collectives, expects of an operand that is the result of a call.

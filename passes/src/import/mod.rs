@@ -68,8 +68,7 @@ impl Import<'_> {
     fn block(&mut self, block: Block, of_elements: bool, renaming: &mut Renaming) {
         let mut ops = Vec::new();
         for op in self.program.block_ops(block).to_vec() {
-            let expected =
-                expected_by_collective(self.program, op, |_, operand| renaming.value(operand) != operand);
+            let expected = expected_by_collective(self.program, op, |_, operand| renaming.value(operand) != operand);
             for operand in &mut self.program.op_mut(op).operands {
                 *operand = renaming.value(*operand);
             }

@@ -44,7 +44,15 @@ pub(crate) fn of(op: OpRef<'_>) -> Option<Box<dyn Native>> {
         let (to, rows) = (place.start as usize * line, p.count as usize);
         match assembly.sizes[p.operand] {
             // The only element of an operand of rank 0.
-            None => Piece { operand: p.operand, stride: 0, from: 0, to, row: element, rows: rows * inner, order: Order::Repeated },
+            None => Piece {
+                operand: p.operand,
+                stride: 0,
+                from: 0,
+                to,
+                row: element,
+                rows: rows * inner,
+                order: Order::Repeated,
+            },
             Some(size) => {
                 let (stride, from) = (size as usize * line, p.start as usize * line);
                 let (row, rows, order) =

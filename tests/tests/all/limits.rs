@@ -9,7 +9,7 @@ fn run(command: &[&str], text: &str) -> (i32, String) {
     let io =
         shardc::Io { stdin: &mut text.as_bytes(), out: &mut out, err: &mut err, out_color: false, err_color: false };
     let code = shardc::run(command.iter().copied(), io);
-    (code, String::from_utf8_lossy(&out).into_owned() + &String::from_utf8_lossy(&err))
+    (code.into(), String::from_utf8_lossy(&out).into_owned() + &String::from_utf8_lossy(&err))
 }
 
 fn prints(command: &[&str], text: &str) -> String {
@@ -78,7 +78,9 @@ const NESTED: [Nested; 4] = [
 fn branches(levels: usize, op: &str, chosen_by: &str, ty: &str) -> String {
     nest(
         levels,
-        |i, around| format!("%r{i} = \"stablehlo.{op}\"({chosen_by}) ({{\n%v{i} = stablehlo.cosine {around} : tensor<4xf32>\n"),
+        |i, around| {
+            format!("%r{i} = \"stablehlo.{op}\"({chosen_by}) ({{\n%v{i} = stablehlo.cosine {around} : tensor<4xf32>\n")
+        },
         |_, inner| {
             format!(
                 "stablehlo.return {inner} : tensor<4xf32>\n}}, {{\nstablehlo.return %a : tensor<4xf32>\n}}) : \

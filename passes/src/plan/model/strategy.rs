@@ -60,6 +60,7 @@ pub struct Strategy {
 }
 
 /// What a strategy keeps of one tensor's distribution.
+#[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Kept<'a> {
     /// By factor, the axes that shard it; none that are empty.
     axes: SmallVec<[(usize, Axes); 4]>,

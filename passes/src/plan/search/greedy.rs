@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use dialect::id::{TiSlice, TiVec};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::plan::model::choice::{Choice, Placer, Rates, StrategyId};
@@ -140,6 +140,9 @@ fn seconds_below(
     (seconds < limit).then_some(seconds)
 }
 
+/// The most distributions of an op's tensors, those of the largest, of which each is tried as the first to be kept.
+const MAX_FIRST: usize = 64;
+
 /// Strategies that start from the distribution of one tensor and add what fits of the others, the largest first.
 fn candidates(
     model: &OpModel,
@@ -159,10 +162,13 @@ fn candidates(
         }
     }
     given.sort_by_key(|g| std::cmp::Reverse(g.1));
+    // Of an op with thousands of operands most are sharded alike: what is kept of the first of them is kept of all.
+    let mut known = FxHashSet::default();
+    let given: Vec<&Kept<'_>> = given.iter().map(|g| &g.0).filter(|kept| known.insert(*kept)).collect();
     let mut out: Vec<Strategy> = Vec::new();
-    for first in 0..given.len() {
-        let others = given.iter().enumerate().filter(|g| g.0 != first).map(|g| g.1);
-        let strategy = model.keeping_all(std::iter::once(&given[first]).chain(others).map(|g| &g.0));
+    for first in 0..given.len().min(MAX_FIRST) {
+        let others = given.iter().enumerate().filter(|g| g.0 != first).map(|g| *g.1);
+        let strategy = model.keeping_all(std::iter::once(given[first]).chain(others));
         if !out.contains(&strategy) {
             out.push(strategy);
         }

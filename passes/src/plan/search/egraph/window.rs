@@ -19,6 +19,9 @@ use crate::plan::reshard::cache::{Dist, Rematerializable};
 const MAX_OPS: usize = 8;
 /// A window is not extended through values with more readers than this.
 const MAX_READERS: usize = 6;
+/// Ops with more operands and results than this are in no window: each result is a term over all operands, and each of
+/// their values would have a window with all the others.
+const MAX_TENSORS: usize = 64;
 /// Approximate limit on the nodes of an e-graph.
 const MAX_NODES: usize = 1500;
 
@@ -56,7 +59,8 @@ impl Window {
             }
             for op in v.maker.iter().map(|m| m.0).chain(v.uses.iter().map(|u| u.0)) {
                 let node = &graph.ops[op];
-                if node.model.is_none() || ops.contains(&op) || ops.len() == MAX_OPS {
+                let is_wide = node.operands.len() + node.results.len() > MAX_TENSORS;
+                if node.model.is_none() || is_wide || ops.contains(&op) || ops.len() == MAX_OPS {
                     continue;
                 }
                 ops.push(op);
