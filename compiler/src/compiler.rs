@@ -41,6 +41,8 @@ pub struct CompileOptions {
     pub memory: Option<u64>,
     /// What is said of values that are gathered because an op can't be computed in shards.
     pub replicate: Replicate,
+    /// The severity of a modelled peak above `memory`, or above the target's memory.
+    pub over_memory: OverMemory,
     /// Into how many microbatches the batch of a program over several meshes is cut; `None` leaves it as it is.
     pub microbatches: Option<Microbatches>,
     /// In which order they go through a pipeline; without it, in the fastest by the model that fits memory.
@@ -113,6 +115,30 @@ impl Replicate {
             Replicate::Large => "large",
             Replicate::Warn => "warn",
             Replicate::Deny => "deny",
+        }
+    }
+}
+
+/// What is said of a program whose modelled peak memory is above the limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum OverMemory {
+    /// Nothing.
+    Allow,
+    /// A warning.
+    #[default]
+    Warn,
+    /// An error.
+    Deny,
+}
+
+impl OverMemory {
+    /// Its word as an option of passes.
+    fn text(self) -> &'static str {
+        match self {
+            OverMemory::Allow => "allow",
+            OverMemory::Warn => "warn",
+            OverMemory::Deny => "deny",
         }
     }
 }
@@ -303,12 +329,13 @@ impl Compiler {
             Some(Microbatches::Auto) => "auto".to_owned(),
         };
         let trip_count = options.trip_count.map(|count| count.to_string()).unwrap_or_default();
-        let given: [(&str, &str); 9] = [
+        let given: [(&str, &str); 10] = [
             ("trip-count", &trip_count),
             ("search", search),
             ("target", target),
             ("memory", &memory),
             ("replicate", options.replicate.text()),
+            ("over-memory", options.over_memory.text()),
             ("microbatches", &microbatches),
             ("schedule", options.schedule.map_or("", Schedule::text)),
             ("scopes", options.stages.as_deref().unwrap_or_default()),

@@ -68,7 +68,7 @@ pub use cli::{main, run, run_with};
 pub use compare::{Comparison, Difference, Tolerance, compare};
 #[cfg(feature = "unstable")]
 pub use compiler::Refused;
-pub use compiler::{CompileOptions, Compiler, Microbatches, Replicate, Schedule, Times, Watch};
+pub use compiler::{CompileOptions, Compiler, Microbatches, OverMemory, Replicate, Schedule, Times, Watch};
 pub use cost::{CollectiveCost, Cost, MeshCost, PipelineCost, TimelineEvent};
 pub use cost_diff::{CollectiveDiff, CollectiveSum, CostDiff};
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Outcome, Place, Severity};

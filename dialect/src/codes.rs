@@ -156,7 +156,8 @@ codes! {
     UNKNOWN_TARGET = "unknown-target", "No target has this name.";
     TARGET_FILE = "target-file", "A file that describes a target can't be read.";
     TARGET_SIZE = "target-size", "The mesh doesn't fit on the target.";
-    MEMORY_EXCEEDED = "memory-exceeded", "No plan was found that keeps to the memory that was asked for.";
+    MEMORY_EXCEEDED = "memory-exceeded", "A device holds more than its memory, or than --memory allows.";
+    MEMORY_COSTS_TIME = "memory-costs-time", "A faster plan was given up because it needs more memory than a device has.";
     NOTHING_TO_SEARCH = "nothing-to-search", "A search for shardings has nothing to decide, or nowhere to put it.";
     REPLICATED = "replicated", "A value is gathered because an op can't be computed in shards of a dimension.";
     BUDGET = "budget", "A program compiles to more than a comment in it expects.";

@@ -14,6 +14,7 @@ mod pass;
 mod registry;
 mod statistics;
 mod symbols;
+mod units;
 
 pub use context::Context;
 pub use pass::{Pass, Report, Step, Verify, run_pass_with, run_passes, run_passes_verifying, run_unverified};
@@ -48,6 +49,7 @@ passes! {
     mod gspmd: PASS;
     mod custom_partitioning: PASS;
     mod cse: PASS;
+    mod check_memory: PASS;
     mod symbol_dce: PASS;
 }
 
@@ -69,9 +71,14 @@ pub static PIPELINES: &[Pipeline] = &[
         passes: "mpmd-meshes,mpmd-scopes,mpmd-microbatch,mpmd-assign,mpmd-partition,mpmd-schedule,mpmd-spmd",
     },
     Pipeline {
+        name: "per-device",
+        doc: "From the planned program to what each device runs; plans are compared by what these passes make of them.",
+        passes: "partition,rematerialize,collective-matmul,schedule,decompose-hierarchical",
+    },
+    Pipeline {
         name: "compile",
         doc: "From the global program to what each device runs.",
-        passes: "several-meshes,planned{over-memory=allow},partition,rematerialize,collective-matmul,schedule,decompose-hierarchical,check-spmd",
+        passes: "several-meshes,planned,per-device,check-memory,check-spmd",
     },
     Pipeline {
         name: "compile-manual",

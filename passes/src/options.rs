@@ -125,6 +125,13 @@ impl Options {
         }
     }
 
+    /// What a device of this machine may hold at once: the option `memory`, or else the machine's own memory. The flat model is
+    /// no machine whose memory could be exceeded.
+    pub(crate) fn memory_limit(&self, machine: &Machine) -> Option<u64> {
+        let own = || (!matches!(machine.target(), Target::Flat(_))).then(|| machine.memory_bytes());
+        self.bytes("memory").or_else(own)
+    }
+
     /// Sets one option; the error says what values are allowed.
     pub fn set(&mut self, defs: &'static [OptionDef], name: &str, value: &str) -> Result<(), String> {
         let Some(at) = defs.iter().position(|d| d.name == name) else {

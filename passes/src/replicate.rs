@@ -16,6 +16,7 @@ use rustc_hash::FxHashSet;
 
 use crate::options::{OptionDef, OptionType};
 use crate::plan::model::meaning::Models;
+use crate::units;
 
 /// Bytes from which a gather is reported when nothing is said: what is noticed in a step or in a device's memory.
 const LARGE: f64 = 64.0 * 1024.0 * 1024.0;
@@ -241,7 +242,7 @@ fn describe(op: OpRef<'_>, gather: &Gather, axes: &MeshAxes, distributions: &Dis
     let at = at.map_or_else(String::new, |f| format!(" at {}:{}:{}", f.file, f.line, f.column));
     let message = format!(
         "every device receives {} for '{}'{at}: it can't be computed in shards of dimension {}, which is sharded along {along}",
-        bytes_text(gather.bytes),
+        units::bytes(gather.bytes),
         op.name(),
         gather.dim
     );
@@ -266,13 +267,4 @@ fn describe(op: OpRef<'_>, gather: &Gather, axes: &MeshAxes, distributions: &Dis
 fn axis_text(program: &Program, axis: &dialect::sharding::AxisRef) -> String {
     let name = program.name_text(axis.name);
     axis.sub.map_or_else(|| name.to_owned(), |sub| format!("{name}:({}){}", sub.pre, sub.size))
-}
-
-/// `1.5 MiB`
-fn bytes_text(bytes: f64) -> String {
-    let units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
-    let step = (0..units.len() - 1).find(|&i| bytes < 1024f64.powi(i as i32 + 1)).unwrap_or(units.len() - 1);
-    let value = bytes / 1024f64.powi(step as i32);
-    let text = format!("{value:.1}");
-    format!("{} {}", text.strip_suffix(".0").unwrap_or(&text), units[step])
 }

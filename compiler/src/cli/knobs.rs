@@ -7,7 +7,7 @@ use passes::options::parse_bytes;
 use passes::plan::Search;
 
 use super::session::{Failure, Session};
-use crate::{CompileOptions, Microbatches, Replicate, Schedule, Tolerance};
+use crate::{CompileOptions, Microbatches, OverMemory, Replicate, Schedule, Severity, Tolerance};
 
 /// What decides about a compilation, for every command that compiles.
 #[derive(clap::Args, Clone, Default)]
@@ -41,15 +41,16 @@ pub(crate) struct Knobs {
     #[arg(long, value_name = "N")]
     trip_count: Option<u32>,
     /// Warn of 'replicate': each value that is gathered only because an op can't be computed in shards of a dimension; without
-    /// the flag, of those that give a device 64 MiB or more
+    /// the flag, of those that give a device 64 MiB or more. 'memory', a modelled peak above --memory or the target's memory, is
+    /// always a warning
     #[arg(long, value_enum, value_name = "WHAT")]
-    warn: Option<Lint>,
+    warn: Vec<Lint>,
     /// Make it an error
-    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["warn", "allow"])]
-    deny: Option<Lint>,
+    #[arg(long, value_enum, value_name = "WHAT")]
+    deny: Vec<Lint>,
     /// Say nothing of it, however large
-    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "warn")]
-    allow: Option<Lint>,
+    #[arg(long, value_enum, value_name = "WHAT")]
+    allow: Vec<Lint>,
 }
 
 /// What can be warned of, denied or allowed.
@@ -57,6 +58,8 @@ pub(crate) struct Knobs {
 enum Lint {
     /// Values that are gathered only because an op can't be computed in shards of a dimension
     Replicate,
+    /// A modelled peak that is more than a device may hold
+    Memory,
 }
 
 /// How the groups of collectives are printed.
@@ -119,23 +122,39 @@ impl Knobs {
             text => Some(parse_bytes(text).ok_or_else(|| Failure::Usage(format!("--memory can't be '{text}'")))?),
         };
         let search = if self.plan == Plan::Greedy { Search::Greedy } else { Search::Full };
-        let replicate = match (self.allow, self.warn, self.deny) {
-            (Some(Lint::Replicate), ..) => Replicate::Allow,
-            (_, Some(Lint::Replicate), _) => Replicate::Warn,
-            (.., Some(Lint::Replicate)) => Replicate::Deny,
-            _ => Replicate::Large,
+        let replicate = match self.severity(Lint::Replicate)? {
+            Some(Severity::Remark) => Replicate::Allow,
+            Some(Severity::Warning) => Replicate::Warn,
+            Some(Severity::Error) => Replicate::Deny,
+            None => Replicate::Large,
+        };
+        let over_memory = match self.severity(Lint::Memory)? {
+            Some(Severity::Remark) => OverMemory::Allow,
+            Some(Severity::Error) => OverMemory::Deny,
+            Some(Severity::Warning) | None => OverMemory::Warn,
         };
         Ok(CompileOptions {
             search,
             target,
             memory,
             replicate,
+            over_memory,
             microbatches: self.microbatches,
             schedule: self.schedule.map(Schedule::from),
             stages: self.stages.clone(),
             assign: self.assign.clone(),
             trip_count: self.trip_count,
         })
+    }
+
+    /// What `--warn`, `--deny` and `--allow` say of one kind; nothing of it where they don't name it.
+    fn severity(&self, lint: Lint) -> Result<Option<Severity>, Failure> {
+        let given = [(&self.allow, Severity::Remark), (&self.warn, Severity::Warning), (&self.deny, Severity::Error)];
+        let mut named = given.into_iter().filter(|(lints, _)| lints.contains(&lint)).map(|(_, severity)| severity);
+        match (named.next(), named.next()) {
+            (_, Some(_)) => Err(Failure::Usage("only one of --warn, --deny and --allow can name a kind of warning".to_owned())),
+            (severity, None) => Ok(severity),
+        }
     }
 }
 

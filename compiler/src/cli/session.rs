@@ -284,8 +284,7 @@ impl<'a> Session<'a> {
         if !self.is_device_program(&source) {
             return self.compile(source, "compile", options);
         }
-        let parsed = self.compiler.parse(source.clone());
-        self.take(&source, parsed)
+        self.compile(source, "check-memory", options)
     }
 
     /// The value of a step, after reporting its diagnostics.

@@ -6,12 +6,12 @@
 //! the sdy dialect with its cause, every result has a closed `sdy.sharding`, and all shardings refer to one mesh.
 //! What the user fixed is kept: arguments and results of `@main`, constraints, operands and results of manual regions.
 
+mod candidates;
 mod effort;
 pub mod model;
 mod program;
 pub mod reshard;
 mod search;
-mod within;
 
 use std::time::Instant;
 
@@ -27,8 +27,8 @@ use rustc_hash::FxHashSet;
 pub use effort::Effort;
 pub use search::egraph::rewrite::{Class, Made, PlannedOp, Plans, Rewrite};
 
+use crate::check_memory::OVER_MEMORY;
 use crate::estimate::{Machine, Target};
-use crate::mpmd::Pipeline;
 use crate::options::{OptionDef, OptionType};
 use crate::pass::Pass;
 use model::choice::{Choice, Cost, Rates};
@@ -65,7 +65,7 @@ pub struct PlanOptions {
     pub search: Search,
     /// The machine that runs the program.
     pub target: Target,
-    /// Bytes a device may hold at once; by default the target's memory, or what the greedy plan needs if that is more.
+    /// Bytes a device may hold at once; no limit without it.
     pub memory: Option<u64>,
 }
 
@@ -111,25 +111,14 @@ pub static PASS: Pass = Pass {
             default: "",
             doc: "What a device may hold at once; the target's memory without it.",
         },
-        OptionDef {
-            name: "over-memory",
-            ty: OptionType::Choice(&["warn", "allow"]),
-            default: "warn",
-            doc: "Warn of a plan that holds more, or allow it where rematerialize makes it fit.",
-        },
+        OVER_MEMORY,
     ],
     run: |program, given, diagnostics| {
         let search = if given.text("search") == "greedy" { Search::Greedy } else { Search::Full };
         match given.context().targets.parse(given.text("target")) {
             Ok(target) => {
                 let options = PlanOptions { search, target, memory: given.bytes("memory") };
-                let report = if given.text("over-memory") == "allow" {
-                    within::plan_within(program, given, &options, diagnostics)
-                } else {
-                    let report = plan_with(program, &options, &given.context().rewrites, diagnostics);
-                    warn_of_memory(program, &options, &report, diagnostics);
-                    report
-                };
+                let report = candidates::plan_best(program, given, &options, diagnostics);
                 effort::count(given, &report);
             }
             Err(fault) => {
@@ -204,16 +193,6 @@ pub fn plan_with(
     report
 }
 
-fn warn_of_memory(program: &Program, options: &PlanOptions, report: &PlanReport, diagnostics: &mut Diagnostics) {
-    let (Some(memory), Some(main)) = (options.memory, func::function(program, "main")) else { return };
-    // Of a pipeline mpmd-schedule has asked: the program has the values of all meshes, a device those of its own.
-    if report.peak > memory as f64 && Pipeline::of(program).is_none() {
-        let message = format!("a device holds up to {} bytes, more than the {memory} it may", report.peak.ceil());
-        let d = Diagnostic::warning(codes::MEMORY_EXCEEDED, program.op(main).span, message);
-        diagnostics.push(d.note("shard arguments and results over more devices: no plan was found that holds less"));
-    }
-}
-
 /// What the planning of all blocks shares.
 struct Planner<'a> {
     propagated: &'a Propagated,
@@ -278,7 +257,7 @@ impl Planner<'_> {
         } else {
             peak = in_parts;
             if self.options.search == Search::Full {
-                let limit = self.limit(in_parts);
+                let limit = self.limit();
                 let mut draft = Draft::new(&graph, cache, &self.models, &mut learned, self.rates(), (choice, None));
                 between::settle(&mut draft, limit);
                 choice = draft.choice;
@@ -322,9 +301,9 @@ impl Planner<'_> {
         Rates { memory: self.machine.memory_bandwidth(), overlaps: self.machine.overlaps_communication() }
     }
 
-    /// What a device may hold at once; by default the machine's memory, or what a plan needs that holds `peak`.
-    fn limit(&self, peak: f64) -> f64 {
-        self.options.memory.map_or(peak.max(self.machine.memory_bytes() as f64), |bytes| bytes as f64)
+    /// What a device may hold at once.
+    fn limit(&self) -> f64 {
+        self.options.memory.map_or(f64::INFINITY, |bytes| bytes as f64)
     }
 
     /// The best plan found for one block, starting from the shardings in `propagated`, or from a plan of the same block
@@ -360,7 +339,7 @@ impl Planner<'_> {
         let mut effort = Effort { ops, roles: ops, expanded: begun, rewritten: begun, ..Effort::default() };
         effort.greedy_time = start.elapsed();
         if self.options.search == Search::Full {
-            let limit = self.limit(greedy_peak);
+            let limit = self.limit();
             let mut draft = Draft::new(&graph, cache, &self.models, learned, rates, (choice, Some(cost)));
             draft.effort = effort;
             portfolio::best(&mut draft, limit, self.rewrites);

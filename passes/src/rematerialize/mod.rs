@@ -8,13 +8,11 @@
 mod again;
 mod held;
 
-use dialect::codes;
-use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{Op, Program};
 use dialect::ops::{func, mpmd};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::estimate::{Machine, Target, estimate};
+use crate::estimate::{Machine, estimate};
 use crate::options::{OptionDef, OptionType};
 use crate::pass::Pass;
 use held::{Candidate, Held};
@@ -38,19 +36,13 @@ pub(crate) static PASS: Pass = Pass {
         },
     ],
     run: |program, options, diagnostics| {
-        let Some(target) = options.target(diagnostics) else { return };
-        let stated = options.bytes("memory");
-        // The flat model is no machine whose memory could be exceeded.
-        let is_asked = stated.is_some() || !matches!(target, Target::Flat(_));
         // Where there are several meshes, each has been looked at alone.
-        if !is_asked || program.attr(program.module, mpmd::ORDERED).is_some() {
+        if program.attr(program.module, mpmd::ORDERED).is_some() {
             return;
         }
         let Some((machine, _)) = options.machine(program, diagnostics) else { return };
-        let limit = stated.unwrap_or(machine.memory_bytes());
-        let bytes = fit(program, &machine, limit);
-        if let Some(limit) = stated.filter(|&limit| bytes > limit) {
-            warn(program, bytes, limit, diagnostics);
+        if let Some(limit) = options.memory_limit(&machine) {
+            fit(program, &machine, limit);
         }
     },
 };
@@ -58,13 +50,13 @@ pub(crate) static PASS: Pass = Pass {
 /// How often values are chosen, each time by the memory that is left then.
 const ROUNDS: usize = 64;
 
-/// Makes values again until a device holds at most `limit` bytes, or as little as is found; returns what it holds then.
-fn fit(program: &mut Program, machine: &Machine, limit: u64) -> u64 {
-    let Some(main) = func::function(program, "main") else { return 0 };
-    let Some(mut held) = Held::of(program, main) else { return 0 };
+/// Makes values again until a device holds at most `limit` bytes, or as little as is found.
+fn fit(program: &mut Program, machine: &Machine, limit: u64) {
+    let Some(main) = func::function(program, "main") else { return };
+    let Some(mut held) = Held::of(program, main) else { return };
     let mut bytes = held.bytes;
     if bytes <= limit {
-        return bytes;
+        return;
     }
     let mut trial = program.clone();
     for _ in 0..ROUNDS {
@@ -85,7 +77,6 @@ fn fit(program: &mut Program, machine: &Machine, limit: u64) -> u64 {
             break;
         }
     }
-    bytes
 }
 
 /// Seconds of each op, with what is computed in its kernel.
@@ -119,11 +110,4 @@ fn choose(held: &Held, mut candidates: Vec<Candidate>, limit: u64) -> Vec<Candid
         chosen.push(candidate);
     }
     chosen
-}
-
-fn warn(program: &Program, bytes: u64, limit: u64, diagnostics: &mut Diagnostics) {
-    let Some(main) = func::function(program, "main") else { return };
-    let message = format!("a device holds up to {bytes} bytes, more than the {limit} it may");
-    let d = Diagnostic::warning(codes::MEMORY_EXCEEDED, program.op(main).span, message);
-    diagnostics.push(d.note("shard arguments and results over more devices: no plan was found that holds less"));
 }

@@ -8,9 +8,7 @@ mod order;
 mod pack;
 mod permutes;
 
-use dialect::buffers::{Buffers, simplify};
 use dialect::ir::Program;
-use dialect::ops::func;
 
 use crate::estimate::{Machine, estimate};
 use crate::options::{OptionDef, OptionType};
@@ -32,7 +30,7 @@ pub static PASS: Pass = Pass {
             name: "memory",
             ty: OptionType::Bytes,
             default: "",
-            doc: "What a device may hold at once: what is sent together is held together.",
+            doc: "What a device may hold at once, since what is sent together is held together; the target's memory without it.",
         },
         OptionDef {
             name: "several-operands",
@@ -54,7 +52,8 @@ pub static PASS: Pass = Pass {
         }
         if let Some((machine, _)) = options.machine(program, diagnostics) {
             let forms = Forms { several_operands: options.flag("several-operands"), packed: options.flag("pack") };
-            schedule(program, &machine, forms, options.bytes("memory"));
+            let memory = options.memory_limit(&machine);
+            schedule(program, &machine, forms, memory.map(|bytes| bytes as f64));
         }
     },
 };
@@ -73,7 +72,7 @@ struct Forms {
 const LARGEST: [u64; 4] = [64 << 20, 8 << 20, 1 << 20, 1 << 17];
 
 /// Schedules `program` for `machine`, of which a device may hold `memory` bytes.
-fn schedule(program: &mut Program, machine: &Machine, forms: Forms, memory: Option<u64>) {
+fn schedule(program: &mut Program, machine: &Machine, forms: Forms, memory: Option<f64>) {
     let combine = |program: &mut Program, largest: u64| {
         let any = combine::combine(program, &Worth { machine, largest }, forms);
         permutes::join(program, machine) || any
@@ -83,27 +82,20 @@ fn schedule(program: &mut Program, machine: &Machine, forms: Forms, memory: Opti
         combine(program, LARGEST[0]);
         return;
     }
-    let limit = memory.map(|memory| memory.max(held(program)));
+    let mut before = None;
     for &largest in if memory.is_some() { &LARGEST[..] } else { &LARGEST[..1] } {
         let mut combined = program.clone();
         if !combine(&mut combined, largest) {
             return;
         }
-        // A combined collective waits for its last operand, and may be hidden less than each alone.
-        let shorter = || estimate(&combined, machine).step_seconds <= estimate(program, machine).step_seconds;
-        if limit.is_none_or(|limit| held(&combined) <= limit) && (!machine.overlaps_communication() || shorter()) {
-            *program = combined;
+        let (before, after) = (before.get_or_insert_with(|| estimate(program, machine)), estimate(&combined, machine));
+        let fits = memory.is_none_or(|memory| after.peak_bytes <= memory.max(before.peak_bytes));
+        if fits {
+            // A combined collective waits for its last operand, and may be hidden less than each alone.
+            if !machine.overlaps_communication() || after.step_seconds <= before.step_seconds {
+                *program = combined;
+            }
             return;
         }
     }
-}
-
-/// Bytes that a device holds.
-fn held(program: &Program) -> u64 {
-    let mut simple = program.clone();
-    let Some(main) = func::function(&simple, "main") else { return 0 };
-    if let Some(block) = func::block(&simple, main) {
-        simplify(&mut simple, block);
-    }
-    Buffers::of(&simple, main).bytes as u64
 }

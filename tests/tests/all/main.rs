@@ -17,6 +17,7 @@ mod exchange;
 mod explain;
 mod families;
 mod floats;
+mod full_plan;
 mod gpt;
 mod groups;
 mod hierarchical;

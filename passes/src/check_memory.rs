@@ -1,0 +1,92 @@
+//! check-memory: says where the modelled peak of a per-device program is more than a device holds.
+//!
+//! Assumes a per-device program; leaves it as it is. The peak is that of the buffers a device would have, as `cost` prints it.
+
+use dialect::buffers::{Buffers, simplify};
+use dialect::codes;
+use dialect::diagnostic::{Diagnostic, Diagnostics, Severity};
+use dialect::ir::Program;
+use dialect::ops::func;
+
+use crate::estimate::Machine;
+use crate::mpmd::Pipeline;
+use crate::options::{OptionDef, OptionType, Options};
+use crate::pass::Pass;
+use crate::units;
+
+/// The pass.
+pub(crate) static PASS: Pass = Pass {
+    name: "check-memory",
+    doc: "Report a per-device program whose modelled peak memory is more than a device has.",
+    options: &[
+        OptionDef {
+            name: "target",
+            ty: OptionType::Text,
+            default: "flat",
+            doc: "The machine whose memory is the limit; the flat model has none.",
+        },
+        OptionDef {
+            name: "memory",
+            ty: OptionType::Bytes,
+            default: "",
+            doc: "What a device may hold at once; the target's memory without it.",
+        },
+        OVER_MEMORY,
+    ],
+    run: |program, options, diagnostics| {
+        let severity = match options.text("over-memory") {
+            "allow" => return,
+            "warn" => Severity::Warning,
+            _ => Severity::Error,
+        };
+        let Some((machine, _)) = options.machine(program, diagnostics) else { return };
+        // Of a pipeline over several meshes mpmd-schedule has asked: the program has the values of all of them.
+        if Pipeline::of(program).is_some() {
+            return;
+        }
+        if let Some(limit) = options.memory_limit(&machine) {
+            check(program, options, &machine, limit, severity, diagnostics);
+        }
+    },
+};
+
+/// What is said of a program that needs more memory than there is.
+pub(crate) const OVER_MEMORY: OptionDef = OptionDef {
+    name: "over-memory",
+    ty: OptionType::Choice(&["warn", "deny", "allow"]),
+    default: "warn",
+    doc: "Warn of a program that holds more, make it an error, or say nothing.",
+};
+
+fn check(
+    program: &Program,
+    options: &Options,
+    machine: &Machine,
+    limit: u64,
+    severity: Severity,
+    diagnostics: &mut Diagnostics,
+) {
+    let Some(main) = func::function(program, "main") else { return };
+    let held = held(program);
+    if held <= limit {
+        return;
+    }
+    let whose = match options.bytes("memory") {
+        Some(_) => "that --memory allows".to_owned(),
+        None => format!("of a device of {}", machine.target()),
+    };
+    let sizes = [held, limit].map(|bytes| units::bytes(bytes as f64));
+    let message = format!("a device holds up to {} ({held} bytes), more than the {} {whose}", sizes[0], sizes[1]);
+    let d = Diagnostic { severity, ..Diagnostic::error(codes::MEMORY_EXCEEDED, program.op(main).span, message) };
+    diagnostics.push(d.note("shard arguments and results over more devices: no plan was found that holds less"));
+}
+
+/// Bytes that a device holds at once.
+fn held(program: &Program) -> u64 {
+    let mut simple = program.clone();
+    let Some(main) = func::function(&simple, "main") else { return 0 };
+    if let Some(block) = func::block(&simple, main) {
+        simplify(&mut simple, block);
+    }
+    Buffers::of(&simple, main).bytes as u64
+}
