@@ -74,12 +74,15 @@ pub use cost_diff::{CollectiveDiff, CollectiveSum, CostDiff};
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Outcome, Place, Severity};
 pub use execute::{Backend, ExecuteOptions, Execution, HAS_NATIVE, Interface, MemoryPlan, Progress};
 pub use execute::{Block, Compiled, RankInputs, Ranks, ResultShard};
-pub use explain::{AxisOrigin, CollectiveGroup, ExplainOptions, ExplainedCollective, Explanation, OpPlace, Removal, ValueExplanation};
+pub use explain::ValueExplanation;
+pub use explain::{
+    AxisOrigin, CollectiveGroup, ExplainOptions, ExplainedCollective, Explanation, OpPlace, Removal, UnevenDimension,
+};
 pub use frames::Frame;
 pub use inputs::{edge_inputs, random_inputs};
 pub use memory::{HeldBuffer, MemoryUse};
 pub use module::Module;
-pub use place::{jax_name, near_values, value_name, values_called, written_name};
+pub use place::{jax_name, layer_pattern, near_values, value_name, values_called, written_name};
 pub use program_text::program_text;
 pub use propose::{
     Alternative, Proposal, ProposedAxis, ProposedConstraint, ProposedSharding, SearchOptions, SearchProgress,

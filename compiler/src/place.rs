@@ -62,7 +62,7 @@ pub(crate) fn place_of(program: &Program, source: &Source, loc: Loc, span: Span)
 }
 
 /// The text with `#` for every number, so that names in equal layers are equal: `params['layers'][#]['up']`.
-pub(crate) fn layer_pattern(text: &str) -> String {
+pub fn layer_pattern(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -125,7 +125,10 @@ pub fn values_called(program: &Program, values: &[Value], name: &str) -> Vec<Val
 pub fn near_values(program: &Program, values: &[Value], name: &str) -> String {
     let jax = values.iter().filter_map(|&v| jax_name(program, v).map(Cow::into_owned));
     let names: Vec<String> = values.iter().filter_map(|&v| written_name(program, v)).chain(jax).collect();
-    let near = dialect::text::nearest(name, names.iter().map(String::as_str));
+    let word = name.trim_matches(['%', '"']);
+    let has_word = |n: &&str| n.split(|c: char| !c.is_alphanumeric() && c != '_').any(|part| part == word);
+    let names = || names.iter().map(String::as_str);
+    let near = names().find(has_word).or_else(|| dialect::text::nearest(name, names()));
     near.map_or_else(
         || "values are written as in the text: %12, %arg0, %0#1, or as in JAX: params['w']".to_owned(),
         |n| format!("did you mean {n}?"),

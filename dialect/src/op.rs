@@ -93,6 +93,9 @@ pub trait Surroundings {
     fn seconds(&self, program: &Program, kind: CollectiveKind, of: (Value, usize), bytes: (f64, f64)) -> f64;
 }
 
+/// The attribute of a loop that states how often it runs, for loops whose condition doesn't tell.
+pub const TRIP_COUNT: &str = "shardc.trip_count";
+
 /// How control flows through an op whose kernel is [`Kernel::Control`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Control {

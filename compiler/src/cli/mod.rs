@@ -200,7 +200,8 @@ pub fn run_with<A: Into<OsString>>(compiler: &Compiler, args: impl IntoIterator<
 fn program_as_command(e: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(word)) = e.get(ContextKind::InvalidSubcommand) else { return None };
     let is_program = word == "-" || word.contains(['.', '/', '\\']) || std::path::Path::new(word).is_file();
-    is_program.then(|| format!("'{word}' is no command: did you mean 'shardc compile {word}'? 'shardc help' lists commands"))
+    is_program
+        .then(|| format!("'{word}' is no command: did you mean 'shardc compile {word}'? 'shardc help' lists commands"))
 }
 
 /// `shardc help codes`: all diagnostic codes, or explanations of the named ones.

@@ -34,7 +34,10 @@ pub(crate) fn find(program: &Program, arrays: &Arrays, prefix: &str, types: &[Te
     }
     let written = if prefix == "arg" { argument_names(program) } else { Vec::new() };
     if let Some(names) = by_name(arrays, &written, types.len()) {
-        return Ok(Names { names, note: Some("arrays are matched to arguments by the names of the program".to_owned()) });
+        return Ok(Names {
+            names,
+            note: Some("arrays are matched to arguments by the names of the program".to_owned()),
+        });
     }
     if arrays.len() == types.len() && types.iter().zip(arrays).all(|(ty, (_, array))| could_be(array, ty)) {
         let names: Vec<String> = arrays.iter().map(|a| a.0.clone()).collect();
@@ -50,7 +53,10 @@ pub(crate) fn find(program: &Program, arrays: &Arrays, prefix: &str, types: &[Te
     });
     let there = arrays.iter().map(|(name, array)| format!("{name}: {}", text(&array.ty())));
     let there = if arrays.is_empty() { "nothing".to_owned() } else { listed(there) };
-    Err(format!("its arrays are neither called {prefix}0, {prefix}1, … nor do they fit in their order; expected {}\nit holds {there}", listed(expected)))
+    Err(format!(
+        "its arrays are neither called {prefix}0, {prefix}1, … nor do they fit in their order; expected {}\nit holds {there}",
+        listed(expected)
+    ))
 }
 
 /// The first of a list, with commas between, and how many more there are.
@@ -105,7 +111,8 @@ mod tests {
     use dialect::scalar::Scalar;
 
     fn arrays(names: &[&str]) -> Arrays {
-        let array = |name: &&str| (name.to_string(), Literal::from_scalars(ElementType::F32, &[1], [Scalar::Float(0.0)]));
+        let array =
+            |name: &&str| (name.to_string(), Literal::from_scalars(ElementType::F32, &[1], [Scalar::Float(0.0)]));
         names.iter().map(array).collect()
     }
 
@@ -113,7 +120,10 @@ mod tests {
     fn arrays_are_matched_by_names_that_differ_in_punctuation() {
         let written = ["params['w']".to_owned(), "params['b']".to_owned(), "x".to_owned()];
         let check = |names: &[&str]| by_name(&arrays(names), &written, 3);
-        assert_eq!(check(&["x", "params['b']", "params['w']"]), Some(vec!["params['w']".into(), "params['b']".into(), "x".into()]));
+        assert_eq!(
+            check(&["x", "params['b']", "params['w']"]),
+            Some(vec!["params['w']".into(), "params['b']".into(), "x".into()])
+        );
         assert_eq!(check(&["params.w", "params/b", "x"]), Some(vec!["params.w".into(), "params/b".into(), "x".into()]));
         assert_eq!(check(&["w", "b", "x"]), Some(vec!["w".into(), "b".into(), "x".into()]));
         // An array for two arguments, a missing one, a name that could be of two arrays.

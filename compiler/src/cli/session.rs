@@ -11,10 +11,10 @@ use dialect::ops::func;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::json::Json;
 use super::lines::lines;
 use super::progress;
 use super::render::render;
-use super::json::Json;
 use super::{BUG, FAILED, OK, USAGE, json};
 use crate::{
     CompileOptions, Compiler, Diagnostic, Diagnostics, Module, Outcome as Gave, Severity, Source, Step, Times, Unit,

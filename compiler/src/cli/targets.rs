@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use passes::estimate::clouds::{MACHINES, counted_per_chip, default_counts};
 use passes::estimate::Targets;
+use passes::estimate::clouds::{MACHINES, counted_per_chip, default_counts};
 
 use crate::{Chip, Slice, Target, units};
 
@@ -17,7 +17,9 @@ pub(crate) fn help(targets: &Targets) -> String {
     for name in targets.names() {
         let _ = writeln!(text, "{name}");
     }
-    text.push_str("\nSlices of TPUs, 'CHIP:AxB' or 'CHIP:AxBxC', and islands of GPUs, 'CHIP:N'; '2xCHIP:AxB' is two of them\n");
+    text.push_str(
+        "\nSlices of TPUs, 'CHIP:AxB' or 'CHIP:AxBxC', and islands of GPUs, 'CHIP:N'; '2xCHIP:AxB' is two of them\n",
+    );
     text.push_str("  example          memory     bandwidth      bf16       other names\n");
     targets.chips().for_each(|chip| text.push_str(&row(chip)));
     text.push_str("\nSlices by the names of the cloud, in its default shapes\n");

@@ -7,6 +7,7 @@ mod groups;
 mod prices;
 mod removals;
 mod report;
+mod uneven;
 mod value;
 
 use std::time::Duration;
@@ -27,6 +28,7 @@ use crate::module::Module;
 pub(crate) use causes::{Cause, causes};
 pub(crate) use changes::partition_spec_with;
 pub(crate) use prices::{mark, shares};
+pub use uneven::UnevenDimension;
 pub use value::{AxisOrigin, OpPlace, ValueExplanation};
 
 use causes::Origins;
@@ -59,8 +61,13 @@ pub struct Explanation {
     pub collectives: Vec<ExplainedCollective>,
     /// The same in groups of equal ones, as equal layers have them, the most expensive group first.
     pub groups: Vec<CollectiveGroup>,
+    /// Dimensions of arguments and results that their shards don't divide, those with most padding first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uneven: Vec<UnevenDimension>,
     /// Whether the program has a mesh of more than one device.
     pub has_mesh: bool,
+    /// Whether any value is sharded.
+    pub is_sharded: bool,
 }
 
 /// Equal collectives: the same kind, bytes and cause, from the same source line or the same line of another layer.
@@ -75,6 +82,9 @@ pub struct CollectiveGroup {
     pub members: Vec<usize>,
     /// The change that removes all of them.
     pub removal: Option<Removal>,
+    /// That change for each annotation.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<String>,
     /// The same in words, of the first one, with source locations and the annotations it comes from.
     #[serde(skip)]
     pub remark: Diagnostic,
@@ -256,8 +266,10 @@ impl Compiler {
             for group in &groups {
                 group.members.iter().for_each(|&i| collectives[i].removal.clone_from(&group.removal));
             }
-            let has_mesh = has_mesh(planned.program());
-            Explanation { target: target.to_owned(), step_s: step, collectives, groups, has_mesh }
+            let (has_mesh, uneven) = (has_mesh(planned.program()), uneven::uneven(planned.program()));
+            let is_sharded = shardings.iter().any(|s| !s.is_fully_replicated());
+            let target = target.to_owned();
+            Explanation { target, step_s: step, collectives, groups, uneven, has_mesh, is_sharded }
         });
         explanation.diagnostics.append(callbacks);
         explanation

@@ -101,12 +101,7 @@ pub(super) fn find(
 }
 
 /// The changes that may remove a group: each of its first member, together with the same of the other members.
-fn candidates(
-    trial: &Trial<'_>,
-    planned: &Planned<'_>,
-    explained: &[Explained],
-    group: &Group,
-) -> Vec<Vec<Change>> {
+fn candidates(trial: &Trial<'_>, planned: &Planned<'_>, explained: &[Explained], group: &Group) -> Vec<Vec<Change>> {
     let of = |&i: &usize| {
         let cause = &explained[i].cause;
         if cause.manual {

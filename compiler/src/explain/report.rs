@@ -52,7 +52,7 @@ impl Report<'_> {
         notes.extend(self.others(explained, group));
         if e.price.guessed {
             notes.push(format!(
-                "{} times is a guess, since no condition of the loop tells its iterations: --trip-count N states them",
+                "{} times is a guess: the condition of the loop doesn't tell its iterations, --trip-count N states them",
                 e.price.count
             ));
         }
@@ -61,7 +61,7 @@ impl Report<'_> {
             notes.push(format!("sent together with {others}: its time is its share of theirs"));
         }
         if !cause.manual {
-            notes.extend(self.advice(found));
+            notes.extend(self.advice(group, found));
         }
         let message = self.headline(e, group);
         Plain { severity: Severity::Remark, code: Code::NONE, message, labels, notes }
@@ -135,14 +135,15 @@ impl Report<'_> {
     }
 
     /// The change that removes a group, or why none is named.
-    fn advice(&self, found: &Found) -> Option<String> {
+    fn advice(&self, group: &Group, found: &Found) -> Option<String> {
+        let it = if group.members.len() == 1 { "it" } else { "them" };
         let Some(Removing { changes, saves, adds }) = &found.removal else {
             let far = if found.untried { ", as far as --tries and --budget go" } else { "" };
-            return self.tried.then(|| format!("no change of one annotation removes it{far}"));
+            return self.tried.then(|| format!("no change of one annotation removes {it}{far}"));
         };
         if !matters(*saves, self.step) {
             let least = units::small_percent(LEAST_CHANGE, 1.0);
-            return Some(format!("removing it by another annotation changes the step by less than {least}"));
+            return Some(format!("removing {it} by another annotation changes the step by less than {least}"));
         }
         let what = self.change(changes)?;
         let spec = changes[0].spec(self.imported).map_or(String::new(), |spec| format!(", in JAX {spec},"));
@@ -155,9 +156,9 @@ impl Report<'_> {
         };
         let seconds = units::seconds(saves.abs());
         Some(if *saves > 0.0 {
-            format!("{what} removes it: a step takes {seconds} less ({share}){memory}")
+            format!("{what} removes {it}: a step takes {seconds} less ({share}){memory}")
         } else {
-            format!("{what} removes it, but a step takes {seconds} more ({share}){memory}")
+            format!("{what} removes {it}, but a step takes {seconds} more ({share}){memory}")
         })
     }
 
@@ -394,7 +395,10 @@ impl Report<'_> {
 
     /// A group with what removes it.
     pub(super) fn group(&self, explained: &[Explained], group: &Group, found: &Found) -> CollectiveGroup {
-        let removal = found.removal.as_ref().filter(|r| matters(r.saves, self.step)).and_then(|r| {
+        let named = found.removal.as_ref().filter(|r| matters(r.saves, self.step));
+        let each = named.into_iter().flat_map(|r| &r.changes);
+        let changes = each.map(|change| change.text(0, self.imported, self.planned.source())).collect();
+        let removal = named.and_then(|r| {
             Some(Removal {
                 change: self.change(&r.changes)?,
                 annotations: r.changes.len(),
@@ -408,6 +412,7 @@ impl Report<'_> {
             time_s: group.seconds,
             members: group.members.clone(),
             removal,
+            changes,
             remark: Diagnostic::new(self.planned.source(), &self.remark(explained, group, found)),
         }
     }

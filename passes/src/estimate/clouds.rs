@@ -32,11 +32,14 @@ pub fn counted_per_chip(chip: &Chip) -> u64 {
 /// The shape of the slice that a cloud calls `CHIP-COUNT`; `None` if it has none of that size.
 pub(super) fn default_shape(chip: &Chip, count: u64) -> Option<String> {
     let each = counted_per_chip(chip);
-    let chips = count.is_multiple_of(each).then_some(count / each).filter(|&chips| chips > 0 && chips <= chip.pod_chips)?;
+    let chips =
+        count.is_multiple_of(each).then_some(count / each).filter(|&chips| chips > 0 && chips <= chip.pod_chips)?;
     match (chip.fabric, chip.torus_rank, chips) {
         (Fabric::Switch, ..) => Some(chips.to_string()),
         (_, 3, 4) => Some("2x2x1".to_owned()),
         (_, 3, 6144) => Some("16x16x24".to_owned()),
+        // GC v5p: the largest slice that can be scheduled is the one before.
+        (_, 3, chips) if chips > 6144 => None,
         (_, rank, chips) if chips.is_power_of_two() && chips >= 1 << rank || rank == 2 && chips == 1 => {
             let twos = u64::from(chips.trailing_zeros());
             // The last dimensions are the longest.
@@ -49,7 +52,8 @@ pub(super) fn default_shape(chip: &Chip, count: u64) -> Option<String> {
 
 /// The counts for which a cloud has a default shape, smallest first.
 pub fn default_counts(chip: &Chip) -> Vec<u64> {
-    let counts = (1..=chip.pod_chips * counted_per_chip(chip)).filter(|n| n.is_power_of_two() || n.is_multiple_of(3072));
+    let counts =
+        (1..=chip.pod_chips * counted_per_chip(chip)).filter(|n| n.is_power_of_two() || n.is_multiple_of(3072));
     counts.filter(|&count| default_shape(chip, count).is_some()).collect()
 }
 
@@ -66,7 +70,8 @@ mod tests {
             }
         };
         // GC v5e, v6e.
-        let two = [(1, "1x1"), (4, "2x2"), (8, "2x4"), (16, "4x4"), (32, "4x8"), (64, "8x8"), (128, "8x16"), (256, "16x16")];
+        let two =
+            [(1, "1x1"), (4, "2x2"), (8, "2x4"), (16, "4x4"), (32, "4x8"), (64, "8x8"), (128, "8x16"), (256, "16x16")];
         check("v5e", &two);
         check("v6e", &two);
         // GC v4, v5p.

@@ -40,14 +40,14 @@ const H100: Chip = Chip {
 const A100: Chip = Chip {
     name: "a100",
     aliases: &["a100-80gb", "a100-sxm4-80gb"],
-    bf16_flops: 312e12,            // NV A100
-    int8_flops: Some(624e12),      // NV A100
-    int4_flops: Some(1248e12),     // NV A100
-    fp8_flops: None,               // NV A100: no fp8
-    hbm_bytes: 80_000_000_000,     // NV A100
-    hbm_bandwidth: 2.039e12,       // NV A100: SXM, 80 GB
-    vmem_bytes: 108 * (164 << 10), // NV A100: shared memory of all multiprocessors
-    link_bandwidth: 300e9,         // NV A100: 600e9 of NVLink, both directions
+    bf16_flops: 312e12,             // NV A100
+    int8_flops: Some(624e12),       // NV A100
+    int4_flops: Some(1248e12),      // NV A100
+    fp8_flops: None,                // NV A100: no fp8
+    hbm_bytes: 80_000_000_000,      // NV A100
+    hbm_bandwidth: 2.039e12,        // NV A100: SXM, 80 GB
+    vmem_bytes: 108 * (164 << 10),  // NV A100: shared memory of all multiprocessors
+    link_bandwidth: 300e9,          // NV A100: 600e9 of NVLink, both directions
     network_bandwidth: 200e9 / 8.0, // NV DGX A100: 200 Gb/s for each GPU
     ..H100
 };
@@ -86,12 +86,12 @@ pub static GPUS: [Chip; 7] = [
     Chip {
         name: "mi300x",
         aliases: &["mi300", "mi300x oam"],
-        bf16_flops: 1.3074e15,          // AMD MI300X
-        int8_flops: Some(2.6149e15),    // AMD MI300X
-        fp8_flops: Some(2.6149e15),     // AMD MI300X
-        hbm_bytes: 192_000_000_000,     // AMD MI300X
-        hbm_bandwidth: 5.3e12,          // AMD MI300X
-        vmem_bytes: 304 * (64 << 10),   // AMD CDNA 3: local data share of all compute units
+        bf16_flops: 1.3074e15,        // AMD MI300X
+        int8_flops: Some(2.6149e15),  // AMD MI300X
+        fp8_flops: Some(2.6149e15),   // AMD MI300X
+        hbm_bytes: 192_000_000_000,   // AMD MI300X
+        hbm_bandwidth: 5.3e12,        // AMD MI300X
+        vmem_bytes: 304 * (64 << 10), // AMD CDNA 3: local data share of all compute units
         // AMD MI300X platform: a link of 128e9, both directions, to each of the seven others; collectives use all.
         link_bandwidth: 7.0 * 64e9,
         network_bandwidth: 400e9 / 8.0, // AMD MI300X platform: a 400 Gb/s card for each GPU

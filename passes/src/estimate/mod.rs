@@ -34,4 +34,4 @@ pub use roofline::{Matmul, OpSeconds, Work};
 pub use target::{Flat, Slice, Target, TargetError, UNKNOWN_TRIP_COUNT};
 pub use targets::Targets;
 pub(crate) use traffic::bytes_of;
-pub use trips::{TRIP_COUNT, Trips, remove_trips, state_trips};
+pub use trips::{Trips, remove_trips, state_trips};

@@ -125,10 +125,13 @@ impl Targets {
         let count = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let name = name.rsplit_once('-').filter(|(_, end)| count(end)).map_or(&name[..], |(name, _)| name);
         // Of two letters every chip's name is near.
-        let found = Some(name).filter(|name| name.len() > 2).and_then(|name| nearest(name, names)).map(|near| match self.chips.iter().find(|chip| chip.is_called(near)) {
-            Some(chip) => example(chip),
-            None => near.to_owned(),
-        });
+        let found =
+            Some(name).filter(|name| name.len() > 2).and_then(|name| nearest(name, names)).map(|near| {
+                match self.chips.iter().find(|chip| chip.is_called(near)) {
+                    Some(chip) => example(chip),
+                    None => near.to_owned(),
+                }
+            });
         found.map_or_else(String::new, |near| format!("did you mean `{near}`? Targets are "))
     }
 
@@ -223,7 +226,8 @@ mod tests {
         assert!(fault.ends_with("as in `acme1:4x4`; at most 8x8; several slices are `2xacme1:4x4`)"), "{fault}");
         let fault = targets.parse("slow").unwrap_err().to_string();
         assert!(
-            fault.starts_with("unknown target `slow` (`fast`, `flat`, `cpu`, or") && fault.ends_with(", acme1; 'shardc help targets' describes them)"),
+            fault.starts_with("unknown target `slow` (`fast`, `flat`, `cpu`, or")
+                && fault.ends_with(", acme1; 'shardc help targets' describes them)"),
             "{fault}"
         );
         let slower = targets.with_target("fast", Target::default());

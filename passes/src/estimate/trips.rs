@@ -4,14 +4,11 @@
 
 use dialect::ir::{AttrData, Block, ElementType, Op, OpRef, Program, TypeData, Value, ValueSource};
 use dialect::kernel::{Arg, Inst, Kernel};
-use dialect::op::Control;
+use dialect::op::{Control, TRIP_COUNT};
 use dialect::scalar::{Comparison, ScalarOp};
 use smallvec::SmallVec;
 
 use super::target::UNKNOWN_TRIP_COUNT;
-
-/// The attribute of a loop that states how often it runs, for loops whose condition doesn't tell.
-pub const TRIP_COUNT: &str = "shardc.trip_count";
 
 /// How often a loop runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -134,13 +134,22 @@ fn the_change_that_is_named_removes_the_collective() {
         let text = std::fs::read_to_string(corpus.join(name).join("program.mlir")).expect("a program");
         let before = explained(&text, "64");
         let mut seen: Vec<&str> = Vec::new();
-        for collective in before["collectives"].as_array().expect("a list") {
-            let Some(change) = collective["removal"]["change"].as_str() else { continue };
-            let saved = collective["removal"]["saves_s"].as_f64().expect("seconds");
-            let after = if seen.contains(&change) { continue } else { explained(&changed(&text, change), "0") };
+        let collectives = before["collectives"].as_array().expect("a list");
+        for group in before["groups"].as_array().expect("a list") {
+            let Some(change) = group["removal"]["change"].as_str() else { continue };
+            let saved = group["removal"]["saves_s"].as_f64().expect("seconds");
+            if seen.contains(&change) {
+                continue;
+            }
             seen.push(change);
-            let left = after["collectives"].as_array().expect("a list").iter().any(|c| same(c, collective));
-            assert!(!left, "{name}: {change} doesn't remove {collective}");
+            let changes = group["changes"].as_array().expect("a list");
+            let each = changes.iter().map(|change| change.as_str().expect("a change"));
+            let after = explained(&each.fold(text.clone(), |text, change| changed(&text, change)), "0");
+            for member in group["members"].as_array().expect("a list") {
+                let collective = &collectives[member.as_u64().expect("a position") as usize];
+                let left = after["collectives"].as_array().expect("a list").iter().any(|c| same(c, collective));
+                assert!(!left, "{name}: {change} doesn't remove {collective}");
+            }
             let (old, new) = (before["step_s"].as_f64().expect("seconds"), after["step_s"].as_f64().expect("seconds"));
             assert!((old - new - saved).abs() <= 1e-9 * old, "{name}: {change} saves {} s, not {saved} s", old - new);
             applied += 1;

@@ -62,7 +62,8 @@ fn summary(cost: &Cost, chips: u64) -> String {
     let names: Vec<String> = cost.mesh.iter().map(|(name, size)| format!("\"{name}\"={size}")).collect();
     let mesh = if names.is_empty() { String::new() } else { format!(", mesh {}", names.join(" x ")) };
     let each = if cost.replicas > 1 { format!(" for each of {} replicas", cost.replicas) } else { String::new() };
-    let _ = writeln!(text, "target {}: {} devices{each}{mesh}", cost.target, cost.devices);
+    let s = if cost.devices == 1 { "" } else { "s" };
+    let _ = writeln!(text, "target {}: {} device{s}{each}{mesh}", cost.target, cost.devices);
     let used = (cost.devices * cost.replicas).unsigned_abs();
     if chips > used {
         let _ = writeln!(text, "  note: the program runs on {used} of the slice's {chips} chips; the others are idle");
@@ -70,7 +71,7 @@ fn summary(cost: &Cost, chips: u64) -> String {
     if cost.guessed_loops > 0 {
         let n = cost.guessed_loops;
         let loops = if n == 1 { "one loop".to_owned() } else { format!("{n} loops") };
-        let how = "the model guesses them, --trip-count N states them";
+        let how = "8 is a guess, --trip-count N states them";
         let _ = writeln!(text, "  note: the condition of {loops} doesn't tell the iterations: {how}");
     }
     if cost.mesh.is_empty() && cost.replicas == 1 {

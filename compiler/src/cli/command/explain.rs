@@ -10,7 +10,7 @@ use crate::cli::progress;
 use crate::cli::render::render;
 use crate::cli::session::{Outcome, Session};
 use crate::units;
-use crate::{CollectiveGroup, Diagnostic, ExplainOptions, Explanation, Source, ValueExplanation};
+use crate::{CollectiveGroup, Diagnostic, ExplainOptions, Explanation, Source, UnevenDimension, ValueExplanation};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -101,26 +101,54 @@ fn finish(args: &Args, session: &mut Session<'_>, text: &str) -> Outcome {
 }
 
 /// `512 collectives, 16 of them different, 3 ms of communication in a step of 9 ms (target v5e:4x2)`
-pub(crate) fn headline(explanation: &Explanation) -> String {
-    let Explanation { target, step_s, collectives, groups, has_mesh, .. } = explanation;
+fn headline(explanation: &Explanation) -> String {
+    let Explanation { target, step_s, collectives, groups, .. } = explanation;
     let total: f64 = collectives.iter().map(|c| c.time_s).sum();
     let step = units::seconds(*step_s);
-    match collectives.len() {
-        0 if !has_mesh => format!("{NO_MESH} ({step} a step, target {target})\n"),
-        0 => format!("no collectives: nothing is sent ({step} a step, target {target})\n"),
+    let first = match collectives.len() {
+        0 => format!("{} ({step} a step, target {target})\n", nothing_sent(explanation)),
         n => {
             let s = if n == 1 { "" } else { "s" };
             let different =
                 if groups.len() < n { format!(", {} of them different", groups.len()) } else { String::new() };
             let total = units::seconds(total);
-            format!("{n} collective{s}{different}, {total} of communication in a step of {step} (target {target})\n\n")
+            format!("{n} collective{s}{different}, {total} of communication in a step of {step} (target {target})\n")
         }
+    };
+    let gap = if collectives.is_empty() { "" } else { "\n" };
+    first + &padding(&explanation.uneven) + gap
+}
+
+/// Why a program has no collective.
+pub(crate) fn nothing_sent(explanation: &Explanation) -> String {
+    match (explanation.has_mesh, explanation.is_sharded) {
+        (false, _) => NO_MESH.to_owned(),
+        (true, false) => format!("no collectives: no value is sharded, so every device computes everything: {SHARD}"),
+        (true, true) => "no collectives: nothing is sent".to_owned(),
     }
 }
 
 /// What is said of a program for one device.
-pub(crate) const NO_MESH: &str = "no mesh and no shardings, so the program runs on one device: give jax.jit in_shardings, \
-                                  or have shardings proposed by 'shardc search model.mlir --target v5e:2x4'";
+pub(crate) const NO_MESH: &str = "no mesh and no shardings, so the program runs on one device: add in_shardings to jax.jit, \
+                                  or try 'shardc search --target v5e:2x4'";
+
+/// How to shard a program that isn't.
+const SHARD: &str = "add in_shardings to jax.jit, or try 'shardc search --free'";
+
+/// `%x dimension 0: 1000 over 16 devices are padded to 1008, 0.8 % padding`
+fn padding(uneven: &[UnevenDimension]) -> String {
+    const SHOWN: usize = 3;
+    let mut text = String::new();
+    for UnevenDimension { value, dim, size, shards, padded, .. } in uneven.iter().take(SHOWN) {
+        let share = units::small_percent((padded - size) as f64, *size as f64);
+        text +=
+            &format!("{value} dimension {dim}: {size} over {shards} devices are padded to {padded}, {share} padding\n");
+    }
+    if uneven.len() > SHOWN {
+        text += &format!("and {} more dimensions are padded\n", uneven.len() - SHOWN);
+    }
+    text
+}
 
 /// The groups that aren't shown, in one line.
 fn rest(explanation: &Explanation, top: usize) -> String {
@@ -132,5 +160,8 @@ fn rest(explanation: &Explanation, top: usize) -> String {
     let (s, seconds) = (if count == 1 { "" } else { "s" }, rest.iter().map(|g| g.time_s).sum());
     let share = units::percent(seconds, explanation.step_s);
     let seconds = units::seconds(seconds);
-    format!("{count} more collective{s}, {} of them different: {seconds} ({share} of the step); --top all shows them\n", rest.len())
+    format!(
+        "{count} more collective{s}, {} of them different: {seconds} ({share} of the step); --top all shows them\n",
+        rest.len()
+    )
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use dialect::ops::func;
 use serde::Serialize;
 
+use super::explain::nothing_sent;
 use super::show;
-use super::explain::NO_MESH;
 use crate::cli::knobs::{Knobs, duration, top};
 use crate::cli::picture::Style;
 use crate::cli::progress;
@@ -246,8 +246,7 @@ fn changes(explanation: &Explanation, body: &mut String) {
 fn causes(explanation: &Explanation, top: usize, body: &mut String) {
     body.push_str("<h2>Collectives by cause</h2>\n");
     if explanation.groups.is_empty() {
-        let why = if explanation.has_mesh { "Nothing is sent." } else { NO_MESH };
-        let _ = writeln!(body, "<p class=\"quiet\">{}</p>", escaped(why));
+        let _ = writeln!(body, "<p class=\"quiet\">{}</p>", escaped(&nothing_sent(explanation)));
         return;
     }
     let row = |group: &CollectiveGroup| {

@@ -1,5 +1,7 @@
 //! `shardc search`: shardings and a mesh that make a step fast.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -11,8 +13,8 @@ use crate::cli::json::Json;
 use crate::cli::knobs::{Knobs, duration};
 use crate::cli::progress;
 use crate::cli::session::{Failure, Outcome, Session};
-use crate::units;
 use crate::{Alternative, Proposal, ProposedConstraint, ProposedSharding, SearchOptions, SearchProgress};
+use crate::{layer_pattern, units};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -154,7 +156,7 @@ fn text(proposal: &Proposal, args: &Args) -> String {
     if let Some(mesh) = &proposal.jax_mesh {
         let _ = writeln!(text, "  in JAX, over a mesh with these axes: {mesh}");
     }
-    for (title, list) in [("arguments", &proposal.arguments), ("results", &proposal.results)] {
+    for (title, list) in [("arguments", &proposal.arguments), ("results", &joined(&proposal.results))] {
         if !list.is_empty() {
             let _ = writeln!(text, "{title}");
             shardings(list, &mut text);
@@ -184,13 +186,49 @@ fn text(proposal: &Proposal, args: &Args) -> String {
     text
 }
 
+/// Each sharding, those of equal layers in one line.
 fn shardings(list: &[ProposedSharding], text: &mut String) {
-    let width = list.iter().map(|s| s.name.chars().count()).max().unwrap_or(0);
+    let mut lines: Vec<(String, &ProposedSharding, usize)> = Vec::new();
+    let mut known: HashMap<(String, &str, bool), usize> = HashMap::new();
     for s in list {
+        // Numbers in names that aren't JAX's are no layers'.
+        let named = s.name.contains('"');
+        let look = if named { layer_pattern(&s.name) } else { s.name.clone() };
+        match known.entry((look, &s.sharding, s.given)) {
+            Entry::Occupied(line) => lines[*line.get()].2 += 1,
+            Entry::Vacant(new) => {
+                new.insert(lines.len());
+                lines.push((s.name.clone(), s, 0));
+            }
+        }
+    }
+    for (name, _, others) in lines.iter_mut().filter(|line| line.2 > 0) {
+        name.push_str(&format!(" and {others} like it"));
+    }
+    let width = lines.iter().map(|line| line.0.chars().count()).max().unwrap_or(0);
+    for (name, s, _) in lines {
         let spec = s.spec.as_deref().unwrap_or(&s.sharding);
         let given = if s.given { "  as annotated" } else { "" };
-        let _ = writeln!(text, "  {:<width$}  {spec}{given}", s.name);
+        let _ = writeln!(text, "  {name:<width$}  {spec}{given}");
     }
+}
+
+/// Consecutive results with one sharding as one line: `results 4 to 35`.
+fn joined(list: &[ProposedSharding]) -> Vec<ProposedSharding> {
+    let number = |s: &ProposedSharding| s.name.strip_prefix("result ").and_then(|n| n.parse::<usize>().ok());
+    let alike = |a: &ProposedSharding, b: &ProposedSharding| {
+        let next = number(a).is_some_and(|a| number(b) == Some(a + 1));
+        next && (&a.sharding, a.given) == (&b.sharding, b.given)
+    };
+    let one = |run: &[ProposedSharding]| {
+        let mut s = run[0].clone();
+        if let [first, .., last] = run {
+            let end = |s| number(s).unwrap_or_default();
+            s.name = format!("results {} to {}", end(first), end(last));
+        }
+        s
+    };
+    list.chunk_by(alike).map(one).collect()
 }
 
 fn constraints(list: &[ProposedConstraint], text: &mut String) {

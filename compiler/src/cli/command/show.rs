@@ -161,7 +161,8 @@ fn wanted(program: &Program, function: Op, names: &[String]) -> Result<HashSet<V
     for name in names {
         let found = values_called(program, &all, name.trim_end_matches(':'));
         if found.is_empty() {
-            let (function, near) = (func::symbol(program, function).unwrap_or_default(), near_values(program, &all, name));
+            let (function, near) =
+                (func::symbol(program, function).unwrap_or_default(), near_values(program, &all, name));
             return Err(Failure::Usage(format!("--value: @{function} has no tensor called {name}; {near}")));
         }
         wanted.extend(found);
@@ -247,7 +248,7 @@ fn show_item(program: &Program, item: &Item, style: &Style, out: &mut Vec<Part>)
     out.push(Part::Gap);
 }
 
-/// `each device holds 32x32 of 64x128: 4 KiB of 32 KiB; dimension 0 is padded from 10 to 12 for 4 devices, 20 % more`
+/// `each device holds 32x32 of 64x128: 4 KiB of 32 KiB; dimension 0 is padded from 10 to 12 for 4 devices: 20 % padding`
 fn summary(item: &Item, cells: &Cells) -> String {
     let times = |sizes: &[i64]| sizes.iter().map(i64::to_string).collect::<Vec<_>>().join("x");
     let mut text = String::new();
@@ -270,7 +271,7 @@ fn summary(item: &Item, cells: &Cells) -> String {
         let padded = dim.size() * dim.shards;
         let waste = units::small_percent((padded - dim.global) as f64, dim.global as f64);
         let _ = write!(text, "; dimension {d} is padded from {} to {padded} for {} devices", dim.global, dim.shards);
-        let _ = write!(text, ", {waste} more");
+        let _ = write!(text, ": {waste} padding");
     }
     if let Some(kind) = cells.unreduced {
         let _ = write!(text, "; the value is the {} of the parts", kind.text());

@@ -10,8 +10,8 @@ use dialect::text::PrintOptions;
 use passes::Step;
 
 use self::printing::Dump;
-use crate::cli::json::Json;
 use crate::cli::expectation::{self, Unexpected};
+use crate::cli::json::Json;
 use crate::cli::knobs::GroupForm;
 use crate::cli::progress;
 use crate::cli::session::{Failure, Outcome, Session};
