@@ -1,5 +1,5 @@
-// Names have to be UTF-8 text, while values of attributes may be any bytes.
 // RUN: not shardc compile %s
+// Names have to be UTF-8 text, while values of attributes may be any bytes.
 module {
   func.func @"a\FF"(%a: tensor<4xf32>) -> tensor<4xf32> {
     return %a : tensor<4xf32>

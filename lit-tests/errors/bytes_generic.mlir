@@ -1,5 +1,5 @@
-// The same of names in generic form.
 // RUN: not shardc compile %s
+// The same of names in generic form.
 module {
   "func.func"() <{sym_name = "a\FF", function_type = (tensor<4xf32>) -> tensor<4xf32>}> ({
   ^bb0(%a: tensor<4xf32>):

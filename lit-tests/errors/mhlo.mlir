@@ -1,5 +1,5 @@
-// Ops of MHLO say what they are called today.
 // RUN: not shardc compile %s
+// Ops of MHLO say what they are called today.
 func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
   %0 = mhlo.add %a, %a : tensor<4xf32>
   %1 = "mhlo.multiply"(%a, %a) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>

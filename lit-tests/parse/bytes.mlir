@@ -1,5 +1,5 @@
-// Strings of attributes and locations are bytes, in text and in bytecode.
 // RUN: shardc opt --mlir-print-debuginfo %s
+// Strings of attributes and locations are bytes, in text and in bytecode.
 module attributes {a.list = ["\80", {b = "é\00"}], a.opaque = #foo<bar "\FF">} {
   func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
     %0 = stablehlo.custom_call @foo(%a) {backend_config = "\FF\96x\00\22\\\0A", mhlo.frontend_attributes = {k = "\ef"}} : (tensor<4xf32>) -> tensor<4xf32> loc("\FE"("\FD.py":1:2))
