@@ -159,6 +159,13 @@ def foreign(x):
     return jnp.linalg.qr(y)[1], jnp.linalg.eigvalsh(y)
 
 
+def ffi(x):
+    y = x.reshape(4, 4) @ x.reshape(4, 4).T + 20 * jnp.eye(4)
+    types = (like(y), jax.ShapeDtypeStruct((4,), jnp.int32), jax.ShapeDtypeStruct((), jnp.int32))
+    layouts = {"input_layouts": [(0, 1)], "output_layouts": [(0, 1), (0,), ()]}
+    return jax.ffi.ffi_call("lapack_sgetrf_ffi", types, **layouts)(y)
+
+
 # By name: the function, its argument, whether calls of one run may be in any order.
 CASES = {
     "debug.callback": (called, X, False),
@@ -178,6 +185,7 @@ CASES = {
     "shard_map": (in_shards, X, True),
     "no elements": (empty, EMPTY, False),
     "library calls": (foreign, X, False),
+    "ffi_call": (ffi, X, False),
 }
 
 
@@ -203,7 +211,7 @@ class Callbacks(unittest.TestCase):
         for name, (f, x, any_order) in CASES.items():
             with self.subTest(name):
                 calls = self.same(f, x, any_order)
-                self.assertTrue(calls or name == "library calls")
+                self.assertTrue(calls or name in ("library calls", "ffi_call"))
 
     def test_donated(self):
         self.same(io_ordered, X, donate_argnums=0)
