@@ -6,13 +6,8 @@
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{AttrData, Op, Program, Value};
-use dialect::ops::func;
+use dialect::ops::{func, sdy};
 use dialect::sharding::{MeshRef, ShardingTable, TensorSharding};
-
-/// How the operands of an op that partitions itself are sharded.
-const OPERANDS: &str = "shardc.operand_shardings";
-/// How its results are sharded.
-const RESULTS: &str = "shardc.result_shardings";
 
 /// The pass.
 pub(crate) static PASS: crate::Pass = crate::Pass {
@@ -39,7 +34,7 @@ fn state(program: &mut Program) {
         };
         let operands: Vec<Value> = program.op(op).operands.to_vec();
         let results: Vec<Value> = program.results(op).collect();
-        for (name, values) in [(OPERANDS, operands), (RESULTS, results)] {
+        for (name, values) in [(sdy::OPERAND_SHARDINGS, operands), (sdy::RESULT_SHARDINGS, results)] {
             let shardings = values.into_iter().map(|v| of(program, v)).collect();
             let attr = program.intern_attr(AttrData::ShardingPerValue(shardings));
             program.set_attr(op, name, attr);

@@ -209,6 +209,9 @@ class Callbacks(unittest.TestCase):
 
     def test_as_by_jax(self):
         for name, (f, x, any_order) in CASES.items():
+            # A manual computation whose results have no elements goes in XLA's Shardy, with its callbacks: by jax.jit, too.
+            if name == "no elements" and jax.__version_info__ > shardc._jit.TESTED[1]:
+                continue
             with self.subTest(name):
                 calls = self.same(f, x, any_order)
                 self.assertTrue(calls or name in ("library calls", "ffi_call"))

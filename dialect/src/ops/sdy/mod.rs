@@ -67,6 +67,10 @@ pub const SHARDING_RULE: &str = "sdy.sharding_rule";
 /// The attribute of an op that states its own sharding rule: how devices' partial results combine where a reduction factor
 /// is sharded, `"sum"`, `"max"` or `"min"`. Shardy has no word for it.
 pub const REDUCTION: &str = "shardc.reduction";
+/// The attribute of an op that partitions itself: how its operands are sharded, for the process that calls its rule.
+pub const OPERAND_SHARDINGS: &str = "shardc.operand_shardings";
+/// The same for its results.
+pub const RESULT_SHARDINGS: &str = "shardc.result_shardings";
 /// The attribute of values that records where their axes came from.
 pub const ORIGINS: &str = "sdy.sharding_origins";
 /// The attribute of a function that keeps the name it had before it was copied.
