@@ -1,7 +1,7 @@
 """Random JAX programs over all dtypes, with empty arrays, memory kinds and random shardings.
 
-`Random(seed)` has a function, its arguments on one device (`values`), the same sharded over eight (`placed`), and what `jit` is told
-besides. A step that JAX itself refuses on one device isn't part of the program.
+`Random(seed)` has a function for one device and the same with shardings, arguments for both (`values` and `placed`), and what `jit` is
+told besides. A step that JAX refuses to trace isn't part of the program.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ INTEGERS = ["int4", "uint4", "int8", "uint8", "int16", "uint16", "int32", "uint3
 FLOATS = ["float8_e4m3fn", "float8_e5m2", "float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2fnuz", "float16", "bfloat16", "float32"]
 DTYPES = [*INTEGERS, *FLOATS, "complex64", "bool"]
 KINDS = sorted({memory.kind for memory in jax.devices()[0].addressable_memories()})
+DEFAULT = jax.devices()[0].default_memory().kind
 
 
 def kind(x: Any) -> str:
@@ -52,13 +53,14 @@ class Random:
         shapes = [[self.r.choice(self.dims) for _ in range(self.r.randint(1, 3))] for _ in range(self.r.randint(1, 3))]
         self.values = [self.made(shape, self.r.choice(DTYPES)) for shape in shapes]
         self.placed = [jax.device_put(value, self.sharding(value.ndim, value.shape)) for value in self.values]
-        known, now = [], list(self.values)
+        known: list[str] = []
+        now: list[Any] = [jax.ShapeDtypeStruct(value.shape, value.dtype) for value in self.values]
         for _ in range(self.r.randint(2, most)):
             name, step = self.step(now)
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    result = jax.jit(step)(now)
+                    result = jax.eval_shape(step, now)
             except Exception:  # noqa: BLE001: JAX or XLA has no such op of this dtype
                 continue
             known.append(name)
@@ -79,6 +81,9 @@ class Random:
 
     def run(self, args: tuple[Any, ...]) -> list[Any]:
         now = list(args)
+        if self.is_sharded:
+            # Ops take operands of one kind of memory.
+            now = [jax.device_put(x, v.sharding.with_memory_kind(DEFAULT)) if v.sharding.memory_kind != DEFAULT else x for x, v in zip(now, self.placed)]
         for step in self.steps:
             now.append(step(now))
         return now[len(args) :]
@@ -230,7 +235,9 @@ class Random:
         def place(now):
             if not self.is_sharded:
                 return now[i]
-            return jax.device_put(now[i], sharding) if moves else lax.with_sharding_constraint(now[i], NamedSharding(self.mesh, sharding.spec))
+            if moves:
+                return jax.device_put(jax.device_put(now[i], sharding), sharding.with_memory_kind(DEFAULT))
+            return lax.with_sharding_constraint(now[i], NamedSharding(self.mesh, sharding.spec))
 
         return place
 

@@ -25,7 +25,12 @@ class RandomPrograms(unittest.TestCase):
             case = Random(seed)
             with self.subTest(seed=seed, steps=case.names), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                wanted = jax.jit(case.on_one_device)(*case.values)
+                try:
+                    wanted = jax.jit(case.on_one_device)(*case.values)
+                except Exception:
+                    # XLA has no such op of this dtype.
+                    refused += 1
+                    continue
                 try:
                     with count_planned() as planned:
                         found = shardc.jit(case.sharded, **case.jit)(*case.placed)

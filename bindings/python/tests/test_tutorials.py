@@ -11,7 +11,7 @@ from test_jit import count_planned, difference
 from tutorials import distributed, intro, multi, spmd, tpu
 
 # What runs on one device has nothing to plan, and no jit is asked for what is only put elsewhere.
-LEAST = {intro: 15, distributed: 15, tpu: 21, spmd: 20, multi: 10}
+LEAST = {intro: 14, distributed: 12, tpu: 15, spmd: 15, multi: 7}
 
 
 class Tutorials(unittest.TestCase):

@@ -19,6 +19,7 @@ import io
 import logging
 import os
 import pathlib
+import re
 import threading
 import time
 import types
@@ -273,7 +274,8 @@ def _plan(module: Any, name: str, options: Options, platform: str, build: Any) -
 
     attributes = module.operation.attributes
     devices = str(attributes["mhlo.num_partitions"]).split(":")[0] if "mhlo.num_partitions" in attributes else "1"
-    if int(devices) == 1:
+    empty_arguments, any_empty = _empty(module)
+    if int(devices) == 1 or empty_arguments:
         return module
     start = time.perf_counter()
     function = _log.function_name(name)
@@ -282,7 +284,8 @@ def _plan(module: Any, name: str, options: Options, platform: str, build: Any) -
     # of arguments: up to a third of a compilation. XLA's way without them is deprecated, so only versions are asked for it
     # that are known to have it.
     with_shardy = getattr(build, "use_shardy_partitioner", True)
-    skips = with_shardy and build is not None and platform == "cpu" and jax.__version_info__ <= TESTED[1]
+    # XLA's way without Shardy ends the process where arrays without elements enter or leave the partitioned program.
+    skips = with_shardy and build is not None and platform == "cpu" and jax.__version_info__ <= TESTED[1] and not any_empty
     pipeline = PIPELINES["manual"] if with_shardy and not skips else GSPMD
     # As bytecode, which MLIR writes and reads in a fraction of the time that text takes.
     written = io.BytesIO()
@@ -303,6 +306,19 @@ def _plan(module: Any, name: str, options: Options, platform: str, build: Any) -
     if logs:
         _log.program_planned(function, summary, time.perf_counter() - start)
     return result
+
+
+def _empty(module: Any) -> tuple[bool, bool]:
+    """Whether all arguments of a module's main function are without elements (there is nothing to shard then), and whether any
+    argument or result is."""
+    (main,) = (op for op in module.body.operations if "sym_name" in op.attributes and str(op.attributes["sym_name"]) == '"main"')
+    inputs, _, results = str(main.attributes["function_type"]).partition("->")
+    inputs_empty, results_empty = ([_EMPTY.match(shape) is not None for shape in _SHAPE.findall(text)] for text in (inputs, results))
+    return bool(inputs_empty) and all(inputs_empty), any(inputs_empty) or any(results_empty)
+
+
+_SHAPE = re.compile(r"tensor<([^>]*)")
+_EMPTY = re.compile(r"(\d+x)*0x")
 
 
 class _Quiet:

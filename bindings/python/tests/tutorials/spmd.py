@@ -25,7 +25,7 @@ def placed(axes, data):
         spec[1 - dim] = data
         return put(p, *spec)
 
-    return jax.tree_util.tree_map_with_path(place, transformer_params(32, 16, 2))
+    return jax.tree_util.tree_map_with_path(place, transformer_params(32, 16, 1))
 
 
 def run(jit):

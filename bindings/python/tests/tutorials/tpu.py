@@ -52,10 +52,10 @@ def averages_and_rolls(jit):
     x = put(rand(32, 16), "X", None)
     spec = {"mesh": MESH, "in_specs": P("X", None), "out_specs": P("X", None)}
     yield "average of each shard", jit(lambda x: x.reshape(4, 8, 16).mean(1))(x)
-    yield "the same by hand", jit(jax.shard_map(lambda x: x.mean(0, keepdims=True), **spec))(x)
+    yield "average by hand", jit(jax.shard_map(lambda x: x.mean(0, keepdims=True), **spec))(x)
     roll = lambda x: jnp.roll(x.reshape(4, 8, 16), 3, axis=1).reshape(32, 16) - x
     yield "rolled within shards", jit(roll)(x)
-    yield "the same by hand ", jit(jax.shard_map(lambda x: jnp.roll(x, 3, axis=0) - x, **spec))(x)
+    yield "rolled by hand", jit(jax.shard_map(lambda x: jnp.roll(x, 3, axis=0) - x, **spec))(x)
 
 
 def experts(jit):
