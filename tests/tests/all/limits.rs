@@ -5,11 +5,13 @@ use std::fmt::Write;
 
 /// The exit code and what a command says, of a program given as text.
 fn run(command: &[&str], text: &str) -> (i32, String) {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let io =
-        shardc::Io { stdin: &mut text.as_bytes(), out: &mut out, err: &mut err, out_color: false, err_color: false };
-    let code = shardc::run(command.iter().copied(), io);
-    (code.into(), String::from_utf8_lossy(&out).into_owned() + &String::from_utf8_lossy(&err))
+    shardc::on_deep_stack(|| {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let (stdin, out_color, err_color) = (&mut text.as_bytes(), false, false);
+        let io = shardc::Io { stdin, out: &mut out, err: &mut err, out_color, err_color };
+        let code = shardc::run(command.iter().copied(), io);
+        (code.into(), String::from_utf8_lossy(&out).into_owned() + &String::from_utf8_lossy(&err))
+    })
 }
 
 fn prints(command: &[&str], text: &str) -> String {
