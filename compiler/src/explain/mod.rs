@@ -43,7 +43,8 @@ use report::Report;
 pub struct ExplainOptions {
     /// How to compile.
     pub compile: CompileOptions,
-    /// A limit on the changed annotations to try; by default 64, or fewer for programs of more than 400 ops.
+    /// A limit on the changed annotations to try; by default 64, fewer for programs of more than 400 ops, none for those of
+    /// more than 25,600.
     pub tries: Option<usize>,
     /// How long after the plan another try may begin; by default without a limit.
     pub budget: Option<Duration>,
@@ -68,6 +69,9 @@ pub struct Explanation {
     pub has_mesh: bool,
     /// Whether any value is sharded.
     pub is_sharded: bool,
+    /// Whether no changed annotations were tried because the program has more than 25,600 ops.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub too_large_to_try: bool,
 }
 
 /// Equal collectives: the same kind, bytes and cause, from the same source line or the same line of another layer.
@@ -89,6 +93,10 @@ pub struct CollectiveGroup {
     #[serde(skip)]
     pub remark: Diagnostic,
 }
+
+/// In a program of more ops no changed annotations are tried unless it is asked for: each try plans the whole program
+/// again, which takes minutes from about twice as many ops on.
+pub(crate) const MOST_OPS_TRIED: usize = 25_600;
 
 /// A change that makes a step less than this share longer or shorter isn't given: it would read as 0 %.
 pub(crate) const LEAST_CHANGE: f64 = 0.005;
@@ -171,6 +179,11 @@ impl Steps {
     }
 }
 
+/// A limit on the changed annotations to try in a program of `ops` ops.
+fn default_tries(ops: usize) -> usize {
+    if ops > MOST_OPS_TRIED { 0 } else { (MOST_OPS_TRIED / ops.max(400)).max(2) }
+}
+
 /// Whether a mesh of the program has more than one device.
 fn has_mesh(program: &Program) -> bool {
     sdy::meshes(program).any(|(_, _, mesh)| mesh.devices() > 1)
@@ -246,12 +259,13 @@ impl Compiler {
                 .collect();
             let groups = groups(planned.program(), &explained);
             let shardings = ShardingTable::of(planned.program());
-            let mut tried = false;
+            let (mut tried, mut too_large_to_try) = (false, false);
             let mut removals = vec![Found::default(); groups.len()];
             if let Some(imported) = imported {
                 let Steps { propagate, plan, partition, .. } = steps;
                 let trial = Trial { imported, propagate, plan, partition, machine: &machine };
-                let tries = options.tries.unwrap_or_else(|| (25_600 / imported.op_count().max(400)).max(2));
+                let tries = options.tries.unwrap_or_else(|| default_tries(imported.op_count()));
+                too_large_to_try = options.tries.is_none() && tries == 0;
                 let limits = Limits { tries, budget: options.budget };
                 let planned =
                     Planned { program: planned.program(), shardings: &shardings, origins, cost: (step, peak) };
@@ -269,7 +283,7 @@ impl Compiler {
             let (has_mesh, uneven) = (has_mesh(planned.program()), uneven::uneven(planned.program()));
             let is_sharded = shardings.iter().any(|s| !s.is_fully_replicated());
             let target = target.to_owned();
-            Explanation { target, step_s: step, collectives, groups, uneven, has_mesh, is_sharded }
+            Explanation { target, step_s: step, collectives, groups, uneven, has_mesh, is_sharded, too_large_to_try }
         });
         explanation.diagnostics.append(callbacks);
         explanation

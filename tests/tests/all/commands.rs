@@ -14,7 +14,7 @@ use shardc_tests::sharded::number;
 const COUNT: u64 = 400;
 
 /// The commands; programs are read from standard input.
-const COMMANDS: [&[&str]; 10] = [
+const COMMANDS: [&[&str]; 12] = [
     &["compile", "-"],
     &["compile", "--emit", "manual", "--plan", "greedy", "-"],
     &["check", "--interpret", "-"],
@@ -25,6 +25,8 @@ const COMMANDS: [&[&str]; 10] = [
     &["search", "--devices", "4", "--free", "--budget", "200ms", "-"],
     &["diff", "-"],
     &["report", "--tries", "1", "-"],
+    &["compile", "--trip-count", "3", "--json", "-"],
+    &["explain", "--tries", "1", "--top", "1", "--json", "-"],
 ];
 
 /// Programs larger than this are left to other tests: commands on them take long.

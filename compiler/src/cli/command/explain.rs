@@ -36,7 +36,7 @@ model: .as_text(debug_info=True).";
 pub(crate) struct Args {
     #[command(flatten)]
     common: Common,
-    /// Try at most this many changed annotations [default: 64, fewer for programs of more than 400 ops]
+    /// Try at most this many changed annotations [default: 64, fewer for programs of more than 400 ops, none above 25,600]
     #[arg(long, value_name = "N")]
     tries: Option<usize>,
     /// Begin no further try after this time, like 30s or 2m
@@ -116,7 +116,13 @@ fn headline(explanation: &Explanation) -> String {
         }
     };
     let gap = if collectives.is_empty() { "" } else { "\n" };
-    first + &padding(&explanation.uneven) + gap
+    let untried = match explanation.too_large_to_try {
+        true => {
+            "no changed annotations were tried, since each try plans this large program again: --tries N tries some\n"
+        }
+        false => "",
+    };
+    first + &padding(&explanation.uneven) + untried + gap
 }
 
 /// Why a program has no collective.

@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// Write the page here instead of to standard output
     #[arg(short, long, value_name = "HTML")]
     output: Option<PathBuf>,
-    /// Try at most this many changed annotations [default: 64, fewer for programs of more than 400 ops]
+    /// Try at most this many changed annotations [default: 64, fewer for programs of more than 400 ops, none above 25,600]
     #[arg(long, value_name = "N")]
     tries: Option<usize>,
     /// Begin no further try after this time, like 30s or 2m
@@ -208,6 +208,12 @@ fn table(id: &str, heads: &[(&str, &str)], rows: &[Vec<String>], body: &mut Stri
 /// The changes of one annotation that make a step faster, the best first.
 fn changes(explanation: &Explanation, body: &mut String) {
     body.push_str("<h2>Annotation changes worth making</h2>\n");
+    if explanation.too_large_to_try {
+        body.push_str(
+            "<p class=\"quiet\">None was tried, since each try plans this large program again: --tries N.</p>\n",
+        );
+        return;
+    }
     let mut best: BTreeMap<&str, (f64, f64, Option<&str>, Vec<&CollectiveGroup>)> = BTreeMap::new();
     for group in &explanation.groups {
         let Some(removal) = group.removal.as_ref().filter(|removal| removal.saves_s > 0.0) else { continue };
