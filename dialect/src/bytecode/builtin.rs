@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use super::{Fault, Read};
 use super::entries::{Entries, Reader};
 use super::value::{
     Attr, Kind, Scalar, Type, dense, dimensions, float, joined, number, numbers, quoted, symbol, types,
 };
+use super::{Fault, Read, affine};
 use crate::ir::ElementType;
 
 /// The codes of attributes that are written.
@@ -106,6 +106,9 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
             let inside = r.attr()?;
             Attr::other(format!("distinct[{}]<{}>", r.start, inside.text))
         }
+        23 => Attr::other(affine::map(r)?),
+        24 => Attr::other(affine::set(r)?),
+        25 => Attr::other(affine::strided(r)?),
         _ => return r.no_code(code, "an attribute of the dialect 'builtin'"),
     })
 }

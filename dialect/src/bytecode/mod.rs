@@ -9,6 +9,7 @@
 //! [`MAX_NESTING`](crate::text::MAX_NESTING) and the text to [`MAX_GROWTH`] times the size of the file. What can't be
 //! read is reported with its byte offset; faults of single attributes and types don't end the reading.
 
+mod affine;
 mod builtin;
 mod container;
 mod cursor;

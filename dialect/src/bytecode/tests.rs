@@ -16,7 +16,7 @@ macro_rules! files {
 }
 
 /// A file and its text: the oldest and the newest format, the oldest portable artifact and the newest.
-const FILES: [(&str, &[u8], &str); 6] = files!["ops_0" "ops_6" "ops_0_9" "ops_1_17" "manual_1_0" "forms_6"];
+const FILES: [(&str, &[u8], &str); 7] = files!["affine_6" "ops_0" "ops_6" "ops_0_9" "ops_1_17" "manual_1_0" "forms_6"];
 
 /// What JAX's `Exported.serialize()` writes, and the program in it.
 const EXPORTED: &[u8] = include_bytes!("tests/exported.bin");

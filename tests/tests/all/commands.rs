@@ -33,10 +33,9 @@ const COMMANDS: [&[&str]; 12] = [
 const LARGEST: usize = 12_000;
 
 /// Why a command on a program is a bug, if it is one.
-fn fault(command: &[&str], text: &str) -> Option<String> {
+fn fault(command: &[&str], program: &[u8]) -> Option<String> {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let io =
-        shardc::Io { stdin: &mut text.as_bytes(), out: &mut out, err: &mut err, out_color: false, err_color: false };
+    let io = shardc::Io { stdin: &mut &program[..], out: &mut out, err: &mut err, out_color: false, err_color: false };
     let said = |err: &[u8]| String::from_utf8_lossy(err).lines().take(3).collect::<Vec<_>>().join(" ");
     match catch_unwind(AssertUnwindSafe(|| shardc::run(command.iter().copied(), io))) {
         Ok(0..=1) => None,
@@ -90,7 +89,7 @@ fn no_command_ends_with_a_bug() {
                 continue;
             }
             tried += 1;
-            for why in COMMANDS.iter().filter_map(|command| fault(command, &text)) {
+            for why in COMMANDS.iter().filter_map(|command| fault(command, text.as_bytes())) {
                 let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("commands");
                 std::fs::create_dir_all(&folder).unwrap();
                 let path = folder.join(format!("{seed}.mlir"));
@@ -112,4 +111,62 @@ fn no_command_ends_with_a_bug() {
     let tried: u64 = ran.iter().map(|r| r.1).sum();
     assert!(faults.is_empty(), "{} faults: {:#?}", faults.len(), faults.iter().take(20).collect::<Vec<_>>());
     assert!(tried * 5 > count, "only {tried} of {count} programs are small and valid");
+}
+
+/// Damaged files of bytecode in a run.
+const FILES: u64 = 60;
+
+/// One to four damages to a file of bytecode, behind what says that it is one.
+fn damaged(file: &[u8], random: &mut fastrand::Rng) -> Vec<u8> {
+    let mut file = file.to_vec();
+    for _ in 0..random.usize(1..=4) {
+        let at = random.usize(4..file.len());
+        match random.u8(..5) {
+            0 => file[at] = random.u8(..),
+            1 => file[at] ^= 1 << random.u8(..8),
+            2 => drop(file.remove(at)),
+            3 => file.insert(at, random.u8(..)),
+            _ => {
+                let from = random.usize(4..file.len());
+                let copied = file[from..file.len().min(from + 4)].to_vec();
+                file.splice(at..at, copied);
+            }
+        }
+    }
+    file
+}
+
+/// Files of bytecode that are damaged give messages, whatever they are given to; `COMMANDS_FILES=2000` tries more.
+#[test]
+fn no_damaged_bytecode_ends_with_a_bug() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("pallas");
+    let files = std::fs::read_dir(folder)
+        .expect("a folder")
+        .flatten()
+        .map(|entry| std::fs::read(entry.path()).expect("a file"));
+    let mut files: Vec<Vec<u8>> = files.filter(|file| shardc::is_bytecode(file)).collect();
+    for original in corpus().iter().filter(|o| is_small(&o.text)) {
+        let program = dialect::parse(&original.text, &mut dialect::diagnostic::Diagnostics::default());
+        files.push(dialect::bytecode::bytecode_of(&program, dialect::text::PrintOptions::default()));
+    }
+    let work = move || {
+        let mut faults = Vec::new();
+        for seed in 0..number("COMMANDS_FILES", FILES) {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let file = damaged(random.choice(&files).expect("a file"), &mut random);
+            let text = dialect::bytecode::text_of(&file, &mut dialect::diagnostic::Diagnostics::default());
+            // A file that can't be read is the same to all commands, and a program that became large takes long.
+            let commands = match text {
+                Some(text) if is_small(&text) => &COMMANDS[..],
+                _ => &COMMANDS[..1],
+            };
+            faults.extend(
+                commands.iter().filter_map(|command| fault(command, &file)).map(|why| format!("{seed}: {why}")),
+            );
+        }
+        faults
+    };
+    let thread = std::thread::Builder::new().stack_size(shardc::STACK_BYTES).spawn(work).expect("a thread");
+    let faults = thread.join().expect("it doesn't panic");
+    assert!(faults.is_empty(), "{} faults: {:#?}", faults.len(), faults.iter().take(20).collect::<Vec<_>>());
 }
