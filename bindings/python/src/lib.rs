@@ -242,7 +242,9 @@ fn compile(
             Program::Text(text) => Source::new(name, text),
             Program::Bytecode(bytes) => match Source::of_bytecode(&name, &bytes) {
                 Outcome { value: Some(source), .. } => source,
-                Outcome { diagnostics, .. } => return (None, told(&compiler, &Source::new(name, ""), &diagnostics), None),
+                Outcome { diagnostics, .. } => {
+                    return (None, told(&compiler, &Source::new(name, ""), &diagnostics), None);
+                }
             },
         };
         let options = CompileOptions { search, target, memory, ..CompileOptions::default() };

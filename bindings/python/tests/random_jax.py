@@ -97,8 +97,8 @@ class Random:
         value = value + 1j * self.numbers.integers(low, 4, shape) if dtype == "complex64" else value
         return jnp.asarray(value.astype(np.float32) if dtype in FLOATS else value).astype(dtype)
 
-    def sharding(self, rank: int, shape: Any = None) -> NamedSharding:
-        """Axes for some dimensions; where JAX wants that (`shape`), only those that divide."""
+    def sharding(self, rank: int, shape: Any) -> NamedSharding:
+        """Axes for some dimensions that they divide, as JAX demands."""
         axes = list(self.mesh.axis_names)
         self.r.shuffle(axes)
         spec: list[Any] = [None] * rank
@@ -107,7 +107,7 @@ class Random:
                 d = self.r.randrange(rank)
                 both = (*(spec[d] or ()), axis)
                 ways = int(np.prod([self.mesh.shape[a] for a in both]))
-                if shape is None or shape[d] % ways == 0:
+                if shape[d] % ways == 0:
                     spec[d] = both
         where = {"memory_kind": self.r.choice(KINDS)} if self.r.random() < 0.15 else {}
         return NamedSharding(self.mesh, P(*spec), **where)
@@ -229,7 +229,7 @@ class Random:
         return lambda now: f(now[i], now[j])
 
     def place(self, x, i, j):
-        sharding = self.sharding(x.ndim, x.shape if self.r.random() < 0.5 else None)
+        sharding = self.sharding(x.ndim, x.shape)
         moves = self.r.random() < 0.4
 
         def place(now):

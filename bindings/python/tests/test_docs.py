@@ -3,11 +3,14 @@
 import devices  # noqa: F401, I001: before JAX
 
 import doctest
+import importlib.util
 import unittest
 
 import shardc
 
-FUNCTIONS = ("jit", "compile", "partition", "explain", "cost", "check", "show")
+LIBRARIES = {"nnx_jit": "flax", "filter_jit": "equinox"}
+FUNCTIONS = ["jit", "compile", "partition", "explain", "cost", "check", "show", "patched"]
+FUNCTIONS += [name for name, library in LIBRARIES.items() if importlib.util.find_spec(library)]
 
 
 class Examples(unittest.TestCase):
@@ -27,7 +30,7 @@ class Examples(unittest.TestCase):
 
     def test_everything_public_has_a_docstring(self):
         for name in shardc.__all__:
-            if name not in ("Memory", "Plan", "Program", "Target", "__version__"):
+            if name not in ("Memory", "OnError", "Plan", "Program", "Target", "__version__"):
                 self.assertTrue(getattr(shardc, name).__doc__, name)
 
 

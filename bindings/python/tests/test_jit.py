@@ -279,7 +279,7 @@ class Behavior(unittest.TestCase):
             jax.vmap(f)(self.x)
             jax.grad(f)(self.x)
             shardc.jit(lambda x: x.sum(), memory=1 << 20)(self.x)
-        self.assertEqual(set(seen), {("v5e:4x4", 2 << 30, "greedy", None), ("cpu", 1 << 20, "full", None)})
+        self.assertEqual(set(seen), {("v5e:4x4", 2 << 30, "greedy", None, "raise"), ("cpu", 1 << 20, "full", None, "raise")})
 
     def test_reports_are_about_what_is_compiled(self):
         f = lambda x: x.sum()

@@ -135,10 +135,10 @@ class _Named:
     One that is sent to another process has that process plan, too.
     """
 
-    def __init__(self, fun: Callable[..., Any], options: Options):
+    def __init__(self, fun: Callable[..., Any], options: Options, name: str):
         functools.update_wrapper(self, fun, updated=())
         self._fun, self._options = fun, options
-        self.__name__ = name_for(fun, options)
+        self.__name__ = name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return _nnx.checked(self._fun, args, kwargs)
@@ -163,12 +163,13 @@ def name_for(fun: Callable[..., Any], options: Options) -> str:
 
 def _named(fun: Callable[..., Any], options: Options) -> _Named:
     """The function under its name."""
+    name = name_for(fun, options)
     # JAX finds what it compiled by the function: there is one of each name, which lives as long as what it calls.
     made: dict[Options, _Named] = getattr(fun, "_shardc_named", {})
     # Who wraps a function copies its attributes.
     if options in made and made[options]._fun is fun:
         return made[options]
-    named = _Named(fun, options)
+    named = _Named(fun, options, name)
     if isinstance(fun, (types.FunctionType, functools.partial)):
         fun._shardc_named = {**made, options: named}  # type: ignore[union-attr]
     return named

@@ -79,8 +79,8 @@ def _gpus(kind: str, devices: list[Any]) -> str | None:
     chip = _GPU.search(kind)
     islands: dict[int, int] = {}
     for device in devices:
-        island = getattr(device, "slice_index", None)
-        island = getattr(device, "process_index", 0) if island is None else island
+        named = getattr(device, "slice_index", None)
+        island = int(getattr(device, "process_index", 0) if named is None else named)
         islands[island] = islands.get(island, 0) + 1
     if chip is None or len(set(islands.values())) != 1:
         return None
