@@ -36,7 +36,7 @@
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup format check publish-check advisories test test-without-llvm demo profiled bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-reshards fuzz fuzz-commands fuzz-files random compare-ops accuracy oracles python python-jax python-newest capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
+.PHONY: setup format check publish-check advisories test test-without-llvm demo profiled bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-reshards fuzz fuzz-commands fuzz-files random random-plans compare-ops accuracy oracles python python-jax python-newest capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. mlir-22-tools, llvm-22-tools (FileCheck)
 # and python3-venv are for comparisons with peers, Open MPI for the feature mpi.
@@ -333,6 +333,10 @@ fuzz-commands: setup
 # Without native execution, so that building it is short.
 random:
 	FAMILIES_PROGRAMS=$(COUNT) FAMILIES_FROM=$(FROM) cargo test --release --no-default-features -p shardc-tests --test all families:: -- --nocapture
+
+# That the full plan is never worse than the greedy one, on all targets.
+random-plans:
+	FULL_PLAN_PROGRAMS=$(COUNT) FULL_PLAN_FROM=$(FROM) cargo test --release --no-default-features -p shardc-tests --test all full_plan:: -- --nocapture
 
 compare-ops: setup oracles
 	cargo build --release --quiet -p shardc

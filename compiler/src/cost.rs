@@ -56,7 +56,7 @@ pub struct Cost {
     /// Bytes of memory traffic of one device.
     #[serde(skip)]
     pub memory_traffic: f64,
-    /// Memory capacity of a device, in bytes.
+    /// What a device may hold, in bytes: the limit of the options, or else the capacity of its memory.
     #[serde(skip)]
     pub memory_bytes: u64,
     /// FLOP/s of one device, of bf16 products.
@@ -154,7 +154,8 @@ impl Compiler {
         let name = options.target_name();
         let cost = self.target(name).map_err(|e| e.to_string()).and_then(|target| {
             let priced = Priced::new(&mut program, target)?;
-            Ok(cost(&program, &priced, name, module.source()))
+            let cost = cost(&program, &priced, name, module.source());
+            Ok(Cost { memory_bytes: options.memory.unwrap_or(cost.memory_bytes), ..cost })
         });
         let priced = Outcome::of(
             module.source(),

@@ -1,11 +1,11 @@
 // RUN: shardc explain --tries 0 %s
 // Ops that the compiler makes of one op point to it.
 sdy.mesh @mesh = <["x"=4]>
-func.func @main(%a: tensor<1024xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<i32> {
-  %0 = stablehlo.iota dim = 0 : tensor<1024xi32>
+func.func @main(%a: tensor<1048576xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<i32> {
+  %0 = stablehlo.iota dim = 0 : tensor<1048576xi32>
   %high = stablehlo.constant dense<0x7F800000> : tensor<f32>
   %zero = stablehlo.constant dense<0> : tensor<i32>
-  %1:2 = stablehlo.reduce(%a init: %high), (%0 init: %zero) across dimensions = [0] : (tensor<1024xf32>, tensor<1024xi32>, tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>)
+  %1:2 = stablehlo.reduce(%a init: %high), (%0 init: %zero) across dimensions = [0] : (tensor<1048576xf32>, tensor<1048576xi32>, tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>)
    reducer(%p: tensor<f32>, %q: tensor<f32>) (%i: tensor<i32>, %j: tensor<i32>) {
     %2 = stablehlo.compare LT, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
     %3 = stablehlo.compare EQ, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>

@@ -8,7 +8,8 @@ func.func @main() -> (tensor<8xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]
   %a = stablehlo.iota dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : tensor<8xi32>
   %i = stablehlo.constant dense<[[18446744073709551615], [1], [6]]> : tensor<3x1xui64>
   %u = stablehlo.constant dense<[[100, 200, 300], [400, 500, 600], [700, 800, 900]]> : tensor<3x3xi32>
-  %r = "stablehlo.scatter"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  %c = sdy.sharding_constraint %a <@mesh, [{"x"}]> : tensor<8xi32>
+  %r = "stablehlo.scatter"(%c, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%x: tensor<i32>, %y: tensor<i32>):
     %s = stablehlo.add %x, %y : tensor<i32>
     stablehlo.return %s : tensor<i32>

@@ -76,7 +76,7 @@ fn check(
         None => format!("of a device of {}", machine.target()),
     };
     let sizes = [held, limit].map(|bytes| units::bytes(bytes as f64));
-    let message = format!("a device holds up to {} ({held} bytes), more than the {} {whose}", sizes[0], sizes[1]);
+    let message = format!("a device holds up to {}, more than the {} {whose}", sizes[0], sizes[1]);
     let d = Diagnostic { severity, ..Diagnostic::error(codes::MEMORY_EXCEEDED, program.op(main).span, message) };
     diagnostics.push(d.note("shard arguments and results over more devices: no plan was found that holds less"));
 }

@@ -152,7 +152,9 @@ impl Knobs {
         let given = [(&self.allow, Severity::Remark), (&self.warn, Severity::Warning), (&self.deny, Severity::Error)];
         let mut named = given.into_iter().filter(|(lints, _)| lints.contains(&lint)).map(|(_, severity)| severity);
         match (named.next(), named.next()) {
-            (_, Some(_)) => Err(Failure::Usage("only one of --warn, --deny and --allow can name a kind of warning".to_owned())),
+            (_, Some(_)) => {
+                Err(Failure::Usage("only one of --warn, --deny and --allow can name a kind of warning".to_owned()))
+            }
             (severity, None) => Ok(severity),
         }
     }

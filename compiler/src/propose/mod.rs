@@ -60,7 +60,7 @@ pub struct SearchOptions {
 }
 
 /// The passes that only report: a search doesn't run them for every candidate.
-const REPORTING: [&str; 2] = ["replicate", "check-spmd"];
+const REPORTING: [&str; 3] = ["replicate", "check-memory", "check-spmd"];
 
 impl Compiler {
     /// Searches for shardings of a program's arguments and results, and for a mesh, that make its step fast on the target;

@@ -12,7 +12,7 @@ use dialect::ir::Program;
 use dialect::ops::func;
 
 use super::{PlanOptions, PlanReport, Search, plan_with};
-use crate::estimate::{Estimate, Machine, estimate};
+use crate::estimate::{Estimate, Machine, Target, estimate};
 use crate::mpmd::Pipeline;
 use crate::options::Options;
 use crate::pass::{Step, run_unverified};
@@ -26,7 +26,10 @@ const LATER: &str = "per-device";
 /// time of one gather; joined collectives save start-ups.
 const LEAST_LINKS: f64 = 0.25;
 
-/// In debug builds, programs of fewer ops are compared in full even where the bounds decide.
+/// Large programs without a topology are taken to be better if their plans cost at most this share of the greedy plan.
+const CLEAR: f64 = 0.5;
+
+/// Programs of fewer ops are always compared, in debug builds by all later passes even where bounds decide.
 const SMALL: usize = 400;
 
 /// The least ratio of a corrected limit on the plan's own peak to the limit itself that is worth a search of its own.
@@ -50,7 +53,10 @@ pub(super) fn plan_best(
         Planned { program, report, diagnostics }
     };
     let full = plan(Search::Full, None);
-    let (chosen, given_up) = best(full, given, options.memory, plan);
+    let (chosen, given_up) = match is_clear(&full.report, options) {
+        true => (full, None),
+        false => best(full, given, options.memory, plan),
+    };
     diagnostics.append(chosen.diagnostics);
     *program = chosen.program;
     if given.text("over-memory") != "allow"
@@ -59,6 +65,13 @@ pub(super) fn plan_best(
         diagnostics.push(warning(program.op(main).span, text));
     }
     chosen.report
+}
+
+/// Whether the plan's own costs decide already, in a large program: without a topology they are what `cost` prints, up to
+/// collectives that are joined and ops that are fused. Making both programs takes half as long as all else there.
+fn is_clear(report: &PlanReport, options: &PlanOptions) -> bool {
+    let flat = matches!(options.target, Target::Flat(_)) && options.memory.is_none();
+    flat && report.effort.ops >= SMALL && report.seconds <= CLEAR * report.greedy_seconds
 }
 
 /// A program as one search planned it.
@@ -121,13 +134,21 @@ fn best(
     if !fitted {
         later.smaller(&mut candidates, plan);
     }
-    let most = if candidates.iter().any(fits) { later.limit } else { candidates[1].estimate.peak_bytes };
-    let shortest = |most: f64| {
-        let held = candidates.iter().enumerate().filter(|c| c.1.estimate.peak_bytes <= most);
+    shortest(candidates, later.limit)
+}
+
+/// The shortest of candidates, of which the second is the greedy plan, that holds at most `limit` bytes, or no more than the
+/// greedy plan where none does; and what was given up for that.
+fn shortest(mut candidates: Vec<Candidate>, limit: f64) -> (Planned, Option<String>) {
+    let bytes = |c: &Candidate| c.estimate.peak_bytes;
+    let most = if candidates.iter().any(|c| bytes(c) <= limit) { limit } else { bytes(&candidates[1]) };
+    let within = |most: f64| {
+        let held = candidates.iter().enumerate().filter(|c| bytes(c.1) <= most);
         held.min_by(|a, b| a.1.estimate.step_seconds.total_cmp(&b.1.estimate.step_seconds)).map_or(1, |c| c.0)
     };
-    let (chosen, free) = (shortest(most), shortest(f64::INFINITY));
-    let text = (free != chosen).then(|| given_up(&candidates[free].estimate, &candidates[chosen].estimate, later.limit));
+    let (chosen, free) = (within(most), within(f64::INFINITY));
+    let (used, given) = (&candidates[chosen].estimate, &candidates[free].estimate);
+    let text = (free != chosen).then(|| given_up(given, used, limit));
     let mut planned = candidates.swap_remove(chosen).planned;
     candidates.iter().for_each(|c| planned.report.effort.add(&c.planned.report.effort));
     (planned, text)
@@ -139,7 +160,9 @@ impl Later {
     fn new(given: &Options, planned: Planned) -> Result<(Self, Candidate), Planned> {
         let Some((partition, others)) = steps(given) else { return Err(planned) };
         let Some(mut device) = partitioned(&planned, &partition) else { return Err(planned) };
-        let Some((machine, mesh)) = given.machine(&mut device, &mut Diagnostics::default()) else { return Err(planned) };
+        let Some((machine, mesh)) = given.machine(&mut device, &mut Diagnostics::default()) else {
+            return Err(planned);
+        };
         if mesh.devices() <= 1 {
             return Err(planned);
         }
