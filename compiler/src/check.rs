@@ -1,21 +1,27 @@
 //! Checks that partitioning kept a program's meaning: runs the original and the partitioned program over the same
 //! inputs. If results differ, both run again with the value of every op as a result, to find the first op that differs.
 
-use dialect::ir::{AttrData, Program};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use dialect::codes;
+use dialect::diagnostic::Diagnostic;
+use dialect::ir::AttrData;
 use dialect::kernel::{External, Kernel};
 use dialect::literal::Literal;
 use dialect::ops::{mhlo, sdy};
 use dialect::sharding::Mesh;
 use passes::estimate::{Flat, Machine, estimate};
+use runtime::reference::{self, Limits};
 use serde::Serialize;
 
 use crate::compare::{Comparison, Tolerance};
 use crate::compiler::{CompileOptions, Compiler, Watch};
 use crate::culprit::Search;
-use crate::diagnostic::Outcome;
-use crate::execute::{Backend, ExecuteOptions, replicas_and_partitions, run_global};
+use crate::diagnostic::{Outcome, one};
+use crate::execute::{Backend, ExecuteOptions, evaluation_fault, replicas_and_partitions};
 use crate::module::Module;
-use crate::rounding::judge;
+use crate::rounding::{Judged, Rounding, judge};
 
 /// How the partitioned program compares. Serialized, it is what `shardc check --json` prints.
 #[derive(Clone, Debug, Serialize)]
@@ -28,6 +34,52 @@ pub struct Check {
     /// A sentence about the first difference.
     #[serde(skip)]
     pub culprit: Option<String>,
+    /// What wasn't checked, for want of time; empty if all was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unchecked: Vec<String>,
+}
+
+/// How [`Compiler::check`] runs and compares.
+#[derive(Clone, Debug, Default)]
+pub struct CheckOptions {
+    /// What runs the partitioned program.
+    pub backend: Backend,
+    /// How far floats may be apart; as far as rounding can move each element, if it says nothing.
+    pub tolerance: Tolerance,
+    /// How long it may take, compilation excluded; as long as it takes, if it says nothing.
+    pub budget: Option<Duration>,
+    /// Where it says how far it is, for others to read meanwhile.
+    pub progress: CheckProgress,
+}
+
+/// How far a check is. Clones are of the same check.
+#[derive(Clone, Debug, Default)]
+pub struct CheckProgress(Arc<Mutex<Stage>>);
+
+#[derive(Debug, Default)]
+struct Stage {
+    text: String,
+    expected: Option<Duration>,
+}
+
+impl CheckProgress {
+    /// What it is doing, in words.
+    pub fn stage(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).text.clone()
+    }
+
+    /// How long all of it takes on this machine if nothing differs, as far as that is known yet.
+    pub fn expected(&self) -> Option<Duration> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).expected
+    }
+
+    fn enter(&self, stage: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).text = stage.to_owned();
+    }
+
+    fn expect(&self, expected: Duration) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).expected = Some(expected);
+    }
 }
 
 /// How one result compares with the expected one.
@@ -95,8 +147,7 @@ impl Compiler {
         module: &Module,
         inputs: &[Vec<Literal>],
         options: &CompileOptions,
-        backend: Backend,
-        tolerance: Tolerance,
+        check: &CheckOptions,
     ) -> Outcome<Check> {
         let steps = self.steps("compile", options).map(|mut steps| {
             let at = steps.iter().position(|s| s.pass.name == "plan").map_or(steps.len(), |i| i + 1);
@@ -108,21 +159,12 @@ impl Compiler {
             Err(faults) => return Outcome::new(module.source(), None, &faults),
         };
         let run = |module: Module, steps| self.run_steps(module, steps, &mut Watch::default());
+        check.progress.enter("compiling");
         self.evaluable(module).and_then(|module| {
-            let module = &module;
             run(module.clone(), &plan).and_then(|planned| {
-                let device = run(planned.clone(), &rest);
-                let execute = ExecuteOptions { backend, ..ExecuteOptions::default() };
-                let got = device.and_then(|device| self.execute(&device, inputs, &execute));
-                got.and_then(|got| {
-                    self.evaluate(module, inputs).and_then(|want| {
-                        let results = CheckedResult::all(judge_against(module, inputs, &got.results, &want, tolerance));
-                        if results.iter().all(|r| r.equal) {
-                            return Outcome::of(module.source(), Ok(Check { results, first_op: None, culprit: None }));
-                        }
-                        self.culprit(module, &planned, &rest, inputs, &want, tolerance)
-                            .map(|(first_op, culprit)| Check { results, first_op, culprit: Some(culprit) })
-                    })
+                run(planned.clone(), &rest).and_then(|device| {
+                    let run = Run { compiler: self, module: &module, planned: &planned, rest: &rest, inputs, check };
+                    run.check(&device)
                 })
             })
         })
@@ -167,42 +209,167 @@ impl Compiler {
             let module = self.parse(device.source().clone()).into_result().ok()?;
             self.evaluable(&module).into_result().ok()
         };
-        let module = std::cell::OnceCell::new();
+        let module = std::sync::OnceLock::new();
         let module = || module.get_or_init(global).as_ref();
-        let undisturbed = || runtime::reference::evaluate_replicas(module()?.program(), inputs).ok();
-        let disturbed = |seed| runtime::reference::evaluate_disturbed(module()?.program(), inputs, seed).ok();
-        CheckedResult::all(judge(got, want, tolerance, undisturbed, disturbed))
+        let undisturbed = || reference::evaluate_replicas(module()?.program(), inputs).ok();
+        let disturbed = |seed| reference::evaluate_disturbed(module()?.program(), inputs, Limits::default(), seed).ok();
+        let rounding = Rounding { undisturbed: &undisturbed, disturbed: &disturbed };
+        CheckedResult::all(judge(got, want, tolerance, &rounding).found)
+    }
+}
+
+/// A check of a program that is compiled.
+struct Run<'a> {
+    compiler: &'a Compiler,
+    /// The program, in a form that the reference evaluator knows.
+    module: &'a Module,
+    planned: &'a Module,
+    /// The passes from there to the per-device program.
+    rest: &'a [passes::Step],
+    inputs: &'a [Vec<Literal>],
+    check: &'a CheckOptions,
+}
+
+impl Run<'_> {
+    fn check(&self, device: &Module) -> Outcome<Check> {
+        let CheckOptions { backend, budget, progress, .. } = self.check;
+        let limits = Limits::until(budget.and_then(|budget| Instant::now().checked_add(budget)));
+        let is_over = || limits.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        progress.expect(expected(device));
+        progress.enter("running the partitioned program");
+        let execute = ExecuteOptions { backend: *backend, deadline: limits.deadline, ..ExecuteOptions::default() };
+        self.compiler.execute(device, self.inputs, &execute).and_then(|got| {
+            progress.enter("evaluating the program as it stands");
+            let want = reference::evaluate_replicas_within(self.module.program(), self.inputs, limits);
+            match want {
+                Err(_) if is_over() => self.beside_native(&got.results),
+                Err(error) => Outcome::of(self.module.source(), Err(evaluation_fault(error, &[]))),
+                Ok(want) => {
+                    let judged = judge_against(self.module, self.inputs, &got.results, &want, self.judging(limits));
+                    let unchecked = unfinished(&judged);
+                    let (equal, is_over) = (judged.equal(), is_over());
+                    let results = CheckedResult::all(judged.found);
+                    let source = self.module.source();
+                    if equal || is_over {
+                        return Outcome::of(source, Ok(Check { results, first_op: None, culprit: None, unchecked }));
+                    }
+                    progress.enter("looking for the first op that differs");
+                    self.culprit(device, &got.results, &want, limits).map(|(first_op, culprit)| Check {
+                        results,
+                        first_op,
+                        culprit: Some(culprit),
+                        unchecked,
+                    })
+                }
+            }
+        })
+    }
+
+    fn judging(&self, limits: Limits) -> Judging<'_> {
+        Judging { tolerance: self.check.tolerance, limits, progress: &self.check.progress }
+    }
+
+    /// What can be said where the reference evaluator has no time: how the results compare with those of the same program
+    /// when machine code runs it on one device.
+    fn beside_native(&self, got: &[Vec<Literal>]) -> Outcome<Check> {
+        self.check.progress.enter("running the program on one device");
+        let whole = self.compiler.run_passes(self.module.clone(), "import");
+        let whole = whole.and_then(|whole| self.compiler.execute(&whole, self.inputs, &ExecuteOptions::default()));
+        let Ok(want) = whole.into_result() else {
+            let message = "the time was over before the reference evaluator had results to compare with, and machine code \
+                           can't run this program on one device: nothing was checked";
+            let fault = Diagnostic::error(codes::EVALUATION, Default::default(), message)
+                .note("give it more time, or check smaller sizes");
+            return Outcome::of(self.module.source(), Err(one(fault)));
+        };
+        let unmeasured = Rounding { undisturbed: &|| None, disturbed: &|_| None };
+        let judged = judge(got, &want.results, self.check.tolerance, &unmeasured);
+        let unchecked = vec![
+            "the reference evaluator had no time to finish, so the results were compared with those of the same program run \
+             natively on one device: code that is wrong in both isn't seen"
+                .to_owned(),
+            "rounding wasn't measured: how far elements may differ was estimated by their type".to_owned(),
+        ];
+        let results = CheckedResult::all(judged.found);
+        Outcome::of(self.module.source(), Ok(Check { results, first_op: None, culprit: None, unchecked }))
     }
 
     /// The first op whose value differs: its source location, and a sentence about it.
     fn culprit(
         &self,
-        module: &Module,
-        planned: &Module,
-        rest: &[passes::Step],
-        inputs: &[Vec<Literal>],
+        device: &Module,
+        got: &[Vec<Literal>],
         want: &[Vec<Literal>],
-        tolerance: Tolerance,
+        limits: Limits,
     ) -> Outcome<(Option<String>, String)> {
-        let (program, source) = (planned.program(), planned.source());
-        let evaluate = |program: &Program| Outcome::of(source, run_global(program, inputs));
-        evaluate(program).and_then(|planned_gives| {
-            let found = judge_against(module, inputs, &planned_gives, want, tolerance);
-            if found.iter().flatten().any(|c| !c.equal()) {
-                let fault = "the planned program, run unpartitioned, differs already: a fault of the plan";
-                return Outcome::of(source, Ok((None, fault.to_owned())));
+        let source = self.planned.source();
+        let Ok(planned) = reference::evaluate_replicas_within(self.planned.program(), self.inputs, limits) else {
+            return Outcome::of(
+                source,
+                Ok((None, "the planned program could not be evaluated in the time".to_owned())),
+            );
+        };
+        if !judge_against(self.module, self.inputs, &planned, want, self.judging(limits)).equal() {
+            let fault = "the planned program, run unpartitioned, differs already: a fault of the plan";
+            return Outcome::of(source, Ok((None, fault.to_owned())));
+        }
+        let (compiler, inputs, judging) = (self.compiler, self.inputs, self.judging(limits));
+        let search = Search { compiler, planned: self.planned, rest: self.rest, inputs, judging };
+        search.run().and_then(|found| match found {
+            Some(culprit) => Outcome::of(source, Ok((Some(culprit.place), culprit.text))),
+            None => self.native_fault(device, got, limits).map(|text| (None, text)),
+        })
+    }
+
+    /// What to say where no op differs in the reference evaluator: native execution is at fault only if that evaluator gives
+    /// something else for the same per-device program.
+    fn native_fault(&self, device: &Module, got: &[Vec<Literal>], limits: Limits) -> Outcome<String> {
+        let (backend, deadline) = (Backend::Reference, limits.deadline);
+        let execute = ExecuteOptions { backend, deadline, ..ExecuteOptions::default() };
+        self.compiler.execute(device, self.inputs, &execute).map(|interpreted| {
+            match judge_against(self.module, self.inputs, got, &interpreted.results, self.judging(limits)).equal() {
+                true => "no op's value differs, and native execution gives what the reference evaluator gives of the same \
+                         per-device program: rounding adds up to more than was measured, or to more than --rtol and --atol \
+                         allow"
+                    .to_owned(),
+                false => "no op's value differs in the reference evaluator, which gives something else for the same \
+                          per-device program than native execution: a fault of native execution"
+                    .to_owned(),
             }
-            let search = Search { compiler: self, planned, rest, inputs, tolerance };
-            search.run().map(|found| match found {
-                Some(culprit) => (Some(culprit.place), culprit.text),
-                None => {
-                    let fault = "no value between differs in the reference evaluator: a fault of native execution";
-                    (None, fault.to_owned())
-                }
-            })
         })
     }
 }
+
+/// What is left out where the time was over before rounding explained every difference.
+fn unfinished(judged: &Judged) -> Vec<String> {
+    if !judged.stopped {
+        return Vec::new();
+    }
+    let (mut differing, mut all) = (0, 0);
+    for found in judged.found.iter().flatten() {
+        (differing, all) = (differing + found.count, all + found.total);
+    }
+    let runs = judged.runs;
+    vec![format!(
+        "there was time to measure rounding {runs} times, which left {differing} of {all} elements unexplained: whether \
+         rounding explains those isn't known"
+    )]
+}
+
+/// How long a check takes if nothing differs: the products, once by the reference evaluator and then several times in f32,
+/// and everything else by the bytes that it moves.
+fn expected(device: &Module) -> Duration {
+    let (replicas, partitions) = replicas_and_partitions(device.program());
+    let devices = (replicas * partitions) as f64;
+    let estimate = estimate(device.program(), &Machine::flat(Flat::default()));
+    let seconds = devices * (estimate.flops / EVALUATED_FLOPS + estimate.memory_traffic / EVALUATED_BYTES);
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+}
+
+/// FLOPs of products that a check does in a second, its several evaluations taken together.
+const EVALUATED_FLOPS: f64 = 2e9;
+/// Bytes that the ops of the program that it checks read and write in a second.
+const EVALUATED_BYTES: f64 = 5e7;
 
 /// Whether the reference evaluator runs a program in seconds: by the FLOPs of its products and the bytes it touches.
 fn small_enough(device: &Module) -> bool {
@@ -212,14 +379,26 @@ fn small_enough(device: &Module) -> bool {
     estimate.flops * devices <= 2e8 && estimate.memory_traffic * devices <= 2e9
 }
 
+/// How results are judged.
+#[derive(Clone, Copy)]
+pub(crate) struct Judging<'a> {
+    pub(crate) tolerance: Tolerance,
+    pub(crate) limits: Limits,
+    pub(crate) progress: &'a CheckProgress,
+}
+
 /// Compares the results of a program of global values, however it was run, with those of the reference evaluator.
 pub(crate) fn judge_against(
     module: &Module,
     inputs: &[Vec<Literal>],
     got: &[Vec<Literal>],
     want: &[Vec<Literal>],
-    tolerance: Tolerance,
-) -> Vec<Vec<Comparison>> {
-    let disturbed = |seed| runtime::reference::evaluate_disturbed(module.program(), inputs, seed).ok();
-    judge(got, want, tolerance, || Some(want.to_vec()), disturbed)
+    judging: Judging<'_>,
+) -> Judged {
+    let disturbed = |seed| {
+        judging.progress.enter(&format!("measuring rounding, evaluation {seed}"));
+        reference::evaluate_disturbed(module.program(), inputs, judging.limits, seed).ok()
+    };
+    let rounding = Rounding { undisturbed: &|| Some(want.to_vec()), disturbed: &disturbed };
+    judge(got, want, judging.tolerance, &rounding)
 }

@@ -11,8 +11,8 @@ use dialect::scalar::{Comparison as Direction, Scalar};
 use dialect::sharding::TensorSharding;
 use passes::Step;
 
-use crate::check::judge_against;
-use crate::compare::{Comparison, Tolerance};
+use crate::check::{Judging, judge_against};
+use crate::compare::Comparison;
 use crate::compiler::{Compiler, Watch};
 use crate::diagnostic::Outcome;
 use crate::execute::{Backend, ExecuteOptions, run_global};
@@ -29,7 +29,7 @@ pub(crate) struct Search<'a> {
     /// The passes from there to the per-device program.
     pub(crate) rest: &'a [Step],
     pub(crate) inputs: &'a [Vec<Literal>],
-    pub(crate) tolerance: Tolerance,
+    pub(crate) judging: Judging<'a>,
 }
 
 /// An op whose value differs.
@@ -110,10 +110,11 @@ impl Search<'_> {
         Outcome::of(source, run_global(&program, self.inputs)).and_then(|global| {
             let variant = self.planned.with_program(program);
             let device = self.compiler.run_steps(variant.clone(), self.rest, &mut Watch::default());
-            let execute = ExecuteOptions { backend: Backend::Reference, ..ExecuteOptions::default() };
+            let (backend, deadline) = (Backend::Reference, self.judging.limits.deadline);
+            let execute = ExecuteOptions { backend, deadline, ..ExecuteOptions::default() };
             let device = device.and_then(|device| self.compiler.execute(&device, self.inputs, &execute));
             device.map(|device| {
-                let compared = judge_against(&variant, self.inputs, &device.results, &global, self.tolerance);
+                let compared = judge_against(&variant, self.inputs, &device.results, &global, self.judging).found;
                 Runs { global, device: device.results, compared }
             })
         })

@@ -58,7 +58,7 @@ mod target_file;
 mod trace;
 pub mod units;
 
-pub use check::{Check, CheckedResult};
+pub use check::{Check, CheckOptions, CheckProgress, CheckedResult};
 #[cfg(feature = "cli")]
 pub use cli::render::render;
 #[cfg(feature = "cli")]

@@ -5,11 +5,18 @@
 //! The reference evaluator runs the program again with other rounding errors in every op
 //! ([`runtime::reference::evaluate_disturbed`]), only if there are differences to judge, and until all are explained or
 //! enough runs were made to say that rounding doesn't explain them.
+//!
+//! Of millions of elements some hardly move in a few runs, by chance. So an element may also differ as far as those beside it
+//! commonly move.
+
+use std::num::NonZero;
+use std::thread::{Builder, ScopedJoinHandle};
 
 use dialect::ir::ElementType;
 use dialect::literal::Literal;
 
 use crate::compare::{Comparison, SPREADS, Tolerance, compare, difference, size};
+use crate::stack::STACK_BYTES;
 
 /// The most disturbed runs. An element errs more than four times as far as in each of them about once in ten million.
 const RUNS: u64 = 16;
@@ -17,52 +24,102 @@ const RUNS: u64 = 16;
 const FEW_RUNS: u64 = 6;
 /// How much further is far more.
 const FAR: f64 = 64.0;
+/// Elements beside each other whose spreads are alike, for the most part: a piece of a row.
+const NEIGHBORS: usize = 32;
 
-/// Compares the results of each replica with the expected ones. `undisturbed` gives the program's results by the
-/// reference evaluator, `None` where that takes too long; `disturbed` those with the rounding errors of a seed.
-pub(crate) fn judge(
-    got: &[Vec<Literal>],
-    want: &[Vec<Literal>],
-    tolerance: Tolerance,
-    undisturbed: impl FnOnce() -> Option<Vec<Vec<Literal>>>,
-    mut disturbed: impl FnMut(u64) -> Option<Vec<Vec<Literal>>>,
-) -> Vec<Vec<Comparison>> {
-    let plain = |(got, want): (&Vec<Literal>, &Vec<Literal>)| -> Vec<Comparison> {
-        got.iter().zip(want).map(|(got, want)| compare(got, want, tolerance, None)).collect()
-    };
-    let mut found: Vec<Vec<Comparison>> = got.iter().zip(want).map(plain).collect();
-    if tolerance != Tolerance::default() || found.iter().flatten().all(Comparison::equal) {
-        return found;
+/// The results of each replica.
+pub(crate) type Results = Vec<Vec<Literal>>;
+
+/// What runs the program again.
+pub(crate) struct Rounding<'a> {
+    /// The program's results by the reference evaluator, `None` where that takes too long.
+    pub(crate) undisturbed: &'a dyn Fn() -> Option<Results>,
+    /// Those with the rounding errors of a seed; `None` where there is no time left for that.
+    pub(crate) disturbed: &'a (dyn Fn(u64) -> Option<Results> + Sync),
+}
+
+/// Results beside those expected.
+pub(crate) struct Judged {
+    /// How each result of each replica compares.
+    pub(crate) found: Vec<Vec<Comparison>>,
+    /// How often rounding was measured.
+    pub(crate) runs: u64,
+    /// Whether it would have been measured more often, had there been time.
+    pub(crate) stopped: bool,
+}
+
+impl Judged {
+    /// Whether all are equal.
+    pub(crate) fn equal(&self) -> bool {
+        self.found.iter().flatten().all(Comparison::equal)
     }
-    let Some(base) = undisturbed() else {
-        let by_type = |(got, want): (&Vec<Literal>, &Vec<Literal>)| -> Vec<Comparison> {
-            let one = |(got, want): (&Literal, &Literal)| compare(got, want, tolerance, Some(&spread_by_type(want)));
-            got.iter().zip(want).map(one).collect()
+}
+
+/// Compares the results of each replica with the expected ones.
+pub(crate) fn judge(got: &[Vec<Literal>], want: &[Vec<Literal>], tolerance: Tolerance, by: &Rounding<'_>) -> Judged {
+    let each = |compare: &dyn Fn(&Literal, &Literal) -> Comparison| -> Vec<Vec<Comparison>> {
+        let of = |(got, want): (&Vec<Literal>, &Vec<Literal>)| {
+            got.iter().zip(want).map(|(got, want)| compare(got, want)).collect()
         };
-        return got.iter().zip(want).map(by_type).collect();
+        got.iter().zip(want).map(of).collect()
     };
+    let plain = each(&|got, want| compare(got, want, tolerance, None));
+    let mut judged = Judged { found: plain, runs: 0, stopped: false };
+    if tolerance != Tolerance::default() || judged.equal() {
+        return judged;
+    }
+    let Some(base) = (by.undisturbed)() else {
+        judged.found = each(&|got, want| compare(got, want, tolerance, Some(&spread_by_type(want))));
+        return judged;
+    };
+    let spread = |c: &Comparison| (!c.equal()).then(|| vec![0.0; c.total]);
     let mut spreads: Vec<Vec<Option<Vec<f64>>>> =
-        found.iter().map(|all| all.iter().map(|c| (!c.equal()).then(|| vec![0.0; c.total])).collect()).collect();
-    for run in 1..=RUNS {
-        let Some(sample) = disturbed(run) else { break };
-        let mut hopeless = false;
-        for (r, spreads) in spreads.iter_mut().enumerate() {
-            for (i, spread) in spreads.iter_mut().enumerate() {
-                let Some(spread) = spread else { continue };
-                widen(spread, &base[r][i], &sample[r][i]);
-                let (got, want) = (&got[r][i], &want[r][i]);
-                found[r][i] = compare(got, want, tolerance, Some(spread));
-                if run >= FEW_RUNS && !found[r][i].equal() {
-                    let far: Vec<f64> = spread.iter().map(|s| s * FAR).collect();
-                    hopeless |= !compare(got, want, tolerance, Some(&far)).equal();
+        judged.found.iter().map(|all| all.iter().map(spread).collect()).collect();
+    let at_once = std::thread::available_parallelism().map_or(1, NonZero::get).min(4) as u64;
+    while judged.runs < RUNS {
+        // Runs beside each other; how many there are changes no result, since they count one after the other.
+        let seeds = judged.runs + 1..=(judged.runs + at_once).min(RUNS);
+        let disturbed = by.disturbed;
+        let samples: Vec<Option<Results>> = std::thread::scope(|scope| {
+            let run = |seed| {
+                let thread = Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || disturbed(seed));
+                (seed, thread.ok())
+            };
+            let runs: Vec<_> = seeds.map(run).collect();
+            let sample = |(seed, run): (u64, Option<ScopedJoinHandle<'_, Option<Results>>>)| match run {
+                Some(run) => run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                None => disturbed(seed),
+            };
+            runs.into_iter().map(sample).collect()
+        });
+        for sample in samples {
+            let Some(sample) = sample else {
+                judged.stopped = true;
+                return judged;
+            };
+            judged.runs += 1;
+            let mut hopeless = false;
+            for (r, spreads) in spreads.iter_mut().enumerate() {
+                for (i, measured) in spreads.iter_mut().enumerate() {
+                    let Some(spread) = measured else { continue };
+                    widen(spread, &base[r][i], &sample[r][i]);
+                    let mut common = common(spread);
+                    let (got, want) = (&got[r][i], &want[r][i]);
+                    judged.found[r][i] = compare(got, want, tolerance, Some(&common));
+                    if judged.found[r][i].equal() {
+                        *measured = None;
+                    } else if judged.runs >= FEW_RUNS {
+                        common.iter_mut().for_each(|s| *s *= FAR);
+                        hopeless |= !compare(got, want, tolerance, Some(&common)).equal();
+                    }
                 }
             }
-        }
-        if hopeless || found.iter().flatten().all(Comparison::equal) {
-            break;
+            if hopeless || judged.equal() {
+                return judged;
+            }
         }
     }
-    found
+    judged
 }
 
 /// Widens each element's spread to what a disturbed run shows.
@@ -73,6 +130,19 @@ fn widen(spread: &mut [f64], base: &Literal, sample: &Literal) {
             *spread = spread.max(if moved.is_nan() { f64::INFINITY } else { moved });
         }
     }
+}
+
+/// Each element's spread, or that of half of its neighbors, if that is wider.
+fn common(spread: &[f64]) -> Vec<f64> {
+    let mut common = spread.to_vec();
+    for neighbors in common.chunks_mut(NEIGHBORS) {
+        let mut sorted = neighbors.to_vec();
+        let middle = (sorted.len() - 1) / 2;
+        let half = *sorted.select_nth_unstable_by(middle, f64::total_cmp).1;
+        let half = if half.is_finite() { half } else { 0.0 };
+        neighbors.iter_mut().for_each(|s| *s = s.max(half));
+    }
+    common
 }
 
 /// A tolerance for programs that are too large for the reference evaluator, by the element type alone: relative to each

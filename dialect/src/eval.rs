@@ -116,6 +116,11 @@ pub trait Context {
         None
     }
 
+    /// Whether long sums of f32 and f64 are rounded after every term, as hardware does, instead of once.
+    fn rounds_sums(&self) -> bool {
+        false
+    }
+
     /// Counts one step of a loop, so that an endless program is stopped.
     fn step(&mut self) -> EvalResult<()>;
 }

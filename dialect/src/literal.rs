@@ -118,6 +118,15 @@ impl Literal {
         (0..self.len()).map(|i| self.get(i).as_i64()).collect()
     }
 
+    /// All elements as f64, one for a splat, if they are real floats.
+    pub fn stored_floats(&self) -> Option<Vec<f64>> {
+        let read = |b: &[u8]| match b {
+            &[a, b, c, d] => f64::from(f32::from_le_bytes([a, b, c, d])),
+            _ => Scalar::decode(self.element, b).as_f64(),
+        };
+        self.element.is_float().then(|| self.bytes.chunks_exact(self.element.bytes()).map(read).collect())
+    }
+
     /// The same bytes with another shape of equally many elements, or of any number for a splat.
     pub fn reshaped(&self, shape: &[i64]) -> Self {
         Self { element: self.element, shape: Shape::from_slice(shape), bytes: self.bytes.clone() }

@@ -8,6 +8,7 @@ pub mod oracle;
 pub mod programs;
 pub mod propagation;
 pub mod sharded;
+pub mod training;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]

@@ -184,20 +184,6 @@ impl From<Tolerances> for Tolerance {
     }
 }
 
-/// A time: `30s`, `500ms`, `2m`.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "ms" => 1e-3,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => f64::NAN,
-    };
-    let seconds = digits.parse::<f64>().map_or(f64::NAN, |n| n * unit);
-    Duration::try_from_secs_f64(seconds).map_err(|_| "expected a time like 30s, 500ms or 2m".to_owned())
-}
-
 /// A number of entries, or `all`.
 pub(crate) fn top(text: &str) -> Result<usize, String> {
     match text {
@@ -219,4 +205,18 @@ fn tolerance(text: &str) -> Result<f64, String> {
         Ok(x) if x >= 0.0 && x.is_finite() => Ok(x),
         _ => Err("expected a finite number that is not negative".to_owned()),
     }
+}
+
+/// A time like `30s`; a number alone is in seconds.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 1e-3,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => f64::NAN,
+    };
+    let seconds = digits.parse::<f64>().map_or(f64::NAN, |n| n * unit);
+    Duration::try_from_secs_f64(seconds).map_err(|_| "expected a time like 30s, 500ms or 2m".to_owned())
 }

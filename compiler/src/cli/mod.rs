@@ -238,9 +238,7 @@ pub fn main() -> ExitCode {
     runtime::files::remove_drafts_on_signals();
     let work = || {
         let (out, err) = (std::io::stdout(), std::io::stderr());
-        if err.is_terminal() {
-            progress::watch();
-        }
+        progress::watch(err.is_terminal());
         let (out_color, err_color) = (wants_color(out.is_terminal()), wants_color(err.is_terminal()));
         // The error stream isn't locked, since what shows progress writes there too.
         let (mut stdin, mut out, mut err) = (std::io::stdin(), out.lock(), err);

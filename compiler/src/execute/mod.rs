@@ -22,7 +22,7 @@ use dialect::ops::func;
 use dialect::sharding::ReductionKind;
 use dialect::signature::Signature;
 use runtime::collective::Wire;
-use runtime::reference;
+use runtime::reference::{self, Limits};
 
 use crate::compiler::Compiler;
 use crate::diagnostic::{Outcome, one};
@@ -77,6 +77,8 @@ pub struct ExecuteOptions {
     pub trace: bool,
     /// Where native execution says how far it is, for others to read meanwhile.
     pub progress: Option<Progress>,
+    /// When the reference evaluator stops, with an error; native execution doesn't look at it.
+    pub deadline: Option<Instant>,
     /// The processes that run the program's devices together, each as many of them; `None` if this one has them all.
     pub ranks: Option<Ranks>,
 }
@@ -322,7 +324,7 @@ fn run(
             };
             native(module, plan, inputs, ids, options)
         }
-        Backend::Reference => by_reference(module.program().clone(), inputs, options.calls, &ids),
+        Backend::Reference => by_reference(module.program().clone(), inputs, options, &ids),
     }
 }
 
@@ -334,9 +336,10 @@ pub(crate) fn run_global(program: &Program, inputs: &[Vec<Literal>]) -> Result<V
 fn by_reference(
     mut program: Program,
     inputs: &[Vec<Literal>],
-    calls: usize,
+    options: &ExecuteOptions,
     ids: &[u32],
 ) -> Result<Execution, Diagnostics> {
+    let limits = Limits::until(options.deadline);
     let signature = Signature::of(&mut program).ok_or_else(no_signature)?;
     let (replicas, partitions) = replicas_and_partitions(&program);
     let shards = |(i, side): (usize, _)| -> Lanes {
@@ -349,9 +352,9 @@ fn by_reference(
     };
     let arguments: Vec<Lanes> = signature.arguments.iter().enumerate().map(shards).collect();
     let (mut times, mut lanes) = (Vec::new(), Vec::new());
-    for _ in 0..calls.max(1) {
+    for _ in 0..options.calls.max(1) {
         let start = Instant::now();
-        lanes = reference::evaluate(&program, "main", replicas, partitions, &arguments)
+        lanes = reference::evaluate_within(&program, "main", replicas, partitions, &arguments, limits)
             .map_err(|e| evaluation_fault(e, ids))?;
         times.push(start.elapsed());
     }
@@ -378,7 +381,7 @@ fn by_reference(
 }
 
 /// An evaluation error, naming the device if there are several.
-fn evaluation_fault(error: EvalError, ids: &[u32]) -> Diagnostics {
+pub(crate) fn evaluation_fault(error: EvalError, ids: &[u32]) -> Diagnostics {
     let (code, message) = match error.device.and_then(|d| ids.get(d)) {
         Some(id) if ids.len() > 1 => (codes::DEVICE_FAILED, format!("device {id} failed: {}", error.message)),
         _ => (codes::EVALUATION, error.message),

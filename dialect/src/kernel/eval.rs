@@ -318,6 +318,20 @@ pub fn map(body: &Body, shape: &[i64], operands: &[Literal]) -> Literal {
                 bytes.extend((value as f32).to_le_bytes());
             }
         }
+        // One operation on its operands, without the detour over lists.
+        ([Inst::Op { op: ScalarOp::Select, args, .. }], [p, a, b])
+            if args[..] == [Arg::Input(0), Arg::Input(1), Arg::Input(2)] && a.element == ty && b.element == ty =>
+        {
+            (0..n).for_each(|i| bytes.extend_from_slice(if p.get(i).is_true() { a } else { b }.element_bytes(i)));
+        }
+        ([Inst::Op { op, args, .. }], [a]) if args[..] == [Arg::Input(0)] && body.results == [Arg::Inst(0)] => {
+            (0..n).for_each(|i| op.apply(body.inputs[0], ty, &[a.get(i)]).encode(ty, &mut bytes));
+        }
+        ([Inst::Op { op, args, .. }], [a, b])
+            if args[..] == [Arg::Input(0), Arg::Input(1)] && body.results == [Arg::Inst(0)] =>
+        {
+            (0..n).for_each(|i| op.apply(body.inputs[0], ty, &[a.get(i), b.get(i)]).encode(ty, &mut bytes));
+        }
         _ => {
             let mut inputs = vec![Scalar::Int(0); operands.len()];
             for i in 0..n {

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::time::Instant;
 
 use dialect::buffers::Deaths;
 use dialect::eval::{ChannelKey, Context, EvalError, EvalResult, Lanes, Mask};
@@ -143,11 +144,17 @@ impl<'p> Machine<'p> {
 
     fn op(&mut self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>> {
         dialect::interrupt::check();
+        if self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(EvalError::new("the time for it is over"));
+        }
         // A constant that repeats one element takes no memory.
         if op.def().constant(op).is_none() {
             self.check_size(op, mask)?;
         }
-        let results = op.def().evaluate_spmd(op, operands, mask, self)?;
+        let results = match self.noise {
+            Some(_) => self.in_another_order(op, operands, mask)?,
+            None => op.def().evaluate_spmd(op, operands, mask, self)?,
+        };
         if results.len() != op.result_count() {
             return Err(EvalError::new(format!("gave {} results instead of {}", results.len(), op.result_count())));
         }
@@ -167,6 +174,15 @@ impl<'p> Machine<'p> {
             Some(seed) => self.disturbed(op, operands, mask, results, seed),
             None => Ok(results),
         }
+    }
+
+    /// The results of an op, whose sums may be in any order.
+    fn in_another_order(&mut self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>> {
+        #[cfg(feature = "jit")]
+        if let Some(products) = super::product::products(op, operands, mask) {
+            return Ok(vec![products]);
+        }
+        op.def().evaluate_spmd(op, operands, mask, self)
     }
 
     /// The results of an op with rounding errors.
@@ -192,7 +208,7 @@ impl<'p> Machine<'p> {
         let sums = if let Source::Sum(_) = source {
             let sizes = noise::summands(op, operands);
             self.noise = None;
-            let sums = op.def().evaluate_spmd(op, &sizes, mask, self);
+            let sums = self.in_another_order(op, &sizes, mask);
             self.noise = Some(seed);
             Some(sums?)
         } else {
@@ -309,6 +325,10 @@ impl Context for Machine<'_> {
 
     fn set_lane(&mut self, lane: usize) {
         self.lane = lane;
+    }
+
+    fn rounds_sums(&self) -> bool {
+        self.noise.is_some_and(noise::rounds_sums)
     }
 
     fn step(&mut self) -> EvalResult<()> {

@@ -7,6 +7,10 @@
 
 mod machine;
 mod noise;
+#[cfg(feature = "jit")]
+mod product;
+
+use std::time::Instant;
 
 use dialect::eval::{EvalError, EvalResult, Lanes};
 use dialect::ir::{Op, Program, TypeData};
@@ -24,11 +28,20 @@ pub struct Limits {
     pub bytes: u64,
     /// Nesting depth of regions and calls.
     pub depth: usize,
+    /// When the time is over: no op begins later.
+    pub deadline: Option<Instant>,
+}
+
+impl Limits {
+    /// The usual limits, and a time when to stop.
+    pub fn until(deadline: Option<Instant>) -> Self {
+        Self { deadline, ..Self::default() }
+    }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps: 10_000_000, bytes: 1 << 34, depth: 300 }
+        Self { steps: 10_000_000, bytes: 1 << 34, depth: 300, deadline: None }
     }
 }
 
@@ -83,16 +96,35 @@ pub fn evaluate_global(program: &Program, inputs: &[Literal]) -> EvalResult<Vec<
 
 /// [`evaluate_global`] for several replicas of the program, with the inputs and results of each.
 pub fn evaluate_replicas(program: &Program, inputs: &[Vec<Literal>]) -> EvalResult<Vec<Vec<Literal>>> {
-    global(program, inputs, None)
+    evaluate_replicas_within(program, inputs, Limits::default())
+}
+
+/// [`evaluate_replicas`] with other limits.
+pub fn evaluate_replicas_within(
+    program: &Program,
+    inputs: &[Vec<Literal>],
+    limits: Limits,
+) -> EvalResult<Vec<Vec<Literal>>> {
+    global(program, inputs, limits, None)
 }
 
 /// [`evaluate_replicas`] with rounding errors in every op, chosen by `seed`: what another order of summation or other
 /// hardware may give.
-pub fn evaluate_disturbed(program: &Program, inputs: &[Vec<Literal>], seed: u64) -> EvalResult<Vec<Vec<Literal>>> {
-    global(program, inputs, Some(seed))
+pub fn evaluate_disturbed(
+    program: &Program,
+    inputs: &[Vec<Literal>],
+    limits: Limits,
+    seed: u64,
+) -> EvalResult<Vec<Vec<Literal>>> {
+    global(program, inputs, limits, Some(seed))
 }
 
-fn global(program: &Program, inputs: &[Vec<Literal>], noise: Option<u64>) -> EvalResult<Vec<Vec<Literal>>> {
+fn global(
+    program: &Program,
+    inputs: &[Vec<Literal>],
+    limits: Limits,
+    noise: Option<u64>,
+) -> EvalResult<Vec<Vec<Literal>>> {
     let count = inputs.first().map_or(0, Vec::len);
     let given = |value: &Literal| match noise {
         Some(seed) if noise::flushes(seed) => noise::flushed(value.clone()),
@@ -100,7 +132,7 @@ fn global(program: &Program, inputs: &[Vec<Literal>], noise: Option<u64>) -> Eva
     };
     let lanes = |i: usize| inputs.iter().map(|values| values.get(i).map(given)).collect();
     let lanes: Vec<Lanes> = (0..count).map(lanes).collect();
-    let mut results = evaluate_with(program, "main", (inputs.len(), 1), &lanes, Limits::default(), noise)?;
+    let mut results = evaluate_with(program, "main", (inputs.len(), 1), &lanes, limits, noise)?;
     let missing = || EvalError::new("a result has no value");
     let mut of = |r: usize| results.iter_mut().map(|lanes| lanes[r].take().ok_or_else(missing)).collect();
     (0..inputs.len()).map(&mut of).collect()

@@ -178,12 +178,14 @@ pub(super) fn disturb(
     sums: Option<&[Literal]>,
 ) -> Vec<Literal> {
     let external = matches!(op.def().kernel(op), Kernel::External(_));
-    let grain = operands.iter().map(|o| grain(o)).fold((f64::INFINITY, 1.0f64), |(least, product), g| {
-        (least.min(g), if g.is_finite() { product * g } else { product })
-    });
-    let grain = grain.0.min(grain.1);
+    let grain = if let Source::Sum(_) = source { grain_of(operands) } else { 0.0 };
     // What is multiplied without rounding.
     let powers = matches!(source, Source::Product(_)) && operands.iter().all(|o| powers_of_two(o));
+    let mut hasher = FxHasher::default();
+    (seed, op.name()).hash(&mut hasher);
+    let given: Vec<Vec<f64>> =
+        if op.def().elementwise() { operands.iter().map(|o| numbers(o)).collect() } else { Vec::new() };
+    let sums: Option<Vec<Vec<f64>>> = sums.map(|sums| sums.iter().map(numbers).collect());
     let disturbed = |(number, result): (usize, Literal)| {
         let element = result.element;
         let epsilon = element.epsilon();
@@ -205,35 +207,34 @@ pub(super) fn disturb(
         };
         let one = |i: usize| {
             let value = result.get(i);
-            let sum = sums.and_then(|sums| sums.get(number)).map_or(size(value), |s| size(s.get(i)));
+            let sum = sums.as_ref().and_then(|sums| sums.get(number)).map_or(size(value), |s| at(s, i));
             // An element that an operand holds, and that is no sum of several, was moved and not computed.
             if external && sum == size(value) && held.contains(result.element_bytes(i)) {
                 return value;
             }
             let by = match source {
                 Source::Exact => 0.0,
-                Source::Operation(op) if is_exact(op, operands, i, value, element) => 0.0,
+                Source::Operation(op) if is_exact(op, &given, i, value, element) => 0.0,
                 Source::Operation(_) => size(value),
                 Source::Product(_) if powers => 0.0,
                 Source::Product(factors) => size(value) * if wide { factors as f64 } else { 1.0 },
                 Source::Formula => size(value) * if wide { FUNCTION } else { 1.0 },
                 Source::Relative(by) => size(value) * if wide { by } else { 1.0 },
                 Source::Sum(_) if sum * epsilon / 2.0 <= grain => 0.0,
-                // Partial sums are rounded too. A running sum of n terms errs by about sqrt(n) / 4 half epsilons of
+                // Partial sums are rounded too. A running sum of n terms errs by about sqrt(n) / 6 epsilons of
                 // the sum of absolute values; types narrower than f32 are summed in wider ones and rounded when
                 // devices combine their sums.
-                Source::Sum(terms) if wide => size(value).max(sum * (0.5 + (terms as f64).sqrt() / 8.0)),
+                Source::Sum(terms) if wide => size(value).max(sum * (0.5 + (terms as f64).sqrt() / 4.0)),
                 Source::Sum(_) => size(value).max(sum / 4.0),
                 Source::Norm => norm * ALGORITHM,
             };
             if by == 0.0 || !by.is_finite() {
                 return value;
             }
-            let mut hasher = FxHasher::default();
-            (seed, op.name(), result.element_bytes(i), sum.to_bits()).hash(&mut hasher);
-            if op.def().elementwise() {
-                operands.iter().for_each(|o| o.element_bytes(i.min(stored(o) - 1)).hash(&mut hasher));
-            }
+            let mut hasher = hasher.clone();
+            let (re, im) = if let Scalar::Complex(re, im) = value { (re, im) } else { (value.as_f64(), 0.0) };
+            let computed = [re, im, sum].into_iter().chain(given.iter().map(|o| at(o, i)));
+            computed.for_each(|v| hasher.write_u64(v.to_bits()));
             let mut random = Random(hasher.finish());
             match value {
                 Scalar::Float(v) => Scalar::Float(v + random.signed() * by * epsilon),
@@ -244,12 +245,21 @@ pub(super) fn disturb(
             }
             .round(element)
         };
-        if result.is_splat() && sums.is_none_or(|s| s[number].is_splat()) && operands.iter().all(|o| stored(o) == 1) {
+        if result.is_splat()
+            && sums.as_ref().is_none_or(|s| s[number].len() == 1)
+            && operands.iter().all(|o| stored(o) == 1)
+        {
             return Literal::splat(element, &result.shape, one(0));
         }
         Literal::from_scalars(element, &result.shape, (0..result.len()).map(one))
     };
     results.into_iter().enumerate().map(disturbed).collect()
+}
+
+/// Whether a run with this seed rounds sums after every term, as hardware does: of terms that are alike, every rounding goes
+/// the same way. Every second run does.
+pub(super) fn rounds_sums(seed: u64) -> bool {
+    seed % 2 == 0
 }
 
 /// Whether a run with this seed takes subnormal floats for zeros: every second one.
@@ -273,11 +283,24 @@ pub(super) fn flushed(literal: Literal) -> Literal {
         int => int,
     };
     let subnormal = |v: f64| v != 0.0 && v.abs() < least;
-    let any = (0..stored(&literal)).any(|i| match literal.get(i) {
-        Scalar::Complex(re, im) => subnormal(re) || subnormal(im),
-        value => subnormal(value.as_f64()),
-    });
+    let any = match literal.stored_floats() {
+        Some(all) => all.into_iter().any(subnormal),
+        None => (0..stored(&literal)).any(|i| match literal.get(i) {
+            Scalar::Complex(re, im) => subnormal(re) || subnormal(im),
+            value => subnormal(value.as_f64()),
+        }),
+    };
     if any { map(&literal, whole) } else { literal }
+}
+
+/// The stored elements as floats: of integers their values, of complex numbers the real parts.
+fn numbers(literal: &Literal) -> Vec<f64> {
+    literal.stored_floats().unwrap_or_else(|| (0..stored(literal)).map(|i| literal.get(i).as_f64()).collect())
+}
+
+/// Element `i` of stored elements.
+fn at(stored: &[f64], i: usize) -> f64 {
+    stored[i.min(stored.len() - 1)]
 }
 
 /// How many elements are stored: one of a splat.
@@ -300,9 +323,9 @@ fn size(value: Scalar) -> f64 {
 }
 
 /// Whether `value` is exactly what the operation gives for element `i` of the operands.
-fn is_exact(op: ScalarOp, operands: &[&Literal], i: usize, value: Scalar, element: ElementType) -> bool {
+fn is_exact(op: ScalarOp, operands: &[Vec<f64>], i: usize, value: Scalar, element: ElementType) -> bool {
     let Scalar::Float(r) = value else { return false };
-    let arg = |k: usize| operands.get(k).map_or(0.0, |o| o.get(i.min(stored(o) - 1)).as_f64());
+    let arg = |k: usize| operands.get(k).map_or(0.0, |o| at(o, i));
     let (a, b) = (arg(0), arg(1));
     let (exact, left) = match op {
         ScalarOp::Add => (a + b, two_sum(a, b)),
@@ -329,6 +352,14 @@ fn powers_of_two(literal: &Literal) -> bool {
     (0..stored(literal)).all(|i| matches!(literal.get(i), Scalar::Float(v) if of(v)))
 }
 
+/// A number of which sums of products of these operands' elements are multiples.
+fn grain_of(operands: &[&Literal]) -> f64 {
+    let grains = operands.iter().map(|o| grain(o)).fold((f64::INFINITY, 1.0f64), |(least, product), g| {
+        (least.min(g), if g.is_finite() { product * g } else { product })
+    });
+    grains.0.min(grains.1)
+}
+
 /// The largest power of two that all elements are multiples of; infinite if there are none but 0.
 fn grain(literal: &Literal) -> f64 {
     if literal.element.epsilon() == 0.0 {
@@ -343,6 +374,9 @@ fn grain(literal: &Literal) -> f64 {
         let zeros = if mantissa == 0 { 52 } else { mantissa.trailing_zeros() as i32 };
         2f64.powi(exponent.max(1) - 1075 + zeros)
     };
+    if let Some(all) = literal.stored_floats() {
+        return all.into_iter().map(of).fold(f64::INFINITY, f64::min);
+    }
     let parts = |value: Scalar| match value {
         Scalar::Complex(re, im) => of(re).min(of(im)),
         other => of(other.as_f64()),

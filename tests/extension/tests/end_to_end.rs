@@ -59,10 +59,7 @@ fn compiled_it_gives_what_the_model_gives() {
     let tolerance = shardc::Tolerance { relative: Some(1e-5), absolute: Some(1e-6) };
     let compared = shardc::compare(&ran.results[0][0], &want[0][0], tolerance, None);
     assert!(compared.equal(), "{compared:?}");
-    let checked = compiler()
-        .check(&model(), &inputs, &options(), Default::default(), Default::default())
-        .into_result()
-        .expect("a check");
+    let checked = compiler().check(&model(), &inputs, &options(), &Default::default()).into_result().expect("a check");
     assert!(checked.equal(), "{checked:?}");
 }
 

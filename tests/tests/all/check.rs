@@ -99,11 +99,34 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]
 ";
 
 fn check(compiler: &Compiler, program: &str) -> (u8, String) {
+    check_with(compiler, &["--interpret"], program)
+}
+
+fn check_with(compiler: &Compiler, flags: &[&str], program: &str) -> (u8, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut stdin = program.as_bytes();
     let io = shardc::Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color: false, err_color: false };
-    let code = shardc::run_with(compiler, ["check", "--interpret", "-"], io);
+    let code = shardc::run_with(compiler, [&["check", "-"], flags].concat(), io);
     (code, String::from_utf8(out).unwrap() + &String::from_utf8(err).unwrap())
+}
+
+#[test]
+#[cfg_attr(not(feature = "jit"), ignore = "needs native execution")]
+fn without_time_it_says_what_is_not_checked() {
+    let no_time = ["--budget", "0s"];
+    let (code, said) = check_with(&Compiler::standard(), &no_time, PROGRAM);
+    assert_eq!(code, 0, "{said}");
+    let unchecked = "partially checked: the reference evaluator had no time to finish, so the results were compared with \
+                     those of the same program run natively on one device";
+    assert!(said.starts_with("result 0: equal") && said.contains(unchecked), "{said}");
+    // What differs, differs, however little time there is.
+    let (code, said) = check_with(&Compiler::standard().with_passes(&[&WRONG]), &no_time, PROGRAM);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("result 1: differs in 1 of 1 elements") && said.contains("partially checked: "), "{said}");
+    let (code, said) = check_with(&Compiler::standard(), &["--budget", "10m"], PROGRAM);
+    assert!(code == 0 && !said.contains("partially"), "{said}");
+    let (code, said) = check_with(&Compiler::standard(), &["--budget", "soon"], PROGRAM);
+    assert!(code == 2 && said.contains("expected a time like 30s, 500ms or 2m"), "{said}");
 }
 
 #[test]

@@ -46,6 +46,7 @@ mod spmd;
 mod steps;
 mod tidy;
 mod tolerance;
+mod trained;
 mod triangular;
 mod windows;
 mod xla;

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use fastrand::Rng;
 use shardc::{
-    Backend, CompileOptions, Compiler, ExecuteOptions, HAS_NATIVE, Interface, Microbatches, Module, PipelineCost,
-    Source, random_inputs,
+    Backend, CheckOptions, CompileOptions, Compiler, ExecuteOptions, HAS_NATIVE, Interface, Microbatches, Module,
+    PipelineCost, Source, random_inputs,
 };
 use shardc_tests::sharded;
 
@@ -300,7 +300,8 @@ fn a_transformer_of_four_stages_trains_as_on_one_device() {
     let interface = Interface::of(&program).expect("tensors");
     let inputs = random_inputs(&interface.arguments, 7, 1);
     let backend = if HAS_NATIVE { Backend::Native } else { Backend::Reference };
-    let check = compiler.check(&program, &inputs, &CompileOptions::default(), backend, Default::default());
+    let check =
+        compiler.check(&program, &inputs, &CompileOptions::default(), &CheckOptions { backend, ..Default::default() });
     let check = done(check);
     assert_eq!(check.results.len(), 25);
     assert!(check.equal(), "{check:?}");

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use shardc::{
-    Backend, CompileOptions, Compiler, Interface, PrintOptions, Proposal, ProposedSharding, SearchOptions, Source,
-    Tolerance, random_inputs,
+    Backend, CheckOptions, CompileOptions, Compiler, Interface, PrintOptions, Proposal, ProposedSharding,
+    SearchOptions, Source, random_inputs,
 };
 use shardc_tests::oracle;
 
@@ -54,7 +54,12 @@ fn proposed(memory: u64, sizes: &[i64]) -> Cases {
     assert_eq!(parts, sizes, "the axis is divided: {:?}", proposal.jax_mesh);
 
     let inputs = random_inputs(&Interface::of(&module).unwrap().arguments, 1, 1);
-    let check = compiler.check(&annotated, &inputs, &compile, Backend::Reference, Tolerance::default());
+    let check = compiler.check(
+        &annotated,
+        &inputs,
+        &compile,
+        &CheckOptions { backend: Backend::Reference, ..Default::default() },
+    );
     assert!(check.into_result().unwrap().equal(), "{parts:?}: the annotated program means something else");
 
     let name = |what: &str| scratch(&format!("{memory}.{what}"));

@@ -1,16 +1,20 @@
 //! `shardc check`: does the partitioned program compute what the original does?
 
+use std::time::Duration;
+
 use super::Common;
 use super::run::interface;
 use crate::cli::arrays;
-use crate::cli::knobs::{Knobs, Tolerances};
+use crate::cli::knobs::{Knobs, Tolerances, duration};
+use crate::cli::progress::{self, Shown};
 use crate::cli::session::{Failure, Outcome, Session};
-use crate::{Backend, Source, edge_inputs, random_inputs};
+use crate::{Backend, CheckOptions, CheckProgress, Source, edge_inputs, random_inputs};
 
 const EXAMPLES: &str = "\
 Examples:
   shardc check model.mlir
   shardc check model.mlir --seed 7 --plan greedy
+  shardc check model.mlir --budget 30s           what can be checked in that time
   shardc check model.mlir --edge-cases           with NaN, infinities, ties and indices out of range among the inputs
   shardc check --spmd device.mlir                a program of what each device does, checked without running it
 
@@ -18,6 +22,10 @@ Both run with the same made-up inputs: the program as it stands by the reference
 devices. When a result differs, the first op whose value differs is named. With replicas, each gets inputs of its own.
 Integers must agree exactly. Each element of floats may differ by as much as rounding can move it, which is measured: the evaluator
 runs the program again with other rounding errors. With --rtol or --atol, by --rtol of the expected value plus --atol.
+
+When the time of --budget is over, what is known by then is said: 'partially checked', with what wasn't checked. If the evaluator
+isn't done, the results are compared with those of the same program run natively on one device. The exit code is 0 only if what
+was checked is equal.
 
 With --spmd nothing runs: members of a group must meet the same collectives in the same order. A collective in a loop or branch that
 two of them may not decide alike is an error. Arguments may differ between devices unless they state shardc.global_type, and
@@ -41,8 +49,11 @@ pub(crate) struct Args {
     /// Run the partitioned program by the reference evaluator too
     #[arg(long)]
     interpret: bool,
+    /// Stop after this long, compilation excluded, and say what wasn't checked: seconds, or 30s, 2m
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    budget: Option<Duration>,
     /// Check a per-device program without running it: no device may wait for another forever
-    #[arg(long, conflicts_with_all = ["inputs", "seed", "edge_cases", "interpret", "rtol", "atol", "plan", "target", "memory", "warn", "deny", "allow"])]
+    #[arg(long, conflicts_with_all = ["inputs", "seed", "edge_cases", "interpret", "budget", "rtol", "atol", "plan", "target", "memory", "warn", "deny", "allow"])]
     spmd: bool,
     #[command(flatten)]
     tolerances: Tolerances,
@@ -69,7 +80,14 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         None => random_inputs(&interface.arguments, args.seed, interface.replicas),
     };
     let backend = if args.interpret { Backend::Reference } else { Backend::default() };
-    let checked = session.take(&source, compiler.check(&module, &inputs, &options, backend, args.tolerances.into()))?;
+    let check = CheckOptions { backend, tolerance: args.tolerances.into(), budget: args.budget, ..Default::default() };
+    let show = if args.common.json.is_some() { Shown::OnTerminals } else { Shown::Everywhere };
+    let checked = progress::shown(
+        show,
+        || how_far(&check.progress, args.budget),
+        || compiler.check(&module, &inputs, &options, &check),
+    );
+    let checked = session.take(&source, checked)?;
     let mut text = String::new();
     for result in &checked.results {
         let of = if interface.replicas == 1 { String::new() } else { format!(" of replica {}", result.replica) };
@@ -79,9 +97,22 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     if let Some(culprit) = &checked.culprit {
         text.push_str(&format!("{culprit}\n"));
     }
+    for unchecked in &checked.unchecked {
+        text.push_str(&format!("partially checked: {unchecked}\n"));
+    }
     session.set_document(&checked);
     session.emit(args.common.output.as_deref(), &text)?;
     if checked.equal() { Ok(()) } else { Err(Failure::Said) }
+}
+
+/// What a check that takes long says of itself.
+fn how_far(progress: &CheckProgress, budget: Option<Duration>) -> String {
+    let expected = match progress.expected().filter(|expected| expected.as_secs() >= 3) {
+        Some(expected) => format!(", about {} s in all", expected.as_secs()),
+        None => String::new(),
+    };
+    let budget = budget.map_or(String::new(), |budget| format!(", {} s at most", budget.as_secs()));
+    format!("checking: {}{expected}{budget}", progress.stage())
 }
 
 /// `check --spmd`

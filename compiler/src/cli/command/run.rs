@@ -228,6 +228,7 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
         strict_math,
         trace,
         progress: watched,
+        deadline: None,
         ranks,
     };
     let compiler = session.compiler.clone();

@@ -10,10 +10,10 @@ use crate::ir::{AttrData, OpRef, Shape, TensorType};
 use crate::kernel::{External, Kernel};
 use crate::literal::{Indices, Literal};
 use crate::op::{Inferred, OpDef, Problem};
-use crate::ops::stablehlo::contraction::Products;
 use crate::ops::support::constraint::{
     Checked, declared, dims, is_static, one, operand_count, others, require, show, tensor, unique,
 };
+use crate::ops::support::products::Products;
 use crate::scalar::Scalar;
 use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
 

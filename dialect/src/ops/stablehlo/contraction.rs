@@ -5,16 +5,16 @@
 
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
-use crate::ir::{AttrData, ElementClass, ElementType, Op, OpRef, Shape, TensorType, TypeData, Value};
+use crate::ir::{AttrData, ElementType, Op, OpRef, Shape, TensorType, TypeData, Value};
 use crate::kernel::{Body, Init, Input, Kernel, Nest};
-use crate::literal::{Indices, Literal};
+use crate::literal::Literal;
 use crate::op::{ExplicitReshard, Inferred, OpDef, Problem};
 use crate::ops::build;
-use crate::ops::support::combiner::{SHORT_SUM, promote};
 use crate::ops::support::constraint::{
-    Checked, agreeing, dims, is_static, one, operand_count, others, require, tensor, unique,
+    Checked, agreeing, dims, is_static, one, operand_count, others, require, row_major, tensor, unique, walk,
 };
-use crate::scalar::{Scalar, ScalarOp, wrap};
+use crate::ops::support::products::{Offsets, Products};
+use crate::scalar::Scalar;
 use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
 use crate::text::{Piece, Syntax, TypeForm};
 
@@ -231,88 +231,32 @@ fn sharding_rule(op: OpRef<'_>) -> Option<ShardingRule> {
     Some(rule)
 }
 
-/// Sums of products: integers wrap; floats are summed in order, short sums in f32 or wider, long ones in f64.
-pub(crate) struct Products {
-    element: ElementType,
-    /// The type that every step of a short sum is rounded to.
-    step: Option<ElementType>,
-}
-
-impl Products {
-    /// Sums of `terms` products as elements of type `element`.
-    pub(crate) fn new(element: ElementType, terms: usize) -> Self {
-        let step = match element.class() {
-            _ if terms > SHORT_SUM => None,
-            ElementClass::Float if element.bits() < 32 => Some(ElementType::F32),
-            ElementClass::Float | ElementClass::Complex => Some(element),
-            _ => None,
-        };
-        Self { element, step }
-    }
-
-    /// `sum` plus the product of one element of each side, given by its position.
-    pub(crate) fn add(&self, sum: Scalar, lhs: (&Literal, usize), rhs: (&Literal, usize)) -> Scalar {
-        let (a, b) = (lhs.0.get(lhs.1), rhs.0.get(rhs.1));
-        let Some(step) = self.step else { return multiply_add(sum, a, b, self.element) };
-        let (a, b) = (promote(a, lhs.0.element, step), promote(b, rhs.0.element, step));
-        ScalarOp::Add.apply(step, step, &[sum, ScalarOp::Mul.apply(step, step, &[a, b])])
-    }
-}
-
 fn evaluate(op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
     let dims = DotDims::of(op).ok_or_else(|| EvalError::new("the dimensions don't fit the operands"))?;
     let (lhs, rhs) = (&operands[0], &operands[1]);
     let element = op.result_tensor(0).map_or(lhs.element, |t| t.element);
     let shape = dims.result_shape(&lhs.shape, &rhs.shape);
-    let contracted: Shape = dims.lhs_contract.iter().map(|&d| lhs.shape[d]).collect();
-    let (lhs_loops, rhs_loops) = dims.loops();
-    // How far one step of each loop moves within an operand.
-    let steps = |literal: &Literal, loops: &[usize]| {
-        let mut steps = vec![0usize; shape.len() + contracted.len()];
-        let mut stride = 1;
-        for (d, &l) in loops.iter().enumerate().rev() {
-            steps[l] = stride;
-            stride *= literal.shape[d] as usize;
-        }
-        steps
+    let (lhs_steps, rhs_steps) = (row_major(&lhs.shape), row_major(&rhs.shape));
+    let left = |dims: &[usize]| positions(&dims.iter().map(|&d| lhs.shape[d]).collect::<Shape>(), &lhs_steps, dims);
+    let right = |dims: &[usize]| positions(&dims.iter().map(|&d| rhs.shape[d]).collect::<Shape>(), &rhs_steps, dims);
+    let both = |l: &[usize], r: &[usize]| left(l).into_iter().zip(right(r)).collect();
+    let offsets = Offsets {
+        batch: both(&dims.lhs_batch, &dims.rhs_batch),
+        rows: left(&dims.lhs_free),
+        columns: right(&dims.rhs_free),
+        inner: both(&dims.lhs_contract, &dims.rhs_contract),
     };
-    let (lhs_steps, rhs_steps) = (steps(lhs, &lhs_loops), steps(rhs, &rhs_loops));
-    let along = |at: &[i64], steps: &[usize]| at.iter().zip(steps).map(|(&i, &s)| i as usize * s).sum::<usize>();
-    let inner: Vec<(usize, usize)> = Indices::of(&contracted)
-        .map(|at| (along(&at, &lhs_steps[shape.len()..]), along(&at, &rhs_steps[shape.len()..])))
-        .collect();
-    let products = Products::new(if wants_double(op) { ElementType::F64 } else { element }, inner.len());
-    let values = Indices::of(&shape).map(|at| {
-        let (l, r) = (along(&at, &lhs_steps), along(&at, &rhs_steps));
-        inner.iter().fold(Scalar::zero(element), |sum, &(i, j)| products.add(sum, (lhs, l + i), (rhs, r + j)))
-    });
+    let products = Products::new(if wants_double(op) { ElementType::F64 } else { element }, offsets.inner.len());
+    let values = products.all_floats(lhs, rhs, &offsets).unwrap_or_else(|| products.all(element, lhs, rhs, &offsets));
     Ok(vec![Literal::from_scalars(element, &shape, values)])
 }
 
-/// `sum + a * b` without rounding floats; `sum` has the class of `element`.
-fn multiply_add(sum: Scalar, a: Scalar, b: Scalar, element: ElementType) -> Scalar {
-    match sum {
-        // For booleans, "or" is the sum and "and" the product.
-        Scalar::Int(s) if element.class() == ElementClass::Bool => {
-            Scalar::Int(s | i128::from(a.is_true() && b.is_true()))
-        }
-        Scalar::Int(s) => {
-            let int = |v: Scalar| match v {
-                Scalar::Int(v) => v,
-                other => other.as_f64() as i128,
-            };
-            Scalar::Int(wrap(s.wrapping_add(int(a).wrapping_mul(int(b))), element))
-        }
-        Scalar::Float(s) => Scalar::Float(s + a.as_f64() * b.as_f64()),
-        Scalar::Complex(re, im) => {
-            let parts = |v: Scalar| match v {
-                Scalar::Complex(re, im) => (re, im),
-                other => (other.as_f64(), 0.0),
-            };
-            let ((a, b), (c, d)) = (parts(a), parts(b));
-            Scalar::Complex(re + a * c - b * d, im + a * d + b * c)
-        }
-    }
+/// The positions of all indices along some dimensions, which have these sizes.
+fn positions(sizes: &[i64], steps: &[usize], dims: &[usize]) -> Vec<usize> {
+    let steps: Vec<usize> = dims.iter().map(|&d| steps[d]).collect();
+    let mut found = Vec::new();
+    walk(sizes, &steps, 0, &mut |at| found.push(at));
+    found
 }
 
 impl OpDef for DotGeneral {

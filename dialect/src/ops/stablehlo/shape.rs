@@ -11,8 +11,8 @@ use crate::kernel::{Body, Index, Input, Kernel, Nest};
 use crate::literal::Literal;
 use crate::op::{Constancy, Inferred, OpDef, OpPriority, Problem};
 use crate::ops::support::constraint::{
-    Checked, agreeing, declared, dims, ints, is_static, one, operand_count, rearrange, require, result, show, tensor,
-    unique,
+    Checked, agreeing, declared, dims, ints, is_static, one, operand_count, rearrange, require, result, row_major,
+    show, strided, tensor, unique,
 };
 use crate::sharding::{Assembly, AssemblyPiece, FactorKind, ShardingRule};
 use crate::text::{Piece, Syntax, TypeForm};
@@ -130,10 +130,12 @@ impl OpDef for BroadcastInDim {
         if let Some(value) = operand.splat_value() {
             return Ok(vec![Literal::splat(operand.element, &result.shape, value)]);
         }
-        Ok(vec![rearrange(operand, &result.shape, |at| {
-            let from = dims.iter().zip(&operand.shape).map(|(&d, &size)| if size == 1 { 0 } else { at[d] });
-            (operand, operand.position(&from.collect::<Shape>()))
-        })])
+        let from = row_major(&operand.shape);
+        let mut steps = vec![0; result.rank()];
+        for ((&d, &size), from) in dims.iter().zip(&operand.shape).zip(from) {
+            steps[d] = if size == 1 { 0 } else { from };
+        }
+        Ok(vec![strided(operand, &result.shape, 0, &steps)])
     }
 
     fn op_priority(&self, _: OpRef<'_>) -> OpPriority {
@@ -220,13 +222,9 @@ impl OpDef for Transpose {
         if let Some(value) = operand.splat_value() {
             return Ok(vec![Literal::splat(operand.element, &shape, value)]);
         }
-        let mut from = operand.shape.clone();
-        Ok(vec![rearrange(operand, &shape, |at| {
-            for (to, &d) in permutation.iter().enumerate() {
-                from[d] = at[to];
-            }
-            (operand, operand.position(&from))
-        })])
+        let from = row_major(&operand.shape);
+        let steps: Vec<usize> = permutation.iter().map(|&d| from[d]).collect();
+        Ok(vec![strided(operand, &shape, 0, &steps)])
     }
 
     fn op_priority(&self, _: OpRef<'_>) -> OpPriority {

@@ -6,6 +6,8 @@
 
 use std::fmt::Write;
 
+use smallvec::SmallVec;
+
 use crate::ir::{OpRef, TensorType, TypeData, ValueSource};
 use crate::literal::{Indices, Literal};
 use crate::op::{Inferred, OpDef, Problem};
@@ -147,6 +149,40 @@ pub fn rearrange<'a>(source: &Literal, shape: &[i64], mut from: impl FnMut(&[i64
         bytes.extend_from_slice(literal.element_bytes(at));
     }
     Literal::from_bytes(source.element, shape, bytes)
+}
+
+/// Calls `f` for every index of `shape`, in row-major order, with the position that it has by `steps`: how far one step
+/// along each dimension goes.
+pub fn walk(shape: &[i64], steps: &[usize], at: usize, f: &mut impl FnMut(usize)) {
+    match (shape, steps) {
+        (&[size], &[step]) => (0..size.max(0) as usize).for_each(|i| f(at + i * step)),
+        ([size, shape @ ..], [step, steps @ ..]) => {
+            (0..(*size).max(0) as usize).for_each(|i| walk(shape, steps, at + i * step, f));
+        }
+        _ => f(at),
+    }
+}
+
+/// How far one step along each dimension of a row-major tensor goes.
+pub fn row_major(shape: &[i64]) -> SmallVec<[usize; 6]> {
+    let mut steps: SmallVec<[usize; 6]> = SmallVec::from_elem(1, shape.len());
+    for d in (1..shape.len()).rev() {
+        steps[d - 1] = steps[d].saturating_mul(shape[d].max(0) as usize);
+    }
+    steps
+}
+
+/// The literal of `shape` whose element at an index is that of `source` at the position that [`walk`] gives, from
+/// `start` on.
+pub fn strided(source: &Literal, shape: &[i64], start: usize, steps: &[usize]) -> Literal {
+    let (bytes, size) = (source.stored_bytes(), source.element.bytes());
+    let mut out = Vec::with_capacity(shape.iter().map(|&n| n.max(0) as usize).product::<usize>() * size);
+    let one = bytes.len() == size;
+    walk(shape, steps, start, &mut |at| {
+        let at = if one { 0 } else { at * size };
+        out.extend_from_slice(&bytes[at..at + size]);
+    });
+    Literal::from_bytes(source.element, shape, out)
 }
 
 /// The value of every element of operand `i`, if it is a constant or the broadcast of one.

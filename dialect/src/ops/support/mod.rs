@@ -3,4 +3,5 @@
 pub mod combiner;
 pub(crate) mod comparator;
 pub mod constraint;
+pub(crate) mod products;
 pub(crate) mod terminator;

@@ -16,7 +16,8 @@ use crate::ops::support::combiner::{
     Combine, check_region, combiner, combining_body, promotable, promote, region_reduction,
 };
 use crate::ops::support::constraint::{
-    Checked, agreeing, dims, ints, is_static, others, require, result, scalar, show, splat_operand, tensor, unique,
+    Checked, agreeing, dims, ints, is_static, others, require, result, row_major, scalar, show, splat_operand, tensor,
+    unique, walk,
 };
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
@@ -142,8 +143,24 @@ impl OpDef for Reduce {
         let count: usize = shape.iter().map(|&d| d.max(0) as usize).product();
         let start: Vec<Scalar> =
             (0..n).map(|i| promote(operands[n + i].get(0), operands[n + i].element, types[i])).collect();
+        let mut steps = vec![0; operands[0].shape.len()];
+        dims.kept.iter().zip(row_major(&shape)).for_each(|(&d, step)| steps[d] = step);
+        if let (1, Some(combine)) = (n, combiner(op, 0, 1)) {
+            let (ty, from) = (types[0], &operands[0]);
+            let rounded = cx.rounds_sums() && ty.epsilon() <= ElementType::F32.epsilon();
+            let exact = ty.is_float() && combine == ScalarOp::Add && !rounded;
+            let (mut values, mut position) = (vec![start[0]; count], 0);
+            walk(&from.shape, &steps, 0, &mut |at| {
+                let element = promote(from.get(position), from.element, ty);
+                position += 1;
+                values[at] = match (exact, values[at], element) {
+                    (true, Scalar::Float(sum), Scalar::Float(element)) => Scalar::Float(sum + element),
+                    (_, so_far, element) => combine.apply(ty, ty, &[so_far, element]),
+                };
+            });
+            return Ok(vec![Literal::from_scalars(ty, &shape, values)]);
+        }
         let mut values = vec![start; count];
-        let exact = n == 1 && types[0].is_float() && combiner(op, 0, 1) == Some(ScalarOp::Add);
         let combine = Combine::of(op, 0, &types)?;
         let at = |index: &[i64]| {
             dims.kept.iter().fold(0usize, |at, &d| at * operands[0].shape[d] as usize + index[d] as usize)
@@ -151,12 +168,8 @@ impl OpDef for Reduce {
         for (position, index) in Indices::of(&operands[0].shape).enumerate() {
             let value = &mut values[at(&index)];
             let element = |i: usize| promote(operands[i].get(position), operands[i].element, types[i]);
-            if exact {
-                value[0] = Scalar::Float(value[0].as_f64() + element(0).as_f64());
-            } else {
-                let elements: Vec<Scalar> = (0..n).map(element).collect();
-                *value = combine.apply(value, &elements, &types, cx)?;
-            }
+            let elements: Vec<Scalar> = (0..n).map(element).collect();
+            *value = combine.apply(value, &elements, &types, cx)?;
         }
         let literal = |i: usize| Literal::from_scalars(types[i], &shape, values.iter().map(|v| v[i]));
         Ok((0..n).map(literal).collect())

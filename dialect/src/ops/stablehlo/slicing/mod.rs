@@ -17,7 +17,8 @@ use crate::literal::Literal;
 use crate::localize::Localize;
 use crate::op::{Constancy, Inferred, OpDef, OpPriority, Problem};
 use crate::ops::support::constraint::{
-    Checked, declared, ints, is_static, length, one, operand_count, rearrange, require, same_element, show, tensor,
+    Checked, declared, ints, is_static, length, one, operand_count, rearrange, require, row_major, same_element, show,
+    strided, tensor,
 };
 use crate::scalar::{Comparison, Scalar, ScalarOp};
 use crate::sharding::{Assembly, AssemblyPiece, FactorKind, ReductionKind, ShardingRule};
@@ -79,10 +80,10 @@ impl SliceRanges {
     /// The selected elements of `operand`.
     pub(crate) fn evaluate(&self, operand: &Literal) -> Literal {
         let shape: Shape = (0..self.start.len()).map(|d| self.size(d)).collect();
-        rearrange(operand, &shape, |at| {
-            let from = at.iter().enumerate().map(|(d, &i)| self.start[d] + i * self.stride[d]);
-            (operand, operand.position(&from.collect::<Shape>()))
-        })
+        let from = row_major(&operand.shape);
+        let steps: Vec<usize> =
+            from.iter().zip(&self.stride).map(|(&step, &stride)| step.wrapping_mul(stride as usize)).collect();
+        strided(operand, &shape, operand.position(&self.start), &steps)
     }
 
     /// How many positions dimension `d` keeps.
@@ -299,10 +300,7 @@ impl OpDef for DynamicSlice {
         let sizes = Self::sizes(op)?;
         let operand = &operands[0];
         let start = clamped_starts(&operands[1..], &operand.shape, &sizes);
-        Ok(vec![rearrange(operand, &sizes, |at| {
-            let from = at.iter().zip(&start).map(|(&i, &s)| i + s);
-            (operand, operand.position(&from.collect::<Shape>()))
-        })])
+        Ok(vec![strided(operand, &sizes, operand.position(&start), &row_major(&operand.shape))])
     }
 
     fn op_priority(&self, _: OpRef<'_>) -> OpPriority {

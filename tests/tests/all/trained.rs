@@ -1,0 +1,243 @@
+//! Random training steps: run natively in shards they are never faulted, however they amplify rounding; and what is
+//! planted into their per-device programs is found.
+//!
+//! `TRAINED_FROM` and `TRAINED_PROGRAMS` choose the seeds; `make trained COUNT=…` runs many in an optimized build.
+
+use std::cell::Cell;
+
+use dialect::diagnostic::Diagnostics;
+use dialect::ir::build::Builder;
+use dialect::ir::{ElementType, Op, Program, Value};
+use dialect::ops::{build, func};
+use dialect::scalar::{Comparison, Scalar};
+use passes::options::Options;
+use passes::{Pass, partition};
+use shardc::{
+    Backend, CompileOptions, Compiler, ExecuteOptions, HAS_NATIVE, Interface, Literal, Module, Source, Tolerance,
+    random_inputs,
+};
+use shardc_tests::sharded::{messages, number};
+use shardc_tests::training::step;
+
+/// How wrong what is planted makes a value, relative to itself.
+const WRONG: f64 = 1e-3;
+/// A planted fault must be found where it changes an element of a result by so much of itself and of what is typical.
+const SEEN: f64 = 2e-4;
+
+thread_local! {
+    /// The seed of the fault that the next compilation plants.
+    static FAULT: Cell<Option<u64>> = const { Cell::new(None) };
+    /// What was planted.
+    static PLANTED: Cell<&'static str> = const { Cell::new("") };
+}
+
+/// Partitions, and plants a fault.
+static FAULTY: Pass = Pass {
+    name: "partition",
+    doc: "Partitions, with a fault.",
+    options: &[],
+    run: |program: &mut Program, _: &Options, diagnostics: &mut Diagnostics| {
+        partition::partition(program, diagnostics);
+        if let Some(seed) = FAULT.get() {
+            PLANTED.set(plant(program, &mut fastrand::Rng::with_seed(seed)));
+        }
+    },
+};
+
+/// Makes something wrong, and says what.
+fn plant(program: &mut Program, random: &mut fastrand::Rng) -> &'static str {
+    let main = func::function(program, "main").expect("there is @main");
+    let block = func::block(program, main).expect("it has a body");
+    let devices = func::num_partitions(program).max(1);
+    let device = random.i64(..devices);
+    let ops: Vec<Op> = program.block_ops(block).to_vec();
+    let named = |program: &Program, names: &[&str]| -> Vec<Op> {
+        ops.iter().copied().filter(|&op| names.iter().any(|n| program.op_name(op).ends_with(n))).collect()
+    };
+    let floats = |program: &Program, op: Op| {
+        let results: Vec<Value> = program.results(op).collect();
+        let ty = results.first().and_then(|&v| program.tensor_type(v));
+        results.len() == 1
+            && ty.is_some_and(|t| t.element.is_float())
+            && program.view(op).def().constant(program.view(op)).is_none()
+    };
+    let summing: Vec<Op> = named(program, &[".all_reduce", ".reduce_scatter"]);
+    let slices = named(program, &[".dynamic_slice"]);
+    let sums: Vec<Op> = named(program, &[".reduce", ".dot_general", ".all_reduce"]);
+    let any: Vec<Op> = ops.iter().copied().filter(|&op| floats(program, op)).collect();
+    let pick = |list: &[Op], random: &mut fastrand::Rng| list[random.usize(..list.len())];
+    match random.u8(..5) {
+        0 if !summing.is_empty() => {
+            let op = pick(&summing, random);
+            let operand = program.op(op).operands[0];
+            let (made, wrong) = scaled(program, op, operand, 0.0, Some(device));
+            program.op_mut(op).operands[0] = wrong;
+            splice(program, op, made, 0);
+            "a member that a collective misses"
+        }
+        1 if !slices.is_empty() => {
+            let op = pick(&slices, random);
+            let start = program.op(op).operands[1];
+            let loc = program.op(op).loc;
+            let element = program.tensor_type(start).map_or(ElementType::I32, |t| t.element);
+            let mut made = Vec::new();
+            let mut b = Builder::new(program, &mut made, loc);
+            let one = build::scalar(&mut b, element, Scalar::Int(1));
+            let wrong = build::add(&mut b, start, one);
+            program.op_mut(op).operands[1] = wrong;
+            splice(program, op, made, 0);
+            "an offset"
+        }
+        2 if sums.iter().any(|&op| floats(program, op)) => {
+            let sums: Vec<Op> = sums.iter().copied().filter(|&op| floats(program, op)).collect();
+            scale_result(program, pick(&sums, random), None);
+            "a sum"
+        }
+        3 => {
+            scale_result(program, pick(&any, random), Some(device));
+            "a value on one device"
+        }
+        _ => {
+            scale_result(program, pick(&any, random), None);
+            "a value"
+        }
+    }
+}
+
+fn scale_result(program: &mut Program, op: Op, device: Option<i64>) {
+    let right = program.result(op, 0);
+    let (made, wrong) = scaled(program, op, right, 1.0 + WRONG, device);
+    for other in program.ops_under(program.body()) {
+        if !made.contains(&other) {
+            program.op_mut(other).operands.iter_mut().filter(|v| **v == right).for_each(|v| *v = wrong);
+        }
+    }
+    splice(program, op, made, 1);
+}
+
+/// A value times `by`, on one device or on all.
+fn scaled(program: &mut Program, at: Op, value: Value, by: f64, device: Option<i64>) -> (Vec<Op>, Value) {
+    let loc = program.op(at).loc;
+    let ty = program.tensor_type(value).expect("a tensor").clone();
+    let mut made = Vec::new();
+    let mut b = Builder::new(program, &mut made, loc);
+    // A factor next to 1 has no place in narrow types.
+    let mut wide = build::convert(&mut b, value, ElementType::F64);
+    let mut factor = build::scalar(&mut b, ElementType::F64, Scalar::Float(by));
+    if let Some(device) = device {
+        let (id, one) =
+            (build::collective::partition_id(&mut b), build::scalar(&mut b, ElementType::F64, Scalar::Float(1.0)));
+        let this = build::scalar(&mut b, ElementType::UI32, Scalar::Int(device.into()));
+        let here = build::compare(&mut b, Comparison::Eq, id, this);
+        factor = build::select(&mut b, here, factor, one);
+    }
+    let factor = build::shape::splat(&mut b, factor, &ty.shape);
+    wide = build::multiply(&mut b, wide, factor);
+    let wrong = build::convert(&mut b, wide, ty.element);
+    (made, wrong)
+}
+
+/// Puts ops beside `op`: before it, or behind it by 1.
+fn splice(program: &mut Program, op: Op, made: Vec<Op>, behind: usize) {
+    let main = func::function(program, "main").expect("there is @main");
+    let block = func::block(program, main).expect("it has a body");
+    let mut all = program.block_ops(block).to_vec();
+    let at = all.iter().position(|&o| o == op).expect("it is in the block") + behind;
+    all.splice(at..at, made);
+    program.set_block_ops(block, all);
+}
+
+/// A program with what it should give.
+struct Trained {
+    module: Module,
+    inputs: Vec<Vec<Literal>>,
+    want: Vec<Vec<Literal>>,
+}
+
+impl Trained {
+    fn of(compiler: &Compiler, seed: u64, element: &'static str) -> Self {
+        let source = Source::new(format!("step {seed} in {element}"), step(seed, element));
+        let module = compiler.parse(source).into_result().unwrap_or_else(|d| panic!("{seed}: {}", messages(d)));
+        let inputs = random_inputs(&Interface::of(&module).expect("tensors").arguments, seed, 1);
+        let want = compiler.evaluate(&module, &inputs).into_result().unwrap_or_else(|d| panic!("{}", messages(d)));
+        Self { module, inputs, want }
+    }
+
+    /// The results in shards, and which of them are said to differ.
+    fn in_shards(&self, compiler: &Compiler, backend: Backend) -> (Vec<Vec<Literal>>, Vec<String>) {
+        let compiled = compiler.compile(self.module.clone(), "compile", &CompileOptions::default());
+        let device = compiled.into_result().unwrap_or_else(|d| panic!("{}", messages(d)));
+        let execute = ExecuteOptions { backend, ..ExecuteOptions::default() };
+        let got = compiler.execute(&device, &self.inputs, &execute).into_result();
+        let got = got.unwrap_or_else(|d| panic!("{}", messages(d))).results;
+        let found = compiler.compare_results(&device, &self.inputs, &got, &self.want, Tolerance::default());
+        let said = |r: &shardc::CheckedResult| format!("result {}: {}", r.index, r.comparison.text("equal"));
+        (got, found.iter().filter(|r| !r.equal).map(said).collect())
+    }
+}
+
+/// The largest change of an element, as a part of itself and of what is typical.
+fn change(a: &[Vec<Literal>], b: &[Vec<Literal>]) -> f64 {
+    let one = |(a, b): (&Literal, &Literal)| {
+        let numbers = |l: &Literal| (0..l.len()).map(|i| l.get(i).as_f64()).collect::<Vec<f64>>();
+        let (a, b) = (numbers(a), numbers(b));
+        let mut sizes: Vec<f64> = a.iter().map(|v| v.abs()).collect();
+        sizes.sort_by(f64::total_cmp);
+        let typical = sizes.get(sizes.len() / 2).copied().unwrap_or(0.0);
+        a.iter()
+            .zip(&b)
+            .map(|(a, b)| (a - b).abs() / a.abs().max(typical))
+            .filter(|c| c.is_finite())
+            .fold(0.0, f64::max)
+    };
+    a.iter().flatten().zip(b.iter().flatten()).map(one).fold(0.0, f64::max)
+}
+
+#[test]
+fn training_steps_are_right_and_planted_faults_are_found() {
+    let (from, count) = (number("TRAINED_FROM", 0), number("TRAINED_PROGRAMS", 5));
+    let right = Compiler::standard();
+    let faulty = Compiler::standard().with_passes(&[&FAULTY]);
+    let native = if HAS_NATIVE { Backend::Native } else { Backend::Reference };
+    let mut wrong = Vec::new();
+    for element in ["f32", "bf16", "f16"] {
+        let (mut alarms, mut found, mut seen, mut missed) = (0, 0, 0, Vec::new());
+        for seed in from..from + count {
+            let trained = Trained::of(&right, seed, element);
+            let (_, faults) = trained.in_shards(&right, native);
+            if !faults.is_empty() {
+                alarms += 1;
+                wrong.push(format!("step {seed} in {element} is right, but {}", faults.join("; ")));
+            }
+            FAULT.set(Some(seed));
+            let (got, faults) = trained.in_shards(&faulty, Backend::Reference);
+            FAULT.set(None);
+            let change = change(&trained.want, &got);
+            found += usize::from(!faults.is_empty());
+            // In narrow types a fault of this size is as small as rounding.
+            if element == "f32" && change > SEEN {
+                seen += 1;
+                if faults.is_empty() {
+                    missed.push(format!("step {seed}: {} that changes a result by {change:.1e}", PLANTED.get()));
+                }
+            }
+        }
+        println!(
+            "{element}: {count} steps, {alarms} false alarms, {found} faults found, {seen} to be seen, missed {missed:#?}"
+        );
+        // What is left of large numbers may be anything; there is little of that.
+        if missed.len() * 10 > seen {
+            wrong.push(format!("{} of {seen} are missed: {missed:#?}", missed.len()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_steps_have_all_layers() {
+    let texts: Vec<String> = (0..100).map(|seed| step(seed, "f32")).collect();
+    for op in ["tanh", "logistic", "maximum", "rsqrt", "exponential", "pad", "log", "batching_dims", "sqrt", "iota"] {
+        let having = texts.iter().filter(|text| text.contains(op)).count();
+        assert!(having >= 5, "{op} is in {having} of 100 steps");
+    }
+}
