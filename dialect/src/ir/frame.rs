@@ -90,7 +90,9 @@ mod tests {
         assert!(diagnostics.is_empty(), "{diagnostics:?}");
         let (_, block) = program.functions()[0];
         let loc = program.op(program.block_ops(block)[0]).loc;
-        let show = |f: super::Frame<'_>| format!("{} {}:{}:{}", f.function.as_deref().unwrap_or("-"), f.file, f.line, f.column);
+        let show = |f: super::Frame<'_>| {
+            format!("{} {}:{}:{}", f.function.as_deref().unwrap_or("-"), f.file, f.line, f.column)
+        };
         (program.frames(loc).into_iter().map(show).collect(), program.user_frame(loc).map(show))
     }
 

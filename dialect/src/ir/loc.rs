@@ -4,9 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
+use super::attr::AttrData;
 use super::byte_string::ByteString;
 use super::entity::{Attr, Loc};
-use super::attr::AttrData;
 use super::program::{LOC_ALIAS, Program};
 use crate::diagnostic::Span;
 

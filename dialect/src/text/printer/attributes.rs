@@ -226,7 +226,11 @@ impl Printer<'_> {
         let program = self.program;
         self.separated(entries.iter(), |p, &(key, attr)| {
             let key = program.name_text(key);
-            if is_word(key) { p.text(key) } else { p.string(key) }
+            if is_word(key) {
+                p.text(key)
+            } else {
+                p.string(key)
+            }
             if !matches!(program.attr_data(attr), AttrData::Unit) {
                 p.text(" = ");
                 p.attr(attr);
