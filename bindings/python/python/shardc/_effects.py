@@ -81,9 +81,9 @@ def _replace(module: Any, op: Any, number: int, what: str) -> None:
                 raise _refused(op, what, f"shards a dimension of {size} in {shards}; pad it to a multiple")
     name, types = _append(module, body, number)
     with ir.InsertionPoint(op), op.location:
-        shardings = [ir.Attribute.parse(_shardings(mesh, specs)) for specs in (wanted, given)]
-        axes = ir.Attribute.parse(f"#sdy<manual_axes{{{', '.join(map(_quoted, mesh.axes))}}}>")
-        manual = sdy.ManualComputationOp([r.type for r in results], operands, *shardings, axes)
+        ins, outs = (ir.Attribute.parse(_shardings(mesh, specs)) for specs in (wanted, given))
+        manual_axes = ir.Attribute.parse(f"#sdy<manual_axes{{{', '.join(map(_quoted, mesh.axes))}}}>")
+        manual = sdy.ManualComputationOp([r.type for r in results], operands, ins, outs, manual_axes)
         block = manual.body.blocks.append(*types.inputs)
         with ir.InsertionPoint(block):
             call = func.CallOp(types.results, ir.FlatSymbolRefAttr.get(name), list(block.arguments))
@@ -134,8 +134,11 @@ def _computation(op: Any, info: Any, key: bytes, mesh: _Mesh) -> tuple[bytes, li
         sharding = xc.HloSharding.tuple_sharding(shape, result_shardings)
     body, wanted, given = custom_partitioning._custom_partitioning_partition(shapes, shardings, shape, sharding, key)
     outs = given.tuple_elements() if len(result_shapes) > 1 else [given]
-    read = lambda hlo, value: _spec(mesh, hlo, len(value.type.shape))  # noqa: E731: it is one expression
-    return body, [read(*pair) for pair in zip(wanted, op.operands)], [read(*pair) for pair in zip(outs, op.results)]
+
+    def read(shardings: Any, values: Any) -> list[Spec]:
+        return [_spec(mesh, sharding, len(value.type.shape)) for sharding, value in zip(shardings, values)]
+
+    return body, read(wanted, op.operands), read(outs, op.results)
 
 
 def _stated(op: Any, name: str, values: list[Any]) -> list[Spec]:
