@@ -89,7 +89,7 @@ pub use propose::{
 };
 pub use source::Source;
 pub use spmd::SpmdCheck;
-pub use stack::{STACK_BYTES, guarded, on_deep_stack};
+pub use stack::{STACK_BYTES, guarded, on_deep_stack, try_on_deep_stack};
 pub use stragglers::{DeviceWaits, Straggler};
 pub use trace::{DeviceTrace, Profile, ProfiledOp, Trace, TracedOp, TracedStep};
 

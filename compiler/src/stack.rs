@@ -2,7 +2,6 @@
 //! main thread's stack is up to the system.
 
 use std::any::Any;
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::thread;
@@ -28,25 +27,28 @@ pub fn on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     try_on_deep_stack(work).expect("the system has room for one more thread")
 }
 
-/// The same, or an error where the system has no room for such a thread.
-pub(crate) fn try_on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+/// The same for programs that say themselves that there is no room for a thread.
+///
+/// # Errors
+/// The system has no room for such a thread.
+pub fn try_on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
     // A thread that can't be started takes its work with it.
     let work = Mutex::new(Some(work));
     let take = || work.lock().ok().and_then(|mut work| work.take()).map(|work| work());
     thread::scope(|scope| {
         let start = |bytes| thread::Builder::new().stack_size(bytes).spawn_scoped(scope, take);
-        match start(STACK_BYTES).or_else(|_| start(LEAST_BYTES))?.join() {
-            Ok(value) => value.ok_or_else(|| io::ErrorKind::Other.into()),
+        let started = start(STACK_BYTES).or_else(|_| start(LEAST_BYTES));
+        match started.map_err(|e| no_room(&e.to_string()))?.join() {
+            Ok(value) => value.ok_or_else(|| no_room("its work is gone")),
             Err(panic) => resume_unwind(panic),
         }
     })
 }
 
-/// What is said where there is no room for a thread.
-pub(crate) fn no_room(error: &io::Error) -> String {
+fn no_room(why: &str) -> String {
     let bytes = crate::units::bytes(LEAST_BYTES as f64);
     format!(
-        "the system has no room for a thread with {bytes} of stack ({error}): raise its limits (ulimit -v, ulimit -u)"
+        "the system has no room for a thread with {bytes} of stack ({why}): raise its limits (ulimit -v, ulimit -u)"
     )
 }
 
@@ -58,7 +60,7 @@ pub(crate) fn no_room(error: &io::Error) -> String {
 pub fn guarded<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Box<Diagnostic>> {
     // What it may have left half done is not used again: the caller gets nothing but the diagnostic.
     let done = catch_unwind(AssertUnwindSafe(|| try_on_deep_stack(work))).map_err(|panic| Box::new(bug(&*panic)))?;
-    let plain = |e| Plain::error(codes::DEVICE_MEMORY, Span::default(), no_room(&e));
+    let plain = |e: String| Plain::error(codes::DEVICE_MEMORY, Span::default(), e);
     done.map_err(|e| Box::new(Diagnostic::new(&Source::new("", ""), &plain(e))))
 }
 

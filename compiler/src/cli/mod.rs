@@ -35,8 +35,7 @@ use dialect::codes;
 use dialect::text::nearest;
 
 use self::session::{Failure, Io, Outcome, Session};
-use crate::Compiler;
-use crate::stack::{no_room, try_on_deep_stack};
+use crate::{Compiler, try_on_deep_stack};
 
 /// Success.
 pub(crate) const OK: u8 = 0;
@@ -247,7 +246,7 @@ pub fn main() -> ExitCode {
     match std::panic::catch_unwind(|| try_on_deep_stack(work)) {
         Ok(Ok(code)) => ExitCode::from(code),
         Ok(Err(e)) => {
-            let _ = writeln!(std::io::stderr(), "shardc: {}", no_room(&e));
+            let _ = writeln!(std::io::stderr(), "shardc: {e}");
             ExitCode::from(FAILED)
         }
         Err(_) => ExitCode::from(BUG),
