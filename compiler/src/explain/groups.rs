@@ -52,7 +52,7 @@ pub(super) fn groups(planned: &Program, explained: &[Explained]) -> Vec<Group> {
 impl Look {
     fn of(planned: &Program, e: &Explained) -> Self {
         let cause = &e.cause;
-        let own = cause.manual.then(|| op_look(planned, cause.op)).unwrap_or_default();
+        let own = if cause.manual { op_look(planned, cause.op) } else { String::new() };
         let user = cause.user.map(|(op, i)| format!("{} {i}", op_look(planned, op))).unwrap_or_default();
         Self {
             kind: cause.kind.clone(),
