@@ -253,6 +253,7 @@ mod tests {
                 group,
                 time_s: 0.0,
                 count: 1,
+                guessed: false,
                 loc,
                 of: None,
             })
