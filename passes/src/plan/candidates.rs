@@ -108,7 +108,7 @@ fn best(
     // What can't be made into a per-device program is left to the passes that will say why.
     let (later, mut full) = match Later::new(given, full) {
         Ok(found) => found,
-        Err(full) => return (full, None),
+        Err(full) => return (*full, None),
     };
     let Ok(mut greedy) = later.partitioned(plan(Search::Greedy, memory)) else { return (full.planned, None) };
     let floor = later.least_seconds(&greedy.estimate);
@@ -157,14 +157,14 @@ fn shortest(mut candidates: Vec<Candidate>, limit: f64) -> (Planned, Option<Stri
 impl Later {
     /// The passes after `plan` with its options, and what the first of them makes of a plan; the plan alone if that fails, or
     /// where there is only one device.
-    fn new(given: &Options, planned: Planned) -> Result<(Self, Candidate), Planned> {
-        let Some((partition, others)) = steps(given) else { return Err(planned) };
-        let Some(mut device) = partitioned(&planned, &partition) else { return Err(planned) };
+    fn new(given: &Options, planned: Planned) -> Result<(Self, Candidate), Box<Planned>> {
+        let Some((partition, others)) = steps(given) else { return Err(Box::new(planned)) };
+        let Some(mut device) = partitioned(&planned, &partition) else { return Err(Box::new(planned)) };
         let Some((machine, mesh)) = given.machine(&mut device, &mut Diagnostics::default()) else {
-            return Err(planned);
+            return Err(Box::new(planned));
         };
         if mesh.devices() <= 1 {
-            return Err(planned);
+            return Err(Box::new(planned));
         }
         let limit = given.memory_limit(&machine).map_or(f64::INFINITY, |limit| limit as f64);
         let estimate = estimate(&device, &machine);
@@ -172,8 +172,8 @@ impl Later {
     }
 
     /// What `partition` makes of a plan; the plan alone if it fails.
-    fn partitioned(&self, planned: Planned) -> Result<Candidate, Planned> {
-        let Some(device) = partitioned(&planned, &self.partition) else { return Err(planned) };
+    fn partitioned(&self, planned: Planned) -> Result<Candidate, Box<Planned>> {
+        let Some(device) = partitioned(&planned, &self.partition) else { return Err(Box::new(planned)) };
         let estimate = estimate(&device, &self.machine);
         Ok(Candidate { planned, device, estimate })
     }

@@ -95,10 +95,11 @@ pub fn map_file(path: &Path) -> Result<Arrays, String> {
 fn map(path: &Path) -> io::Result<Bytes> {
     let file = File::open(path)?;
     let about = file.metadata()?;
-    if about.is_file() && about.len() > 0 {
-        if let Ok(map) = files::map(&file) {
-            return Ok(map);
-        }
+    if about.is_file()
+        && about.len() > 0
+        && let Ok(map) = files::map(&file)
+    {
+        return Ok(map);
     }
     let mut bytes = Vec::new();
     if file.take(MAX_STREAM + 1).read_to_end(&mut bytes)? as u64 > MAX_STREAM {

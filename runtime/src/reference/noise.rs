@@ -259,7 +259,7 @@ pub(super) fn disturb(
 /// Whether a run with this seed rounds sums after every term, as hardware does: of terms that are alike, every rounding goes
 /// the same way. Every second run does.
 pub(super) fn rounds_sums(seed: u64) -> bool {
-    seed % 2 == 0
+    seed.is_multiple_of(2)
 }
 
 /// Whether a run with this seed takes subnormal floats for zeros: every second one.

@@ -90,7 +90,7 @@ fn the_target_prices_it() {
     // Computed by hand: 1 KiB on a ring of four, three quarters of it there and back at 5 GB/s, after 20 us.
     assert_eq!((cost.target.as_str(), sum.kind, sum.axes[0].as_str()), ("acme-box", "all_reduce", "x"));
     assert!((sum.time_s - (20e-6 + 2.0 * 0.75 * 1024.0 / 5e9)).abs() < 1e-12, "{sum:?}");
-    let explained = compiler().explain(model(), &ExplainOptions { compile: options(), tries: Some(4) });
+    let explained = compiler().explain(model(), &ExplainOptions { compile: options(), tries: Some(4), budget: None });
     let explained = explained.into_result().expect("an explanation");
     let [sum] = &explained.collectives[..] else { panic!("{explained:?}") };
     assert_eq!((explained.target.as_str(), sum.user.as_deref()), ("acme-box", Some("acme.softplus")));
