@@ -229,7 +229,7 @@ fn inputs_may_be_outputs() {
     assert!(PROGRAM.contains(rename));
     fs::hard_link(folder.at("out.npz"), folder.at("other.npz")).unwrap();
     for _ in 0..3 {
-        code(&folder.run(&["run", "a.mlir", "--expect", "out.npz", "--outputs", "out.npz"]), 0);
+        code(&folder.run(&["run", "a.mlir", "--seed", "0", "--expect", "out.npz", "--outputs", "out.npz"]), 0);
     }
 }
 
@@ -283,11 +283,17 @@ fn signals_leave_no_drafts() {
     };
     let run = "exec $shardc run big.mlir --interpret --outputs out.npz";
     for signal in [1, 2, 15, 3, 24, 10] {
-        let mut child = start(&format!("ulimit -c 0; {run}"));
-        send(signal, child.id());
-        let ended = child.wait().unwrap();
-        assert_eq!((ended.signal(), folder.drafts()), (Some(signal), vec![]), "{ended}");
-        assert_eq!(folder.text("out.npz"), "old", "signal {signal}");
+        // A run may end before the signal arrives: the next one may not.
+        let hit = (0..20).any(|_| {
+            let mut child = start(&format!("ulimit -c 0; {run}"));
+            send(signal, child.id());
+            let ended = child.wait().unwrap();
+            assert_eq!(folder.drafts(), Vec::<String>::new(), "{ended}");
+            assert!(ended.success() || ended.signal() == Some(signal), "{ended}");
+            assert_eq!(ended.success(), fs::read(folder.at("out.npz")).unwrap() != b"old", "signal {signal}");
+            !ended.success()
+        });
+        assert!(hit, "no run was ended by signal {signal}");
     }
     // What a shell ignores stays ignored.
     let mut child = start(&format!("trap '' HUP; {run}"));

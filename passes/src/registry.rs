@@ -387,7 +387,7 @@ mod tests {
             |text: &str| registry.parse(text).unwrap().iter().map(|s| s.pass.name).collect::<Vec<_>>().join(",");
         assert_eq!(
             names("compile"),
-            "mpmd-meshes,mpmd-scopes,mpmd-microbatch,mpmd-assign,mpmd-partition,mpmd-schedule,mpmd-spmd,import,propagate,unify-meshes,one-device,cse,plan,replicate,partition,rematerialize,collective-matmul,schedule,decompose-hierarchical,check-spmd"
+            "mpmd-meshes,mpmd-scopes,mpmd-microbatch,mpmd-assign,mpmd-partition,mpmd-schedule,mpmd-spmd,import,propagate,unify-meshes,one-device,cse,plan,replicate,partition,rematerialize,collective-matmul,schedule,decompose-hierarchical,check-memory,check-spmd"
         );
     }
 

@@ -13,8 +13,10 @@ mod output;
 mod start;
 #[cfg(unix)]
 mod system;
+#[cfg(feature = "jit")]
 pub(crate) mod trust;
 
+#[cfg(feature = "jit")]
 pub(crate) use draft::Draft;
 pub(crate) use mapped::map;
 pub use output::{Prepared, prepare, replace};

@@ -211,6 +211,7 @@ fn sized(call: impl Fn(&mut [u8]) -> isize) -> Option<Vec<u8>> {
 }
 
 /// The user that this process acts for.
+#[cfg(feature = "jit")]
 pub(super) fn user() -> u32 {
     // SAFETY: it can't fail.
     unsafe { libc::geteuid() }
