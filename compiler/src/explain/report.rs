@@ -91,16 +91,16 @@ impl Report<'_> {
     fn by_hand(&self, cause: &Cause, notes: &mut Vec<String>) -> Option<(Span, String)> {
         let p = self.planned.program();
         // Propagation and planning leave the ops of the user their numbers.
-        let what = if cause.op.index() >= self.imported.op_count() {
-            "on one device alone: it sends the others the result"
+        let (what, joint) = if cause.op.index() >= self.imported.op_count() {
+            ("on one device alone: it sends the others the result", "at")
         } else if p.made_by_differentiation(p.op(cause.op).loc) {
-            "made by JAX's differentiation"
+            ("made by JAX's differentiation", "of")
         } else {
-            "written by hand"
+            ("written by hand", "at")
         };
         match self.line(cause.op) {
             Some(line) => {
-                notes.push(format!("{what} at {line}"));
+                notes.push(format!("{what} {joint} {line}"));
                 None
             }
             None => Some((p.op(cause.op).span, what.to_owned())),

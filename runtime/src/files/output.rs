@@ -110,6 +110,10 @@ impl Prepared {
             Place::New(path) => self.draft.rename(path),
             Place::Old { path, file } => {
                 let about = file.metadata()?;
+                // Another writer replaced or removed the old file meanwhile: nobody would find what is copied into it.
+                if is_gone(&about) {
+                    return self.draft.rename(path);
+                }
                 if is_alone(&about) && is_same_but_contents(&self.draft.file, file, &about) {
                     // Where a file system is mounted on it or others' files can't be replaced, it is written to.
                     if self.draft.rename(path).is_ok() {
@@ -134,6 +138,14 @@ impl Prepared {
             }
         }
     }
+}
+
+/// Whether a file has no name any more.
+fn is_gone(about: &Metadata) -> bool {
+    #[cfg(unix)]
+    return std::os::unix::fs::MetadataExt::nlink(about) == 0;
+    #[cfg(not(unix))]
+    return !about.is_file();
 }
 
 /// Whether a file has one name only, and permissions that the system doesn't take away when it is written to.
