@@ -5,7 +5,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -305,6 +305,8 @@ fn signals_leave_no_drafts() {
 /// Compiled kernels.
 #[cfg(feature = "jit")]
 mod cache {
+    use std::path::Path;
+
     use super::*;
 
     fn run(folder: &Folder, cache: &Path) -> Output {

@@ -97,7 +97,12 @@ fn the_target_prices_it() {
     assert!(sum.removal.as_ref().is_some_and(|r| r.saves_s > 0.0), "{sum:?}");
     let other = CompileOptions { target: Some("acme-bocks".to_owned()), ..CompileOptions::default() };
     let fault = compiler().compile(model(), "compile", &other).into_result().err().expect("no such target");
-    assert!(fault.to_string().contains("unknown target `acme-bocks` (did you mean `acme-boxes`? Targets are `acme-box`, `acme-boxes`, `flat`"), "{fault}");
+    assert!(
+        fault.to_string().contains(
+            "unknown target `acme-bocks` (did you mean `acme-boxes`? Targets are `acme-box`, `acme-boxes`, `flat`"
+        ),
+        "{fault}"
+    );
 }
 
 /// Lets partial sums pass through any op of one operand, also where it isn't linear.

@@ -234,7 +234,8 @@ fn calls_in_regions_nest_no_deeper_than_regions() {
     assert!(said.contains("inlining this call nests regions deeper than 128 levels"), "{said}");
 }
 
-/// One concatenation of so many operands, of rows of one array or of slices of it.
+/// One concatenation of `operands` copies of an array, or of slices of it.
+#[cfg(feature = "jit")]
 fn concatenation(operands: usize, sliced: bool) -> String {
     let mut text = "sdy.mesh @mesh = <[\"x\"=4]>\nfunc.func public @main(%a: tensor<8x4xf32> {sdy.sharding = \
         #sdy.sharding<@mesh, [{\"x\"}, {}]>}) -> "
