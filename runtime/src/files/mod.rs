@@ -2,9 +2,9 @@
 //!
 //! - An output is written as a shell's `> F` would write it, but as a whole: it is complete or, if anything fails, as it
 //!   was before. [`prepare`] has the rules.
-//! - An unfinished file is a [`Draft`](draft::Draft). It is removed on errors and panics, and on signals that end the
+//! - An unfinished file is a `Draft`. It is removed on errors and panics, and on signals that end the
 //!   process where the program asks for that ([`remove_drafts_on_signals`]).
-//! - A file with machine code is read only if nobody but this process's user can have written it ([`trust`]).
+//! - A file with machine code is read only if nobody but this process's user can have written it (`trust`).
 //! - A name that comes from data is used only if it is one plain name ([`is_plain_name`]).
 
 mod draft;
