@@ -135,7 +135,8 @@ fn xla_agrees_on_what_is_checked() {
             file.parent().unwrap().file_name().unwrap().display(),
             file.file_stem().unwrap().display()
         );
-        if NOT_ASKED.contains(&&*name) {
+        // Effects need the Python process that wrote them: the package's own tests compare them with JAX.
+        if NOT_ASKED.contains(&&*name) || name.starts_with("effects-") {
             continue;
         }
         let source = Source::new(&name, fs::read_to_string(&file).unwrap());

@@ -42,7 +42,8 @@ def patched(
     import jax
 
     before = jax.jit
-    jax.jit = functools.partial(jit, target=target, memory=memory, plan=plan, on_error=on_error)
+    planned: Any = functools.partial(jit, target=target, memory=memory, plan=plan, on_error=on_error)
+    jax.jit = planned
     try:
         yield
     finally:

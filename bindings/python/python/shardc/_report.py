@@ -170,7 +170,7 @@ def show(
       >>> print(shardc.show(lowered, values=["%arg1"]), end="")
       mesh @mesh: "data"=4 x "model"=2, 8 devices
       ...
-      %arg1: tensor<8x4xf32>  <@mesh, [{"model"}, {}]>
+      %arg1 ("w"): tensor<8x4xf32>  <@mesh, [{"model"}, {}]>
         each device holds 4x4 of 8x4: 64 B of 128 B
                0:4
             ┌─────────┐
