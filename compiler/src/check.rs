@@ -4,8 +4,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use dialect::codes;
-use dialect::diagnostic::Diagnostic;
 use dialect::ir::AttrData;
 use dialect::kernel::{External, Kernel};
 use dialect::literal::Literal;
@@ -18,8 +16,8 @@ use serde::Serialize;
 use crate::compare::{Comparison, Tolerance};
 use crate::compiler::{CompileOptions, Compiler, Watch};
 use crate::culprit::Search;
-use crate::diagnostic::{Outcome, one};
-use crate::execute::{Backend, ExecuteOptions, evaluation_fault, replicas_and_partitions};
+use crate::diagnostic::Outcome;
+use crate::execute::{Backend, ExecuteOptions, HAS_NATIVE, Interface, evaluation_fault, replicas_and_partitions};
 use crate::module::Module;
 use crate::rounding::{Judged, Rounding, judge};
 
@@ -73,11 +71,11 @@ impl CheckProgress {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).expected
     }
 
-    fn enter(&self, stage: &str) {
+    pub(crate) fn enter(&self, stage: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).text = stage.to_owned();
     }
 
-    fn expect(&self, expected: Duration) {
+    pub(crate) fn expect(&self, expected: Duration) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).expected = Some(expected);
     }
 }
@@ -86,8 +84,10 @@ impl CheckProgress {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct CheckedResult {
-    /// Whether both are the same, floats within what rounding may do to each element.
+    /// Whether both are the same, floats within what rounding may do to each element; false where that isn't known.
     pub equal: bool,
+    /// Whether there was time to decide it.
+    pub checked: bool,
     /// The largest difference, allowed or not; 0 if they are the same, infinite (`null` in JSON) if only one is NaN.
     pub max_error: f64,
     /// The index of the element with that difference.
@@ -117,6 +117,7 @@ impl CheckedResult {
                 let largest = comparison.largest.as_ref();
                 Self {
                     equal: comparison.equal(),
+                    checked: comparison.equal() || comparison.differs(),
                     max_error: largest.map_or(0.0, |d| d.error),
                     max_error_at: largest.map(|d| d.index.clone()),
                     allowed: largest.map(|d| d.allowed),
@@ -135,6 +136,24 @@ impl Check {
     /// Whether every result is equal.
     pub fn equal(&self) -> bool {
         self.results.iter().all(|r| r.equal)
+    }
+
+    /// Whether some result differs, whatever isn't known of the others.
+    pub fn differs(&self) -> bool {
+        self.results.iter().any(|r| r.checked && !r.equal)
+    }
+
+    /// Whether anything was decided.
+    pub fn decided(&self) -> bool {
+        self.results.is_empty() || self.results.iter().any(|r| r.checked)
+    }
+
+    /// Adds what weighs most where there was no time for anything.
+    fn said(mut self) -> Self {
+        if !self.decided() {
+            self.unchecked.push("nothing could be decided in the time: a larger --budget is needed".to_owned());
+        }
+        self
     }
 }
 
@@ -234,35 +253,49 @@ impl Run<'_> {
     fn check(&self, device: &Module) -> Outcome<Check> {
         let CheckOptions { backend, budget, progress, .. } = self.check;
         let limits = Limits::until(budget.and_then(|budget| Instant::now().checked_add(budget)));
-        let is_over = || limits.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let is_over = || is_over(limits);
         progress.expect(expected(device));
         progress.enter("running the partitioned program");
         let execute = ExecuteOptions { backend: *backend, deadline: limits.deadline, ..ExecuteOptions::default() };
-        self.compiler.execute(device, self.inputs, &execute).and_then(|got| {
+        let got = self.compiler.execute(device, self.inputs, &execute);
+        if got.value.is_none() && is_over() {
+            let what = "there was no time to run the partitioned program";
+            return Outcome::of(self.module.source(), Ok(self.nothing(device, what)));
+        }
+        got.and_then(|got| {
             progress.enter("evaluating the program as it stands");
             let want = reference::evaluate_replicas_within(self.module.program(), self.inputs, limits);
             match want {
-                Err(_) if is_over() => self.beside_native(&got.results),
+                Err(_) if is_over() => Outcome::of(self.module.source(), Ok(self.beside_native(device, &got.results))),
                 Err(error) => Outcome::of(self.module.source(), Err(evaluation_fault(error, &[]))),
-                Ok(want) => {
-                    let judged = judge_against(self.module, self.inputs, &got.results, &want, self.judging(limits));
-                    let unchecked = unfinished(&judged);
-                    let (equal, is_over) = (judged.equal(), is_over());
-                    let results = CheckedResult::all(judged.found);
-                    let source = self.module.source();
-                    if equal || is_over {
-                        return Outcome::of(source, Ok(Check { results, first_op: None, culprit: None, unchecked }));
-                    }
-                    progress.enter("looking for the first op that differs");
-                    self.culprit(device, &got.results, &want, limits).map(|(first_op, culprit)| Check {
-                        results,
-                        first_op,
-                        culprit: Some(culprit),
-                        unchecked,
-                    })
-                }
+                Ok(want) => self.beside_evaluated(device, &got.results, &want, limits),
             }
         })
+    }
+
+    /// How the results compare with those of the reference evaluator.
+    fn beside_evaluated(
+        &self,
+        device: &Module,
+        got: &[Vec<Literal>],
+        want: &[Vec<Literal>],
+        limits: Limits,
+    ) -> Outcome<Check> {
+        let judged = judge_against(self.module, self.inputs, got, want, self.judging(limits));
+        let (differs, unchecked) = (judged.differs(), unfinished(&judged));
+        let results = CheckedResult::all(judged.found);
+        let mut check = Check { results, first_op: None, culprit: None, unchecked };
+        let source = self.module.source();
+        if !differs {
+            return Outcome::of(source, Ok(check.said()));
+        }
+        self.check.progress.enter("looking for the first op that differs");
+        let culprit = self.culprit(device, got, want, limits);
+        if culprit.value.is_none() && is_over(limits) {
+            check.unchecked.push("there was no time to find the first op that differs".to_owned());
+            return Outcome::of(source, Ok(check));
+        }
+        culprit.map(|(first_op, culprit)| Check { first_op, culprit: Some(culprit), ..check })
     }
 
     fn judging(&self, limits: Limits) -> Judging<'_> {
@@ -271,27 +304,36 @@ impl Run<'_> {
 
     /// What can be said where the reference evaluator has no time: how the results compare with those of the same program
     /// when machine code runs it on one device.
-    fn beside_native(&self, got: &[Vec<Literal>]) -> Outcome<Check> {
+    fn beside_native(&self, device: &Module, got: &[Vec<Literal>]) -> Check {
+        let no_time = "the reference evaluator had no time to finish";
+        if !HAS_NATIVE {
+            return self.nothing(device, no_time);
+        }
         self.check.progress.enter("running the program on one device");
         let whole = self.compiler.run_passes(self.module.clone(), "import");
         let whole = whole.and_then(|whole| self.compiler.execute(&whole, self.inputs, &ExecuteOptions::default()));
         let Ok(want) = whole.into_result() else {
-            let message = "the time was over before the reference evaluator had results to compare with, and machine code \
-                           can't run this program on one device: nothing was checked";
-            let fault = Diagnostic::error(codes::EVALUATION, Default::default(), message)
-                .note("give it more time, or check smaller sizes");
-            return Outcome::of(self.module.source(), Err(one(fault)));
+            return self.nothing(device, &format!("{no_time}, and machine code can't run this program on one device"));
         };
-        let unmeasured = Rounding { undisturbed: &|| None, disturbed: &|_| None };
-        let judged = judge(got, &want.results, self.check.tolerance, &unmeasured);
-        let unchecked = vec![
-            "the reference evaluator had no time to finish, so the results were compared with those of the same program run \
-             natively on one device: code that is wrong in both isn't seen"
-                .to_owned(),
-            "rounding wasn't measured: how far elements may differ was estimated by their type".to_owned(),
-        ];
-        let results = CheckedResult::all(judged.found);
-        Outcome::of(self.module.source(), Ok(Check { results, first_op: None, culprit: None, unchecked }))
+        let unmeasured = Rounding { undisturbed: &|| Some(want.results.clone()), disturbed: &|_| None };
+        let judged = judge(got, &want.results, tolerance(self.module, self.check.tolerance), &unmeasured);
+        let mut unchecked = vec![format!(
+            "{no_time}, so the results were compared with those of the same program run natively on one device: code that \
+             is wrong in both isn't seen"
+        )];
+        if judged.stopped {
+            unchecked.push("there was no time to measure how far rounding moves results".to_owned());
+        }
+        Check { results: CheckedResult::all(judged.found), first_op: None, culprit: None, unchecked }.said()
+    }
+
+    /// What can be said where there are no results to compare.
+    fn nothing(&self, device: &Module, why: &str) -> Check {
+        let types = Interface::of(device).map(|interface| interface.results).unwrap_or_default();
+        let of_replica: Vec<Comparison> =
+            types.iter().map(|ty| Comparison::nothing(ty.elements().unwrap_or(0))).collect();
+        let results = CheckedResult::all(vec![of_replica; self.inputs.len()]);
+        Check { results, first_op: None, culprit: None, unchecked: vec![why.to_owned()] }.said()
     }
 
     /// The first op whose value differs: its source location, and a sentence about it.
@@ -309,7 +351,7 @@ impl Run<'_> {
                 Ok((None, "the planned program could not be evaluated in the time".to_owned())),
             );
         };
-        if !judge_against(self.module, self.inputs, &planned, want, self.judging(limits)).equal() {
+        if judge_against(self.module, self.inputs, &planned, want, self.judging(limits)).differs() {
             let fault = "the planned program, run unpartitioned, differs already: a fault of the plan";
             return Outcome::of(source, Ok((None, fault.to_owned())));
         }
@@ -327,12 +369,14 @@ impl Run<'_> {
         let (backend, deadline) = (Backend::Reference, limits.deadline);
         let execute = ExecuteOptions { backend, deadline, ..ExecuteOptions::default() };
         self.compiler.execute(device, self.inputs, &execute).map(|interpreted| {
-            match judge_against(self.module, self.inputs, got, &interpreted.results, self.judging(limits)).equal() {
-                true => "no op's value differs, and native execution gives what the reference evaluator gives of the same \
+            let judged = judge_against(self.module, self.inputs, got, &interpreted.results, self.judging(limits));
+            match judged.differs() {
+                _ if judged.stopped => "there was no time to find the first op that differs".to_owned(),
+                false => "no op's value differs, and native execution gives what the reference evaluator gives of the same \
                          per-device program: rounding adds up to more than was measured, or to more than --rtol and --atol \
                          allow"
                     .to_owned(),
-                false => "no op's value differs in the reference evaluator, which gives something else for the same \
+                true => "no op's value differs in the reference evaluator, which gives something else for the same \
                           per-device program than native execution: a fault of native execution"
                     .to_owned(),
             }
@@ -340,18 +384,30 @@ impl Run<'_> {
     }
 }
 
+fn is_over(limits: Limits) -> bool {
+    limits.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+}
+
+/// The tolerance, which is none for a program of integers alone: nothing is rounded there.
+fn tolerance(module: &Module, given: Tolerance) -> Tolerance {
+    let program = module.program();
+    let mut rounds = false;
+    program.walk(program.body(), &mut |op| {
+        let mut types = program.view(op).operand_types().chain(program.view(op).result_types());
+        rounds |= types.any(|ty| ty.tensor().is_some_and(|t| t.element.epsilon() > 0.0));
+    });
+    if rounds || given != Tolerance::default() { given } else { Tolerance { relative: Some(0.0), absolute: Some(0.0) } }
+}
+
 /// What is left out where the time was over before rounding explained every difference.
 fn unfinished(judged: &Judged) -> Vec<String> {
     if !judged.stopped {
         return Vec::new();
     }
-    let (mut differing, mut all) = (0, 0);
-    for found in judged.found.iter().flatten() {
-        (differing, all) = (differing + found.count, all + found.total);
-    }
+    let (undecided, all) = judged.found.iter().flatten().fold((0, 0), |(u, a), f| (u + f.undecided, a + f.total));
     let runs = judged.runs;
     vec![format!(
-        "there was time to measure rounding {runs} times, which left {differing} of {all} elements unexplained: whether \
+        "there was time to measure rounding {runs} times, which left {undecided} of {all} elements unexplained: whether \
          rounding explains those isn't known"
     )]
 }
@@ -400,5 +456,5 @@ pub(crate) fn judge_against(
         reference::evaluate_disturbed(module.program(), inputs, judging.limits, seed).ok()
     };
     let rounding = Rounding { undisturbed: &|| Some(want.to_vec()), disturbed: &disturbed };
-    judge(got, want, judging.tolerance, &rounding)
+    judge(got, want, tolerance(module, judging.tolerance), &rounding)
 }

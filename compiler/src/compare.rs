@@ -22,7 +22,9 @@ pub struct Comparison {
     pub total: usize,
     /// Number of elements that differ by more than is allowed.
     pub count: usize,
-    /// The first element that does.
+    /// Number of elements of which that isn't known, since rounding wasn't measured.
+    pub undecided: usize,
+    /// The first element that differs by more than is allowed.
     pub first: Option<Difference>,
     /// The element with the largest difference, allowed or not; `None` if all are the same.
     pub largest: Option<Difference>,
@@ -45,20 +47,38 @@ pub struct Difference {
 }
 
 impl Comparison {
-    /// Whether no element differs by more than is allowed.
+    /// Whether no element differs by more than is allowed, as far as is known of all of them.
     pub fn equal(&self) -> bool {
-        self.count == 0
+        self.count == 0 && self.undecided == 0
+    }
+
+    /// Whether some element differs by more than is allowed.
+    pub fn differs(&self) -> bool {
+        self.count > 0
+    }
+
+    /// Of elements that weren't compared.
+    pub(crate) fn nothing(total: usize) -> Self {
+        Self { total, count: 0, undecided: total, first: None, largest: None }
     }
 
     /// `equal (largest error 1.2e-7 at [0, 1], where 4.8e-7 is allowed)`, or
-    /// `differs in 3 of 64 elements, first at [0, 1]: got 1.5, want 2.5 (largest error 1 at [3, 4], where …)`
+    /// `differs in 3 of 64 elements, first at [0, 1]: got 1.5, want 2.5 (largest error 1 at [3, 4], where …)`, or
+    /// `not checked: 3 of 64 elements may differ by more than rounding (largest error 1e-4 at [3, 4])`
     pub fn text(&self, equal: &str) -> String {
         let largest = self.largest.as_ref().map_or(String::new(), |d| {
             let allowed = if d.allowed == 0.0 { "none".to_owned() } else { format!("{:.1e}", d.allowed) };
             format!(" (largest error {:.3e} at {:?}, where {allowed} is allowed)", d.error, d.index)
         });
-        let Self { count, total, .. } = self;
+        let Self { count, total, undecided, .. } = self;
         match &self.first {
+            None if *undecided > 0 => {
+                let largest = self
+                    .largest
+                    .as_ref()
+                    .map_or(String::new(), |d| format!(" (largest error {:.3e} at {:?})", d.error, d.index));
+                format!("not checked: {undecided} of {total} elements may differ by more than rounding{largest}")
+            }
             None => format!("{equal}{largest}"),
             Some(Difference { index, got, want, .. }) => format!(
                 "differs in {count} of {total} elements, first at {index:?}: got {got:?}, want {want:?}{largest}"
@@ -70,7 +90,7 @@ impl Comparison {
 /// Compares `got` with `want`, which has the same type. `spread` says how far rounding can move each element, where
 /// that was measured; a `tolerance` that says anything counts alone.
 pub fn compare(got: &Literal, want: &Literal, tolerance: Tolerance, spread: Option<&[f64]>) -> Comparison {
-    let mut found = Comparison { total: want.len(), count: 0, first: None, largest: None };
+    let mut found = Comparison { total: want.len(), count: 0, undecided: 0, first: None, largest: None };
     if got.stored_bytes() == want.stored_bytes() {
         return found;
     }
@@ -96,6 +116,16 @@ pub fn compare(got: &Literal, want: &Literal, tolerance: Tolerance, spread: Opti
         }
     }
     found
+}
+
+/// [`compare`] where the `spread` isn't all that rounding may do: what differs by more than that, but not by more than
+/// `beyond`, is undecided. So are integers, which rounding may decide.
+pub(crate) fn compare_unmeasured(got: &Literal, want: &Literal, spread: &[f64], beyond: f64) -> Comparison {
+    let float = matches!(want.element.class(), ElementClass::Float | ElementClass::Complex);
+    let beyond = if float { beyond / SPREADS } else { f64::INFINITY };
+    let far: Vec<f64> = spread.iter().map(|s| s.max(beyond)).collect();
+    let [near, far] = [spread, &far].map(|spread| compare(got, want, Tolerance::default(), Some(spread)));
+    Comparison { undecided: near.count - far.count, largest: near.largest, ..far }
 }
 
 /// How far from `want` an element may be, where rounding moves it by `spread`.
@@ -173,6 +203,21 @@ mod tests {
         // What rounding may do to an element excuses that one.
         assert_eq!(check(&[1.0, 2.5, 4.5], &[1.0, 2.0, 4.0], default, Some(&[0.0, 0.25, 0.0])), (1, vec![2], 0.5));
         assert_eq!(check(&[1e-40], &[0.0], default, None).0, 0);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_undecided_unless_no_rounding_explains_it() {
+        let unmeasured = |got: &[f64]| {
+            let found = compare_unmeasured(&floats(got), &floats(&[1.0, 2.0, 4.0]), &[0.0; 3], 2.0);
+            (found.undecided, found.count, found.equal(), found.differs())
+        };
+        assert_eq!(unmeasured(&[1.0, 2.000_000_1, 4.0]), (0, 0, true, false));
+        assert_eq!(unmeasured(&[1.0, 2.1, 5.9]), (2, 0, false, false));
+        assert_eq!(unmeasured(&[1.0, 2.1, 6.1]), (1, 1, false, true));
+        assert_eq!(unmeasured(&[f64::NAN, 2.0, 4.0]), (0, 1, false, true));
+        let ints = |v: i128| Literal::from_scalars(ElementType::I32, &[1], [Scalar::Int(v)]);
+        let found = compare_unmeasured(&ints(9), &ints(0), &[0.0], 1.0);
+        assert_eq!((found.undecided, found.differs()), (1, false));
     }
 
     #[test]

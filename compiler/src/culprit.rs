@@ -99,7 +99,7 @@ impl Search<'_> {
         let shown: Vec<Shown> = results.filter(|&(_, v)| program.tensor_type(v).is_some()).collect();
         show(&mut program, &shown);
         self.runs(program).map(|runs| {
-            let differs = |i: usize| runs.compared.iter().find_map(|all| all.get(i).filter(|c| !c.equal()).cloned());
+            let differs = |i: usize| runs.compared.iter().find_map(|all| all.get(i).filter(|c| c.differs()).cloned());
             (0..shown.len()).find_map(|i| Some((shown[i].0, differs(i)?)))
         })
     }
@@ -164,7 +164,7 @@ impl Search<'_> {
             show(&mut program, &shown);
             self.runs(program).into_result().ok()
         };
-        let differs = |runs: &Runs| runs.compared.iter().flatten().any(|c| !c.equal());
+        let differs = |runs: &Runs| runs.compared.iter().flatten().any(Comparison::differs);
         let all = after(i64::MAX)?;
         let counted = all.global.iter().chain(&all.device).filter_map(|values| values.last()?.get(0).as_i64());
         let (mut same, mut different) = (0, counted.max().filter(|_| differs(&all))?);

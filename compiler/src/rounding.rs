@@ -15,7 +15,7 @@ use std::thread::{Builder, ScopedJoinHandle};
 use dialect::ir::ElementType;
 use dialect::literal::Literal;
 
-use crate::compare::{Comparison, SPREADS, Tolerance, compare, difference, size};
+use crate::compare::{Comparison, SPREADS, Tolerance, compare, compare_unmeasured, difference, size};
 use crate::stack::STACK_BYTES;
 
 /// The most disturbed runs. An element errs more than four times as far as in each of them about once in ten million.
@@ -44,7 +44,8 @@ pub(crate) struct Judged {
     pub(crate) found: Vec<Vec<Comparison>>,
     /// How often rounding was measured.
     pub(crate) runs: u64,
-    /// Whether it would have been measured more often, had there been time.
+    /// Whether it would have been measured more often, had there been time. Then what the runs left unexplained is
+    /// undecided, unless no rounding can explain it.
     pub(crate) stopped: bool,
 }
 
@@ -52,6 +53,11 @@ impl Judged {
     /// Whether all are equal.
     pub(crate) fn equal(&self) -> bool {
         self.found.iter().flatten().all(Comparison::equal)
+    }
+
+    /// Whether one differs, however much of the others is undecided.
+    pub(crate) fn differs(&self) -> bool {
+        self.found.iter().flatten().any(Comparison::differs)
     }
 }
 
@@ -95,6 +101,16 @@ pub(crate) fn judge(got: &[Vec<Literal>], want: &[Vec<Literal>], tolerance: Tole
         for sample in samples {
             let Some(sample) = sample else {
                 judged.stopped = true;
+                let beyond: Vec<Vec<f64>> = want.iter().map(|all| beyond(all)).collect();
+                for (r, spreads) in spreads.iter().enumerate() {
+                    for (i, measured) in spreads.iter().enumerate() {
+                        let Some(spread) = measured else { continue };
+                        let (got, want) = (&got[r][i], &want[r][i]);
+                        let likely = common(spread).into_iter().zip(spread_by_type(want)).map(|(a, b)| a.max(b));
+                        let likely: Vec<f64> = likely.collect();
+                        judged.found[r][i] = compare_unmeasured(got, want, &likely, beyond[r][i]);
+                    }
+                }
                 return judged;
             };
             judged.runs += 1;
@@ -120,6 +136,17 @@ pub(crate) fn judge(got: &[Vec<Literal>], want: &[Vec<Literal>], tolerance: Tole
         }
     }
     judged
+}
+
+/// For each result how far no rounding moves an element, measured or not: by half of the largest one. A result that is
+/// nothing but rounding is tiny beside others, and may be anything of that size.
+fn beyond(want: &[Literal]) -> Vec<f64> {
+    let largest =
+        |want: &Literal| (0..want.len()).map(|i| size(want.get(i))).filter(|s| s.is_finite()).fold(0.0, f64::max);
+    let own: Vec<f64> = want.iter().map(largest).collect();
+    let floats = own.iter().zip(want).filter(|(_, want)| want.element.epsilon() > 0.0);
+    let all = floats.map(|(own, _)| *own).fold(0.0, f64::max);
+    own.iter().zip(want).map(|(own, want)| (own / 2.0).max(all * want.element.epsilon().sqrt())).collect()
 }
 
 /// Widens each element's spread to what a disturbed run shows.
