@@ -107,7 +107,7 @@ impl Search<'_> {
     /// Runs a variant both ways.
     fn runs(&self, program: Program) -> Outcome<Runs> {
         let source = self.planned.source();
-        Outcome::of(source, run_global(&program, self.inputs)).and_then(|global| {
+        Outcome::of(source, run_global(&program, self.inputs, self.judging.limits)).and_then(|global| {
             let variant = self.planned.with_program(program);
             let device = self.compiler.run_steps(variant.clone(), self.rest, &mut Watch::default());
             let (backend, deadline) = (Backend::Reference, self.judging.limits.deadline);
@@ -130,7 +130,7 @@ impl Search<'_> {
                 let operand = *program.op(op).operands.first()?;
                 cut(&mut ask, op, &[]);
                 show(&mut ask, &[(op, operand)]);
-                let given = run_global(&ask, self.inputs).ok()?;
+                let given = run_global(&ask, self.inputs, self.judging.limits).ok()?;
                 // Replicas may branch differently; the first speaks for all.
                 let given = given.first()?.first()?.get(0);
                 let count = program.op(op).regions.len();

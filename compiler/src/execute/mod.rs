@@ -257,8 +257,9 @@ impl Compiler {
     /// Evaluates a program of global values with the reference evaluator, once for each replica's inputs.
     pub fn evaluate(&self, module: &Module, inputs: &[Vec<Literal>]) -> Outcome<Vec<Vec<Literal>>> {
         let program = module.program();
-        let results =
-            check_inputs(module, inputs).and_then(|()| runnable(program)).and_then(|()| run_global(program, inputs));
+        let results = check_inputs(module, inputs)
+            .and_then(|()| runnable(program))
+            .and_then(|()| run_global(program, inputs, Limits::default()));
         Outcome::of(module.source(), results)
     }
 
@@ -329,8 +330,12 @@ fn run(
 }
 
 /// Evaluates a program of global values on full tensors, for each replica's inputs.
-pub(crate) fn run_global(program: &Program, inputs: &[Vec<Literal>]) -> Result<Vec<Vec<Literal>>, Diagnostics> {
-    reference::evaluate_replicas(program, inputs).map_err(|e| evaluation_fault(e, &[]))
+pub(crate) fn run_global(
+    program: &Program,
+    inputs: &[Vec<Literal>],
+    limits: Limits,
+) -> Result<Vec<Vec<Literal>>, Diagnostics> {
+    reference::evaluate_replicas_within(program, inputs, limits).map_err(|e| evaluation_fault(e, &[]))
 }
 
 fn by_reference(
