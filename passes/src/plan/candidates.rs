@@ -22,6 +22,9 @@ use crate::units;
 /// The pipeline of the passes after `plan`.
 const LATER: &str = "per-device";
 
+/// The least share of arithmetic's seconds that remains after all passes, which fuse and join ops.
+const LEAST_COMPUTE: f64 = 0.75;
+
 /// The least share of collectives' seconds that remains on the links after all passes. Rings in both directions take half the
 /// time of one gather; joined collectives save start-ups.
 const LEAST_LINKS: f64 = 0.25;
@@ -29,7 +32,7 @@ const LEAST_LINKS: f64 = 0.25;
 /// Large programs without a topology are taken to be better if their plans cost at most this share of the greedy plan.
 const CLEAR: f64 = 0.5;
 
-/// Programs of fewer ops are always compared, in debug builds by all later passes even where bounds decide.
+/// Both programs of fewer ops are always made and compared: later passes change their steps by more than bounds allow for.
 const SMALL: usize = 400;
 
 /// The least ratio of a corrected limit on the plan's own peak to the limit itself that is worth a search of its own.
@@ -111,25 +114,19 @@ fn best(
         Err(full) => return (*full, None),
     };
     let Ok(mut greedy) = later.partitioned(plan(Search::Greedy, memory)) else { return (full.planned, None) };
-    let floor = later.least_seconds(&greedy.estimate);
+    let large = full.device.op_count() >= SMALL;
+    let floor = if large { later.least_seconds(&greedy.estimate) } else { 0.0 };
     let fits = |c: &Candidate| c.estimate.peak_bytes <= later.limit;
-    let (fitted, mut clear) = (fits(&full), fits(&full) && full.estimate.step_seconds <= floor);
-    let compared = cfg!(debug_assertions) && full.device.op_count() < SMALL;
-    if !clear || compared {
-        later.finish(&mut full);
-        clear |= fitted && fits(&full) && full.estimate.step_seconds <= floor;
-    }
-    if !clear || compared {
-        later.finish(&mut greedy);
-    }
-    debug_assert!(
-        !(clear && compared) || full.estimate.step_seconds <= greedy.estimate.step_seconds,
-        "the greedy plan takes {} s, which was taken to be at least {floor} s",
-        greedy.estimate.step_seconds
-    );
-    if clear {
+    let clear = |c: &Candidate| fits(c) && c.estimate.step_seconds <= floor;
+    let fitted = fits(&full);
+    if clear(&full) {
         return (full.planned, None);
     }
+    later.finish(&mut full);
+    if fitted && clear(&full) {
+        return (full.planned, None);
+    }
+    later.finish(&mut greedy);
     let mut candidates = vec![full, greedy];
     if !fitted {
         later.smaller(&mut candidates, plan);
@@ -185,10 +182,11 @@ impl Later {
         }
     }
 
-    /// The least seconds of a step that the passes after `partition` may make of a program: they hide collectives behind
-    /// arithmetic and join small ones, but arithmetic stays.
+    /// An estimate of the least seconds of a step that the passes after `partition` may make of a program: they hide
+    /// collectives behind arithmetic and join small ones.
     fn least_seconds(&self, partitioned: &Estimate) -> f64 {
-        let (compute, links) = (partitioned.compute_seconds, LEAST_LINKS * partitioned.communication_seconds);
+        let compute = LEAST_COMPUTE * partitioned.compute_seconds;
+        let links = LEAST_LINKS * partitioned.communication_seconds;
         if self.machine.overlaps_communication() { compute.max(links) } else { compute + links }
     }
 
