@@ -12,7 +12,7 @@ use dialect::ir::Program;
 use dialect::ops::func;
 
 use super::{PlanOptions, PlanReport, Search, plan_with};
-use crate::estimate::{Estimate, Machine, Target, estimate};
+use crate::estimate::{Estimate, Machine, estimate};
 use crate::mpmd::Pipeline;
 use crate::options::Options;
 use crate::pass::{Step, run_unverified};
@@ -22,15 +22,9 @@ use crate::units;
 /// The pipeline of the passes after `plan`.
 const LATER: &str = "per-device";
 
-/// The least share of arithmetic's seconds that remains after all passes, which fuse and join ops.
+/// The least share of arithmetic's seconds that remains after all passes, which fuse and join ops. Collectives have no such
+/// bound: joined ones save all but one start-up.
 const LEAST_COMPUTE: f64 = 0.75;
-
-/// The least share of collectives' seconds that remains on the links after all passes. Rings in both directions take half the
-/// time of one gather; joined collectives save start-ups.
-const LEAST_LINKS: f64 = 0.25;
-
-/// Large programs without a topology are taken to be better if their plans cost at most this share of the greedy plan.
-const CLEAR: f64 = 0.5;
 
 /// Both programs of fewer ops are always made and compared: later passes change their steps by more than bounds allow for.
 const SMALL: usize = 400;
@@ -56,10 +50,7 @@ pub(super) fn plan_best(
         Planned { program, report, diagnostics }
     };
     let full = plan(Search::Full, None);
-    let (chosen, given_up) = match is_clear(&full.report, options) {
-        true => (full, None),
-        false => best(full, given, options.memory, plan),
-    };
+    let (chosen, given_up) = best(full, given, options.memory, plan);
     diagnostics.append(chosen.diagnostics);
     *program = chosen.program;
     if given.text("over-memory") != "allow"
@@ -68,13 +59,6 @@ pub(super) fn plan_best(
         diagnostics.push(warning(program.op(main).span, text));
     }
     chosen.report
-}
-
-/// Whether the plan's own costs decide already, in a large program: without a topology they are what `cost` prints, up to
-/// collectives that are joined and ops that are fused. Making both programs takes half as long as all else there.
-fn is_clear(report: &PlanReport, options: &PlanOptions) -> bool {
-    let flat = matches!(options.target, Target::Flat(_)) && options.memory.is_none();
-    flat && report.effort.ops >= SMALL && report.seconds <= CLEAR * report.greedy_seconds
 }
 
 /// A program as one search planned it.
@@ -115,7 +99,7 @@ fn best(
     };
     let Ok(mut greedy) = later.partitioned(plan(Search::Greedy, memory)) else { return (full.planned, None) };
     let large = full.device.op_count() >= SMALL;
-    let floor = if large { later.least_seconds(&greedy.estimate) } else { 0.0 };
+    let floor = if large { LEAST_COMPUTE * greedy.estimate.compute_seconds } else { 0.0 };
     let fits = |c: &Candidate| c.estimate.peak_bytes <= later.limit;
     let clear = |c: &Candidate| fits(c) && c.estimate.step_seconds <= floor;
     let fitted = fits(&full);
@@ -180,14 +164,6 @@ impl Later {
         if run_unverified(&mut candidate.device, &self.others) {
             candidate.estimate = estimate(&candidate.device, &self.machine);
         }
-    }
-
-    /// An estimate of the least seconds of a step that the passes after `partition` may make of a program: they hide
-    /// collectives behind arithmetic and join small ones.
-    fn least_seconds(&self, partitioned: &Estimate) -> f64 {
-        let compute = LEAST_COMPUTE * partitioned.compute_seconds;
-        let links = LEAST_LINKS * partitioned.communication_seconds;
-        if self.machine.overlaps_communication() { compute.max(links) } else { compute + links }
     }
 
     /// Adds plans that may need less memory than the full plan. Programs hold more or less than the plan's own peak says: the
