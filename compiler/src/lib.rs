@@ -45,7 +45,6 @@ mod frames;
 mod inputs;
 mod memory;
 mod module;
-mod parallel;
 mod place;
 mod program_text;
 mod propose;
@@ -56,7 +55,6 @@ mod stack;
 mod stragglers;
 mod target_file;
 mod trace;
-pub mod units;
 
 pub use check::{Check, CheckOptions, CheckProgress, CheckedResult};
 #[cfg(feature = "cli")]
@@ -89,7 +87,7 @@ pub use propose::{
 };
 pub use source::Source;
 pub use spmd::SpmdCheck;
-pub use stack::{STACK_BYTES, guarded, on_deep_stack, try_on_deep_stack};
+pub use stack::{guarded, on_deep_stack, try_on_deep_stack};
 pub use stragglers::{DeviceWaits, Straggler};
 pub use trace::{DeviceTrace, Profile, ProfiledOp, Trace, TracedOp, TracedStep};
 
@@ -98,10 +96,12 @@ pub use dialect::interrupt;
 // The types that registries, options and results are made of.
 pub use dialect::literal::Literal;
 pub use dialect::op::OpDef;
+pub use dialect::parallel::STACK_BYTES;
 pub use dialect::text::PrintOptions;
 pub use passes::estimate::{Chip, Flat, Slice, Target};
 pub use passes::options::parse_bytes;
 pub use passes::plan::Search;
+pub use passes::units;
 pub use passes::{Pass, Pipeline, Statistic, Step, Unit};
 
 // What still changes from version to version: the packages that this one is made of, rewrites, cost models.

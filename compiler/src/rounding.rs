@@ -14,9 +14,9 @@ use std::thread::{Builder, ScopedJoinHandle};
 
 use dialect::ir::ElementType;
 use dialect::literal::Literal;
+use dialect::parallel::STACK_BYTES;
 
 use crate::compare::{Comparison, SPREADS, Tolerance, compare, compare_unmeasured, difference, size};
-use crate::stack::STACK_BYTES;
 
 /// The most disturbed runs. An element errs more than four times as far as in each of them about once in ten million.
 const RUNS: u64 = 16;

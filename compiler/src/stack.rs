@@ -8,12 +8,10 @@ use std::thread;
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic as Plain, Span};
+use dialect::parallel::STACK_BYTES;
 
 use crate::diagnostic::Diagnostic;
 use crate::source::Source;
-
-/// Bytes of stack that are enough for every program within the limits of the language.
-pub const STACK_BYTES: usize = 256 << 20;
 
 /// Bytes of stack that are enough for every program that people write, where a limit of the process allows no more.
 const LEAST_BYTES: usize = 64 << 20;

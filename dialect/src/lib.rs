@@ -19,6 +19,7 @@ pub mod literal;
 pub mod localize;
 pub mod op;
 pub mod ops;
+pub mod parallel;
 mod pieces;
 mod precision;
 pub mod proofs;

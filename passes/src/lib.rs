@@ -14,7 +14,7 @@ mod pass;
 mod registry;
 mod statistics;
 mod symbols;
-mod units;
+pub mod units;
 
 pub use context::Context;
 pub use pass::{Pass, Report, Step, Verify, run_pass_with, run_passes, run_passes_verifying, run_unverified};

@@ -289,7 +289,7 @@ class Behavior(unittest.TestCase):
         self.assertEqual(target(shardc.jit(f), target="flat"), "flat")
         self.assertEqual(target(shardc.jit(f, target="v5e:4x2")), "v5e:4x2")
         self.assertEqual(target(shardc.jit(f, target="v5e:4x2"), target="v4:2x2x2", plan="greedy"), "v4:2x2x2")
-        with self.assertWarnsRegex(shardc.ShardcWarning, "more than the 1 byte that --memory allows"):
+        with self.assertWarnsRegex(shardc.ShardcWarning, "more than the 1 B that --memory allows"):
             shardc.partition(shardc.jit(f, memory=1).lower(self.x))
 
     def test_of_nested_options_the_outer_ones_count(self):

@@ -10,9 +10,9 @@ use passes::estimate::{Machine, estimate};
 use passes::{Step, run_unverified};
 
 use super::causes::{Annotation, Cause, Key, Origins, causes, written};
-use crate::parallel::on_all_cores;
 use crate::place::{place, value_name};
 use crate::source::Source;
+use dialect::parallel::on_all_cores;
 
 /// Another sharding for one annotation.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

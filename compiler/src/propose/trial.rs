@@ -12,7 +12,7 @@ use passes::{Step, run_unverified};
 
 use super::candidate::{Candidate, MeshName};
 use super::survey::Survey;
-use crate::parallel::on_all_cores;
+use dialect::parallel::on_all_cores;
 
 /// How far a search is. Clones are of the same search.
 #[derive(Clone, Debug, Default)]

@@ -90,17 +90,33 @@ pub struct Event {
 
 /// Prices one run of `@main` of a per-device program.
 pub fn estimate(program: &Program, machine: &Machine) -> Estimate {
+    priced(program, machine, |program, main| {
+        let buffers = Buffers::of(program, main);
+        (buffers.fusion, buffers.bytes)
+    })
+}
+
+/// The same without the peak, which stays 0.
+pub fn estimate_time(program: &Program, machine: &Machine) -> Estimate {
+    priced(program, machine, |program, main| match func::block(program, main) {
+        Some(block) => (Fusion::of(program, block), 0),
+        None => (Fusion::default(), 0),
+    })
+}
+
+/// `decide` says which ops share a kernel, and the peak in bytes.
+fn priced(program: &Program, machine: &Machine, decide: impl Fn(&Program, Op) -> (Fusion, usize)) -> Estimate {
     let Some(main) = func::function(program, "main") else { return Estimate::default() };
     let Some(block) = func::block(program, main) else { return Estimate::default() };
     // As it is before it runs.
     let mut simple = program.clone();
     let written = simplify(&mut simple, block);
     let program = &simple;
-    let buffers = Buffers::of(program, main);
+    let (fusion, bytes) = decide(program, main);
     let mut run = Run {
         program,
         machine,
-        fusion: &buffers.fusion,
+        fusion: &fusion,
         written: &written,
         estimate: Estimate::default(),
         weight: 1,
@@ -112,7 +128,7 @@ pub fn estimate(program: &Program, machine: &Machine) -> Estimate {
     run.block(block, &mut clock);
     let mut estimate = run.estimate;
     estimate.step_seconds = clock.now();
-    estimate.peak_bytes = buffers.bytes as f64;
+    estimate.peak_bytes = bytes as f64;
     estimate
 }
 

@@ -13,6 +13,7 @@ use super::timeline::{Graph, Schedule, Timeline};
 use super::{assign, partition};
 use crate::estimate::Machine;
 use crate::options::Options;
+use crate::units;
 
 /// What the model says of a program of several meshes.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -79,8 +80,8 @@ pub(super) fn schedule(program: &mut Program, options: &Options, diagnostics: &m
     let Some(topology) = Topology::of(program, main) else { return };
     let Some((graph, found)) = choose(program, options, diagnostics) else { return };
     if found.excess > 0.0 {
-        let (word, peak, memory) = (found.word, found.peak, found.peak - found.excess);
-        let message = format!("a device holds {peak} bytes under schedule {word}, more than {memory}");
+        let [peak, memory] = [found.peak, found.peak - found.excess].map(units::bytes);
+        let message = format!("a device holds {peak} under schedule {}, more than {memory}", found.word);
         let d = Diagnostic::warning(codes::DEVICE_MEMORY, program.op(main).span, message);
         diagnostics.push(d.note("more microbatches, or more stages, make each smaller"));
     }

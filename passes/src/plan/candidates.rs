@@ -10,9 +10,10 @@ use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::Program;
 use dialect::ops::func;
+use dialect::parallel::on_all_cores;
 
 use super::{PlanOptions, PlanReport, Search, plan_with};
-use crate::estimate::{Estimate, Machine, estimate};
+use crate::estimate::{Estimate, Machine, Target, estimate, estimate_time};
 use crate::mpmd::Pipeline;
 use crate::options::Options;
 use crate::pass::{Step, run_unverified};
@@ -22,8 +23,7 @@ use crate::units;
 /// The pipeline of the passes after `plan`.
 const LATER: &str = "per-device";
 
-/// The least share of arithmetic's seconds that remains after all passes, which fuse and join ops. Collectives have no such
-/// bound: joined ones save all but one start-up.
+/// The least share of arithmetic's seconds that remains after all passes, which fuse and join ops.
 const LEAST_COMPUTE: f64 = 0.75;
 
 /// Both programs of fewer ops are always made and compared: later passes change their steps by more than bounds allow for.
@@ -49,8 +49,7 @@ pub(super) fn plan_best(
         let report = plan_with(&mut program, &options, rewrites, &mut diagnostics);
         Planned { program, report, diagnostics }
     };
-    let full = plan(Search::Full, None);
-    let (chosen, given_up) = best(full, given, options.memory, plan);
+    let (chosen, given_up) = best(given, options.memory, &plan);
     diagnostics.append(chosen.diagnostics);
     *program = chosen.program;
     if given.text("over-memory") != "allow"
@@ -72,36 +71,43 @@ struct Planned {
 struct Candidate {
     planned: Planned,
     device: Program,
+    machine: Machine,
+    /// What a device may hold, in bytes.
+    limit: f64,
     estimate: Estimate,
 }
 
 /// The passes after `plan`, and the machine that they and `cost` make and price programs for.
-struct Later {
+struct Later<'a> {
+    given: &'a Options,
     partition: Vec<Step>,
     others: Vec<Step>,
-    machine: Machine,
-    /// What a device may hold, in bytes.
-    limit: f64,
 }
 
 /// The plan of the shortest step that fits; where none does, of those that hold no more than the greedy plan. The second
 /// result says what was given up for memory.
 fn best(
-    full: Planned,
     given: &Options,
     memory: Option<u64>,
-    plan: impl Fn(Search, Option<u64>) -> Planned,
+    plan: &(impl Fn(Search, Option<u64>) -> Planned + Sync),
 ) -> (Planned, Option<String>) {
+    let later = Later::new(given);
+    // Neither plan needs the other, and they take most of the time.
+    let both = on_all_cores(2, |i| {
+        later.partitioned(if i == 0 { plan(Search::Full, None) } else { plan(Search::Greedy, memory) })
+    });
+    let mut both = both.into_iter();
+    let (Some(full), Some(greedy)) = (both.next(), both.next()) else { unreachable!("two plans") };
     // What can't be made into a per-device program is left to the passes that will say why.
-    let (later, mut full) = match Later::new(given, full) {
-        Ok(found) => found,
-        Err(full) => return (*full, None),
+    let (mut full, mut greedy) = match (full, greedy) {
+        (Ok(full), Ok(greedy)) => (full, greedy),
+        (Ok(Candidate { planned, .. }) | Err(planned), _) => return (planned, None),
     };
-    let Ok(mut greedy) = later.partitioned(plan(Search::Greedy, memory)) else { return (full.planned, None) };
+    let limit = full.limit;
+    let fits = |c: &Candidate| c.estimate.peak_bytes <= limit;
+    let floor = greedy.least_seconds();
     let large = full.device.op_count() >= SMALL;
-    let floor = if large { LEAST_COMPUTE * greedy.estimate.compute_seconds } else { 0.0 };
-    let fits = |c: &Candidate| c.estimate.peak_bytes <= later.limit;
-    let clear = |c: &Candidate| fits(c) && c.estimate.step_seconds <= floor;
+    let clear = |c: &Candidate| large && fits(c) && c.estimate.step_seconds <= floor;
     let fitted = fits(&full);
     if clear(&full) {
         return (full.planned, None);
@@ -115,7 +121,7 @@ fn best(
     if !fitted {
         later.smaller(&mut candidates, plan);
     }
-    shortest(candidates, later.limit)
+    shortest(candidates, limit)
 }
 
 /// The shortest of candidates, of which the second is the greedy plan, that holds at most `limit` bytes, or no more than the
@@ -135,76 +141,87 @@ fn shortest(mut candidates: Vec<Candidate>, limit: f64) -> (Planned, Option<Stri
     (planned, text)
 }
 
-impl Later {
-    /// The passes after `plan` with its options, and what the first of them makes of a plan; the plan alone if that fails, or
-    /// where there is only one device.
-    fn new(given: &Options, planned: Planned) -> Result<(Self, Candidate), Box<Planned>> {
-        let Some((partition, others)) = steps(given) else { return Err(Box::new(planned)) };
-        let Some(mut device) = partitioned(&planned, &partition) else { return Err(Box::new(planned)) };
-        let Some((machine, mesh)) = given.machine(&mut device, &mut Diagnostics::default()) else {
-            return Err(Box::new(planned));
+impl Candidate {
+    /// Prices the program. Its peak takes a third of the time and is left out where nothing limits it.
+    fn price(&mut self) {
+        let price = if self.limit.is_finite() { estimate } else { estimate_time };
+        self.estimate = price(&self.device, &self.machine);
+    }
+
+    /// A lower bound on the step of the program that later passes make of this one. They may join collectives, which saves
+    /// start-ups without limit but no bytes; and on machines that overlap them with arithmetic hide all of them.
+    fn least_seconds(&self) -> f64 {
+        let bytes = match self.machine.target() {
+            Target::Flat(flat) => {
+                let each =
+                    self.estimate.collectives.iter().map(|c| (c.seconds - flat.latency).max(0.0) * c.count as f64);
+                each.sum()
+            }
+            _ => 0.0,
         };
-        if mesh.devices() <= 1 {
-            return Err(Box::new(planned));
+        LEAST_COMPUTE * self.estimate.compute_seconds + bytes
+    }
+}
+
+impl<'a> Later<'a> {
+    fn new(given: &'a Options) -> Self {
+        let mut partition = Registry::standard().parse(LATER).expect("the pipeline of these passes");
+        let context = Arc::new(given.context().clone());
+        for step in &mut partition {
+            step.options = std::mem::take(&mut step.options).within(context.clone());
+            for name in ["target", "memory"] {
+                if step.pass.options.iter().any(|option| option.name == name) {
+                    let set = step.options.set(step.pass.options, name, given.text(name));
+                    set.expect("a value that plan took");
+                }
+            }
         }
-        let limit = given.memory_limit(&machine).map_or(f64::INFINITY, |limit| limit as f64);
-        let estimate = estimate(&device, &machine);
-        Ok((Self { partition, others, machine, limit }, Candidate { planned, device, estimate }))
+        let others = partition.split_off(1);
+        Self { given, partition, others }
     }
 
-    /// What `partition` makes of a plan; the plan alone if it fails.
-    fn partitioned(&self, planned: Planned) -> Result<Candidate, Box<Planned>> {
-        let Some(device) = partitioned(&planned, &self.partition) else { return Err(Box::new(planned)) };
-        let estimate = estimate(&device, &self.machine);
-        Ok(Candidate { planned, device, estimate })
+    /// What `partition` makes of a plan, priced; the plan alone if it fails, or where there is only one device.
+    fn partitioned(&self, planned: Planned) -> Result<Candidate, Planned> {
+        let mut device = planned.program.clone();
+        if planned.diagnostics.has_errors() || !run_unverified(&mut device, &self.partition) {
+            return Err(planned);
+        }
+        match self.given.machine(&mut device, &mut Diagnostics::default()) {
+            Some((machine, mesh)) if mesh.devices() > 1 => {
+                let limit = self.given.memory_limit(&machine).map_or(f64::INFINITY, |limit| limit as f64);
+                let mut made = Candidate { planned, device, machine, limit, estimate: Estimate::default() };
+                made.price();
+                Ok(made)
+            }
+            _ => Err(planned),
+        }
     }
 
-    /// Runs the passes after `partition`; none of them fails where that didn't.
+    /// Runs the passes after `partition`, none of which fails where that didn't, and prices what they make.
     fn finish(&self, candidate: &mut Candidate) {
-        if run_unverified(&mut candidate.device, &self.others) {
-            candidate.estimate = estimate(&candidate.device, &self.machine);
-        }
+        run_unverified(&mut candidate.device, &self.others);
+        candidate.price();
     }
 
     /// Adds plans that may need less memory than the full plan. Programs hold more or less than the plan's own peak says: the
     /// limit of the first one is corrected by how much.
     fn smaller(&self, candidates: &mut Vec<Candidate>, plan: impl Fn(Search, Option<u64>) -> Planned) {
         let full = &candidates[0];
-        let corrected = self.limit * full.planned.report.peak / full.estimate.peak_bytes;
-        for limit in [corrected, self.limit] {
-            if limit != self.limit && limit < self.limit * WORTH {
+        let limit = full.limit;
+        let corrected = limit * full.planned.report.peak / full.estimate.peak_bytes;
+        for aim in [corrected, limit] {
+            if aim != limit && aim < limit * WORTH {
                 continue;
             }
-            let Ok(mut smaller) = self.partitioned(plan(Search::Full, Some(limit as u64))) else { continue };
+            let Ok(mut smaller) = self.partitioned(plan(Search::Full, Some(aim as u64))) else { continue };
             self.finish(&mut smaller);
-            let fits = smaller.estimate.peak_bytes <= self.limit;
+            let fits = smaller.estimate.peak_bytes <= limit;
             candidates.push(smaller);
             if fits {
                 break;
             }
         }
     }
-}
-
-/// `partition`, and the passes after it, with the options of `plan`.
-fn steps(given: &Options) -> Option<(Vec<Step>, Vec<Step>)> {
-    let mut partition = Registry::standard().parse(LATER).ok()?;
-    let context = Arc::new(given.context().clone());
-    for step in &mut partition {
-        step.options = std::mem::take(&mut step.options).within(context.clone());
-        for name in ["target", "memory"] {
-            if step.pass.options.iter().any(|option| option.name == name) {
-                step.options.set(step.pass.options, name, given.text(name)).ok()?;
-            }
-        }
-    }
-    let others = partition.split_off(1);
-    Some((partition, others))
-}
-
-fn partitioned(planned: &Planned, partition: &[Step]) -> Option<Program> {
-    let mut device = planned.program.clone();
-    (!planned.diagnostics.has_errors() && run_unverified(&mut device, partition)).then_some(device)
 }
 
 fn given_up(free: &Estimate, used: &Estimate, limit: f64) -> String {

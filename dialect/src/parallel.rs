@@ -1,16 +1,18 @@
-//! Independent work on all cores.
+//! Independent work on all cores, on threads whose stacks are deep enough for deeply nested programs.
 
 use std::panic::resume_unwind;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use dialect::interrupt;
+use crate::interrupt;
 
-use crate::stack::STACK_BYTES;
+/// Bytes of stack that are enough for every program within the limits of the language.
+pub const STACK_BYTES: usize = 256 << 20;
 
-/// `work(0)` to `work(count - 1)`, in this order, computed on all cores.
-pub(crate) fn on_all_cores<T: Send + Sync>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+/// `work(0)` to `work(count - 1)`, in this order, computed on all cores; on this thread alone where no other can be started.
+/// A panic of one of them is passed on.
+pub fn on_all_cores<T: Send + Sync>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let results: Vec<OnceLock<T>> = (0..count).map(|_| OnceLock::new()).collect();
     let some = || {
