@@ -331,9 +331,13 @@ fuzz-files: setup
 fuzz-commands: setup
 	COMMANDS=$(COUNT) COMMANDS_FROM=$(FROM) cargo test --workspace --test all commands::
 
-# Without native execution, so that building it is short.
-random:
-	FAMILIES_PROGRAMS=$(COUNT) FAMILIES_FROM=$(FROM) cargo test --release --no-default-features -p shardc-tests --test all families:: -- --nocapture
+# COUNT random programs of each kind, of which make test runs a few; KINDS chooses among them.
+KINDS ?= families:FAMILIES indexed:INDEXED windows:WINDOWS scans:SCANS joins:JOINS triangular:TRIANGULAR steps:STEPS \
+	hierarchical:STAGES collective_matmul:RINGS carried:CARRIED reshards:RESHARDS
+
+random: setup
+	$(foreach kind,$(KINDS),$(word 2,$(subst :, ,$(kind)))_PROGRAMS=$(COUNT) $(word 2,$(subst :, ,$(kind)))_FROM=$(FROM)) \
+		cargo test --release -p shardc-tests --test all -- --nocapture $(foreach kind,$(KINDS),$(word 1,$(subst :, ,$(kind)))::)
 
 # That the full plan is never worse than the greedy one, on all targets.
 random-plans:

@@ -101,7 +101,7 @@ fn computed(compiler: &Compiler, module: &Module, options: &str) -> Result<(usiz
 #[test]
 fn rings_compute_what_gathers_and_scatters_do() {
     let compiler = sharded::compiler();
-    let (from, count) = (number("RINGS_FROM", 0), number("RINGS_PROGRAMS", 60));
+    let (from, count) = (number("RINGS_FROM", 0), number("RINGS_PROGRAMS", 30));
     let (mut faults, mut rings) = (Vec::new(), 0);
     for seed in from..from + count {
         let text = program(seed);

@@ -11,7 +11,7 @@ use shardc_tests::mutation::{Original, corpus, mutated};
 use shardc_tests::sharded::number;
 
 /// Mutations per run, each through every command.
-const COUNT: u64 = 400;
+const COUNT: u64 = 200;
 
 /// The commands; programs are read from standard input.
 const COMMANDS: [&[&str]; 12] = [

@@ -94,7 +94,7 @@ fn computed(
 #[test]
 fn stages_compute_what_whole_collectives_do() {
     let compiler = sharded::compiler();
-    let (from, count) = (number("STAGES_FROM", 0), number("STAGES_PROGRAMS", 60));
+    let (from, count) = (number("STAGES_FROM", 0), number("STAGES_PROGRAMS", 30));
     let (mut faults, mut staged, mut all) = (Vec::new(), 0, 0);
     for seed in from..from + count {
         let (text, targets) = program(seed);

@@ -310,7 +310,7 @@ fn same(compiler: &Compiler, text: &str, arguments: &[&str], seed: u64) -> Resul
 #[test]
 fn what_indices_point_at_means_the_same_in_shards() {
     let compiler = sharded::compiler();
-    let (from, count) = (number("INDEXED_FROM", 0), number("INDEXED_PROGRAMS", 300));
+    let (from, count) = (number("INDEXED_FROM", 0), number("INDEXED_PROGRAMS", 120));
     let (mut faults, mut inside) = (Vec::new(), 0);
     for seed in from..from + count {
         let (text, arguments) = program(seed);

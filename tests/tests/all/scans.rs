@@ -167,7 +167,7 @@ fn same(compiler: &Compiler, case: &Case, seed: u64, search: Search) -> Result<S
 #[test]
 fn scans_mean_the_same_in_shards() {
     let compiler = sharded::compiler();
-    let (from, count) = (number("SCANS_FROM", 0), number("SCANS_PROGRAMS", 200));
+    let (from, count) = (number("SCANS_FROM", 0), number("SCANS_PROGRAMS", 80));
     let (mut faults, mut splits, mut whole) = (Vec::new(), 0, Vec::new());
     for seed in from..from + count {
         let case = case(seed);

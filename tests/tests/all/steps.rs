@@ -315,7 +315,7 @@ fn run(from: u64, count: u64, sorts: bool) -> (u64, u64) {
 
 #[test]
 fn what_needs_all_of_a_dimension_means_the_same_in_shards() {
-    let count = number("STEPS_PROGRAMS", 300);
+    let count = number("STEPS_PROGRAMS", 120);
     let (steps, _) = run(number("STEPS_FROM", 0), count, false);
     assert!(steps * 5 >= count, "only {steps} of {count} programs run in steps");
 }

@@ -101,7 +101,7 @@ fn same(compiler: &Compiler, seed: u64) -> Result<bool, String> {
 #[test]
 fn systems_are_solved_where_their_matrices_lie() {
     let compiler = sharded::compiler();
-    let (from, count) = (number("TRIANGULAR_FROM", 0), number("TRIANGULAR_PROGRAMS", 200));
+    let (from, count) = (number("TRIANGULAR_FROM", 0), number("TRIANGULAR_PROGRAMS", 80));
     let (mut faults, mut blocks) = (Vec::new(), 0);
     for seed in from..from + count {
         match same(&compiler, seed) {

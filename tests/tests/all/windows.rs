@@ -360,7 +360,7 @@ fn same(compiler: &Compiler, text: &str, search: Search) -> Result<bool, String>
 #[test]
 fn what_moves_between_neighbors_means_the_same_in_shards() {
     let compiler = sharded::compiler();
-    let (from, count) = (number("WINDOWS_FROM", 0), number("WINDOWS_PROGRAMS", 300));
+    let (from, count) = (number("WINDOWS_FROM", 0), number("WINDOWS_PROGRAMS", 120));
     let (mut faults, mut permutes) = (Vec::new(), 0);
     for seed in from..from + count {
         let text = program(seed);
