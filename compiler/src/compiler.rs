@@ -267,7 +267,7 @@ impl Compiler {
     /// # Errors
     /// If there is no such target; the error lists those there are.
     pub fn target(&self, name: &str) -> Result<Target, TargetError> {
-        self.passes.context().targets.parse(name)
+        self.passes.targets().parse(name)
     }
 
     /// Reads and verifies a program.

@@ -4,7 +4,6 @@
 //! A pass is one module, its line in `passes!` and one folder of lit-tests.
 
 mod bit_set;
-mod context;
 pub mod dimension_classes;
 mod disjoint_sets;
 pub mod estimate;
@@ -16,7 +15,6 @@ mod statistics;
 mod symbols;
 pub mod units;
 
-pub use context::Context;
 pub use pass::{Pass, Report, Step, Verify, run_pass_with, run_passes, run_passes_verifying, run_unverified};
 pub use registry::{Pipeline, Registry};
 pub use statistics::{Statistic, Unit};

@@ -2,7 +2,6 @@
 //! itself read the same rows.
 
 use std::fmt;
-use std::sync::Arc;
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
@@ -11,8 +10,8 @@ use dialect::sharding::Mesh;
 use dialect::signature::Signature;
 use dialect::text::nearest;
 
-use crate::context::Context;
 use crate::estimate::{Machine, Target};
+use crate::registry::Registry;
 use crate::statistics::{Statistic, Statistics};
 
 /// One option of a pass.
@@ -58,11 +57,11 @@ impl fmt::Display for OptionType {
 #[derive(Clone, Default, Debug)]
 pub struct Options {
     values: Vec<(&'static str, String)>,
-    context: Arc<Context>,
+    registry: Registry,
     statistics: Statistics,
 }
 
-/// Two are equal when their values are, whatever their contexts.
+/// Two are equal when their values are, whatever their registries.
 impl PartialEq for Options {
     fn eq(&self, other: &Options) -> bool {
         self.values == other.values
@@ -78,15 +77,15 @@ impl Options {
         Self { values, ..Self::default() }
     }
 
-    /// The same values in another context.
-    pub fn within(mut self, context: Arc<Context>) -> Self {
-        self.context = context;
+    /// The same values in another registry.
+    pub fn within(mut self, registry: Registry) -> Self {
+        self.registry = registry;
         self
     }
 
-    /// The context of the pass: the standard one unless a registry made the step.
-    pub fn context(&self) -> &Context {
-        &self.context
+    /// The registry that made the step, or the standard one.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
     }
 
     /// Reports a number about what the pass does.
@@ -101,7 +100,7 @@ impl Options {
 
     /// What the option `target` names; reports what is wrong with it.
     pub(crate) fn target(&self, diagnostics: &mut Diagnostics) -> Option<Target> {
-        let fault = match self.context.targets.parse(self.text("target")) {
+        let fault = match self.registry.targets().parse(self.text("target")) {
             Ok(target) => return Some(target),
             Err(fault) => fault,
         };

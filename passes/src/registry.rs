@@ -4,7 +4,8 @@
 //! for its passes. Passes may stand in the op that they run on, `builtin.module(a,func.func(b))`: ours run on modules, and so
 //! do those in a function.
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, LazyLock};
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
@@ -12,8 +13,7 @@ use dialect::op::OpDef;
 use dialect::ops::func;
 use dialect::text::nearest;
 
-use crate::context::Context;
-use crate::estimate::{Chip, Target};
+use crate::estimate::{Chip, Target, Targets};
 use crate::pass::{Pass, Step};
 use crate::plan::Rewrite;
 use crate::{PASSES, PIPELINES};
@@ -29,26 +29,41 @@ pub struct Pipeline {
     pub passes: &'static str,
 }
 
-/// The known passes, pipelines and targets: the standard ones, and what an embedder adds.
+/// The known passes, pipelines, targets and rewrites: the standard ones, and what an embedder adds. Every step that a
+/// registry makes carries it, so that a pass which runs others runs those of the embedder. Copies share their contents.
 #[derive(Clone)]
-pub struct Registry {
+pub struct Registry(Arc<Known>);
+
+#[derive(Clone)]
+struct Known {
     passes: Vec<&'static Pass>,
     pipelines: Vec<Pipeline>,
-    context: Arc<Context>,
+    targets: Targets,
+    rewrites: Vec<&'static Rewrite>,
 }
+
+static STANDARD: LazyLock<Registry> = LazyLock::new(|| {
+    let (passes, pipelines) = (PASSES.to_vec(), PIPELINES.to_vec());
+    Registry(Arc::new(Known { passes, pipelines, targets: Targets::default(), rewrites: Vec::new() }))
+});
 
 impl Registry {
     /// Everything in [`PASSES`] and [`PIPELINES`], and the standard targets.
     pub fn standard() -> Self {
-        Self { passes: PASSES.to_vec(), pipelines: PIPELINES.to_vec(), context: Arc::default() }
+        STANDARD.clone()
+    }
+
+    fn known(&mut self) -> &mut Known {
+        Arc::make_mut(&mut self.0)
     }
 
     /// Adds passes; a later one replaces one of the same name.
     pub fn with_passes(mut self, passes: &[&'static Pass]) -> Self {
         for &pass in passes {
-            match self.passes.iter_mut().find(|p| p.name == pass.name) {
+            let known = &mut self.known().passes;
+            match known.iter_mut().find(|p| p.name == pass.name) {
                 Some(old) => *old = pass,
-                None => self.passes.push(pass),
+                None => known.push(pass),
             }
         }
         self
@@ -57,9 +72,10 @@ impl Registry {
     /// Adds pipelines; a later one replaces one of the same name, also inside other pipelines.
     pub fn with_pipelines(mut self, pipelines: &[Pipeline]) -> Self {
         for &pipeline in pipelines {
-            match self.pipelines.iter_mut().find(|p| p.name == pipeline.name) {
+            let known = &mut self.known().pipelines;
+            match known.iter_mut().find(|p| p.name == pipeline.name) {
                 Some(old) => *old = pipeline,
-                None => self.pipelines.push(pipeline),
+                None => known.push(pipeline),
             }
         }
         self
@@ -67,48 +83,53 @@ impl Registry {
 
     /// Adds one target, which `--target` and the options of passes then take by this name.
     pub fn with_target(mut self, name: impl Into<String>, target: Target) -> Self {
-        let context = Arc::make_mut(&mut self.context);
-        context.targets = std::mem::take(&mut context.targets).with_target(name, target);
+        let known = self.known();
+        known.targets = std::mem::take(&mut known.targets).with_target(name, target);
         self
     }
 
     /// Adds chips, whose slices are targets.
     pub fn with_chips(mut self, chips: &[&'static Chip]) -> Self {
-        let context = Arc::make_mut(&mut self.context);
-        context.targets = std::mem::take(&mut context.targets).with_chips(chips);
+        let known = self.known();
+        known.targets = std::mem::take(&mut known.targets).with_chips(chips);
         self
     }
 
     /// Adds rewrites used in the search for plans.
     pub fn with_rewrites(mut self, rewrites: &[&'static Rewrite]) -> Self {
-        Arc::make_mut(&mut self.context).rewrites.extend_from_slice(rewrites);
+        self.known().rewrites.extend_from_slice(rewrites);
         self
     }
 
-    /// The context given to passes.
-    pub fn context(&self) -> &Context {
-        &self.context
+    /// The named targets.
+    pub fn targets(&self) -> &Targets {
+        &self.0.targets
     }
 
-    /// A pass with its default options, in this registry's context.
+    /// Rewrites used in the search for plans, besides the built-in ones.
+    pub fn rewrites(&self) -> &[&'static Rewrite] {
+        &self.0.rewrites
+    }
+
+    /// A pass with its default options.
     pub fn step(&self, pass: &'static Pass) -> Step {
         let step = Step::new(pass);
-        Step { options: step.options.within(self.context.clone()), ..step }
+        Step { options: step.options.within(self.clone()), ..step }
     }
 
     /// The pass called `name`.
     pub fn get(&self, name: &str) -> Option<&'static Pass> {
-        self.passes.iter().copied().find(|p| p.name == name)
+        self.0.passes.iter().copied().find(|p| p.name == name)
     }
 
     /// All of them, in the order they usually run.
     pub fn passes(&self) -> &[&'static Pass] {
-        &self.passes
+        &self.0.passes
     }
 
     /// All pipelines.
     pub fn pipelines(&self) -> &[Pipeline] {
-        &self.pipelines
+        &self.0.pipelines
     }
 
     /// The steps that `text` names. Diagnostics carry spans into `text`.
@@ -122,6 +143,12 @@ impl Registry {
         let mut reader = Reader { registry: self, text, outer, at: 0, steps, diagnostics };
         reader.list(0);
         if reader.diagnostics.has_errors() { Err(reader.diagnostics) } else { Ok(reader.steps) }
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.passes().iter().map(|pass| pass.name)).finish()
     }
 }
 
@@ -205,11 +232,11 @@ impl<'a> Reader<'a> {
     fn named(&mut self, name: &'a str, span: Span) {
         if let Some(pass) = self.registry.get(name) {
             self.steps.push(self.registry.step(pass));
-        } else if let Some(pipeline) = self.registry.pipelines.iter().find(|p| p.name == name) {
+        } else if let Some(pipeline) = self.registry.pipelines().iter().find(|p| p.name == name) {
             self.pipeline(pipeline, span);
         } else {
-            let pipelines = self.registry.pipelines.iter().map(|p| p.name);
-            let known = || self.registry.passes.iter().map(|p| p.name).chain(pipelines.clone());
+            let pipelines = self.registry.pipelines().iter().map(|p| p.name);
+            let known = || self.registry.passes().iter().map(|p| p.name).chain(pipelines.clone());
             let mut d = Diagnostic::error(codes::UNKNOWN_PASS, span, format!("there is no pass '{name}'"));
             d = match nearest(name, known()) {
                 Some(near) => d.note(format!("did you mean '{near}'?")),
@@ -316,7 +343,9 @@ mod tests {
 
     /// A registry of these passes and no others.
     fn only(passes: &[&'static Pass]) -> Registry {
-        Registry { passes: passes.to_vec(), pipelines: Vec::new(), ..Registry::standard() }
+        let mut registry = Registry::standard();
+        (registry.known().passes, registry.known().pipelines) = (passes.to_vec(), Vec::new());
+        registry
     }
 
     fn parse(text: &str) -> Result<Vec<String>, Vec<(Span, String)>> {
@@ -395,7 +424,7 @@ mod tests {
     fn targets_of_the_registry_reach_the_passes() {
         let registry = Registry::standard().with_target("mine", Target::default());
         let steps = registry.parse("plan{target=mine}").unwrap();
-        assert_eq!(steps[0].options.context().targets.parse(steps[0].options.text("target")), Ok(Target::default()));
+        assert_eq!(steps[0].options.registry().targets().parse(steps[0].options.text("target")), Ok(Target::default()));
     }
 
     #[test]

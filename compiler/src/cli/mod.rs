@@ -148,7 +148,7 @@ pub fn run_with<A: Into<OsString>>(compiler: &Compiler, args: impl IntoIterator<
         let topic = args.get(2).and_then(|topic| topic.to_str());
         let outcome = match topic {
             Some("codes") => Some(codes(&args[3..], &mut session)),
-            Some("targets") => Some(session.print(&targets::help(&compiler.passes().context().targets))),
+            Some("targets") => Some(session.print(&targets::help(compiler.passes().targets()))),
             _ => None,
         };
         if let Some(outcome) = outcome {

@@ -6,8 +6,6 @@
 //! that are alike become one function. A transfer moves shards between meshes of the same axes, and replicated values
 //! between others; what it changes besides is done by fragments of their own before and after it.
 
-use std::sync::Arc;
-
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::build::Builder;
@@ -22,7 +20,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::outline::{self, Alone, Key, Named};
 use crate::estimate::{Machine, estimate};
 use crate::options::Options;
-use crate::registry::Registry;
 
 type Shardings = Vec<Option<TensorSharding>>;
 
@@ -345,7 +342,6 @@ impl Pass<'_> {
                 return None;
             }
         };
-        let context = Arc::new(options.context().clone());
         let mut settings = format!("target={}", options.text("target"));
         if !options.text("memory").is_empty() {
             settings.push_str(&format!(" memory={}", options.text("memory")));
@@ -353,7 +349,7 @@ impl Pass<'_> {
         let target = options.text("target");
         let passes =
             format!("planned{{{settings}}},partition,collective-matmul{{target={target}}},schedule{{target={target}}}");
-        let steps = match Registry::standard().parse(&passes) {
+        let steps = match options.registry().parse(&passes) {
             Ok(steps) => steps,
             Err(faults) => {
                 self.diagnostics.append(faults);
@@ -368,8 +364,7 @@ impl Pass<'_> {
         let types = (globals(self.program, self.program.block_args(body).to_vec()), globals(self.program, returned));
         let alone = Alone::enter(self.program, body, ins, outs, Some(mesh));
         for step in steps {
-            let step_options = step.options.within(context.clone());
-            (step.pass.run)(alone.program, &step_options, self.diagnostics);
+            (step.pass.run)(alone.program, &step.options, self.diagnostics);
             if self.diagnostics.has_errors() {
                 alone.leave();
                 return None;

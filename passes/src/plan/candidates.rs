@@ -4,8 +4,6 @@
 //! rematerialization. What counts is what `cost` prints for the program at the end of the pipeline. The full plan is
 //! compared with the greedy one, and with plans that need less memory where its own program doesn't fit.
 
-use std::sync::Arc;
-
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::Program;
@@ -17,7 +15,6 @@ use crate::estimate::{Estimate, Machine, Target, estimate, estimate_time};
 use crate::mpmd::Pipeline;
 use crate::options::Options;
 use crate::pass::{Step, run_unverified};
-use crate::registry::Registry;
 use crate::units;
 
 /// The pipeline of the passes after `plan`.
@@ -39,7 +36,7 @@ pub(super) fn plan_best(
     options: &PlanOptions,
     diagnostics: &mut Diagnostics,
 ) -> PlanReport {
-    let rewrites = &given.context().rewrites;
+    let rewrites = given.registry().rewrites();
     if options.search == Search::Greedy || Pipeline::of(program).is_some() {
         return plan_with(program, options, rewrites, diagnostics);
     }
@@ -91,7 +88,8 @@ fn best(
     memory: Option<u64>,
     plan: &(impl Fn(Search, Option<u64>) -> Planned + Sync),
 ) -> (Planned, Option<String>) {
-    let later = Later::new(given);
+    // The pipeline of an embedder that can't be read says so where it is run.
+    let Some(later) = Later::new(given) else { return (plan(Search::Full, memory), None) };
     // Neither plan needs the other, and they take most of the time.
     let both = on_all_cores(2, |i| {
         later.partitioned(if i == 0 { plan(Search::Full, None) } else { plan(Search::Greedy, memory) })
@@ -164,20 +162,17 @@ impl Candidate {
 }
 
 impl<'a> Later<'a> {
-    fn new(given: &'a Options) -> Self {
-        let mut partition = Registry::standard().parse(LATER).expect("the pipeline of these passes");
-        let context = Arc::new(given.context().clone());
+    fn new(given: &'a Options) -> Option<Self> {
+        let mut partition = given.registry().parse(LATER).ok()?;
         for step in &mut partition {
-            step.options = std::mem::take(&mut step.options).within(context.clone());
             for name in ["target", "memory"] {
                 if step.pass.options.iter().any(|option| option.name == name) {
-                    let set = step.options.set(step.pass.options, name, given.text(name));
-                    set.expect("a value that plan took");
+                    step.options.set(step.pass.options, name, given.text(name)).ok()?;
                 }
             }
         }
         let others = partition.split_off(1);
-        Self { given, partition, others }
+        Some(Self { given, partition, others })
     }
 
     /// What `partition` makes of a plan, priced; the plan alone if it fails, or where there is only one device.

@@ -115,7 +115,7 @@ pub static PASS: Pass = Pass {
     ],
     run: |program, given, diagnostics| {
         let search = if given.text("search") == "greedy" { Search::Greedy } else { Search::Full };
-        match given.context().targets.parse(given.text("target")) {
+        match given.registry().targets().parse(given.text("target")) {
             Ok(target) => {
                 let options = PlanOptions { search, target, memory: given.bytes("memory") };
                 let report = candidates::plan_best(program, given, &options, diagnostics);

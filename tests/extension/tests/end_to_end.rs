@@ -7,7 +7,7 @@ use shardc::dialect;
 use shardc::dialect::sharding::Reshard;
 use shardc::{
     CollectiveLoad, CompileOptions, Compiler, CostModel, ExecuteOptions, ExplainOptions, Interface, Io, Made, Module,
-    Precision, Rewrite, Source, random_inputs,
+    Pass, Precision, Rewrite, Source, random_inputs,
 };
 
 /// A model before ACME's pass: two layers, the second sharded over devices.
@@ -80,6 +80,25 @@ fn the_rewrites_take_part_in_the_search() {
     LOOKS.store(0, Ordering::Relaxed);
     assert_eq!(compile(watched), compile(compiler()));
     assert!(LOOKS.load(Ordering::Relaxed) > 0);
+}
+
+/// Counts how often programs are scheduled, which it doesn't do.
+static UNSCHEDULED: Pass = Pass {
+    name: "schedule",
+    doc: "Schedules nothing.",
+    options: &[],
+    run: |_, _, _| {
+        SCHEDULED.fetch_add(1, Ordering::Relaxed);
+    },
+};
+static SCHEDULED: AtomicUsize = AtomicUsize::new(0);
+
+#[test]
+fn plans_are_compared_by_the_embedders_passes() {
+    let compiler = compiler().with_passes(&[&UNSCHEDULED]);
+    compiler.compile(model(), "acme", &options()).into_result().expect("a per-device program");
+    // Of the full plan and the greedy one, and then the program itself.
+    assert_eq!(SCHEDULED.load(Ordering::Relaxed), 3);
 }
 
 #[test]
