@@ -18,7 +18,8 @@ pub(crate) fn help(targets: &Targets) -> String {
         let _ = writeln!(text, "{name}");
     }
     text.push_str(
-        "\nSlices of TPUs, 'CHIP:AxB' or 'CHIP:AxBxC', and islands of GPUs, 'CHIP:N'; '2xCHIP:AxB' is two of them\n",
+        "\nSlices of TPUs, 'CHIP:AxB' or 'CHIP:AxBxC', and islands of GPUs, 'CHIP:N'; '2xCHIP:AxB' is two of them;\n\
+         'CHIP' alone has the cloud's default shape for the mesh's devices\n",
     );
     text.push_str("  example          memory     bandwidth      bf16       other names\n");
     targets.chips().for_each(|chip| text.push_str(&row(chip)));

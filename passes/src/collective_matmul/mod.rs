@@ -78,7 +78,7 @@ pub(crate) static PASS: Pass = Pass {
 fn overlaps(target: &Target) -> bool {
     match target {
         Target::Flat(_) => false,
-        Target::Slice(_) => true,
+        Target::Slice(_) | Target::Chip(..) => true,
         Target::Custom(model) => model.0.overlaps_communication(),
     }
 }

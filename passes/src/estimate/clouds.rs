@@ -4,6 +4,7 @@
 //! Google Cloud's TPU pages (v2 to tpu7x, "Configurations"), and the clouds' pages on machines with GPUs.
 
 use super::chip::{Chip, Fabric};
+use super::target::Slice;
 
 /// TPUs whose names count TensorCores, of which a chip has two (GC): `v4-16` is eight chips.
 const COUNTED_IN_CORES: [&str; 5] = ["v2", "v3", "v4p", "v5p", "v7x"];
@@ -50,6 +51,23 @@ pub(super) fn default_shape(chip: &Chip, count: u64) -> Option<String> {
     }
 }
 
+/// The slices of the default shape that have `devices` devices in all, `slices` of them; `None` if the cloud has no such shape.
+/// GPUs that exceed one island become several full islands.
+pub(super) fn slices_of(chip: &'static Chip, slices: u64, devices: u64) -> Option<Slice> {
+    let chips = devices.is_multiple_of(slices * chip.chiplets).then_some(devices / slices / chip.chiplets)?;
+    let (slices, chips) = match chip.fabric {
+        Fabric::Switch if chips > chip.pod_chips && chips.is_multiple_of(chip.pod_chips) => {
+            (slices.checked_mul(chips / chip.pod_chips)?, chip.pod_chips)
+        }
+        _ => (slices, chips),
+    };
+    let shape = match chips {
+        1 => vec!["1"; chip.torus_rank].join("x"),
+        _ => default_shape(chip, chips.checked_mul(counted_per_chip(chip))?)?,
+    };
+    Slice::parse(chip, &shape, slices).ok()
+}
+
 /// The counts for which a cloud has a default shape, smallest first.
 pub fn default_counts(chip: &Chip) -> Vec<u64> {
     let counts =
@@ -60,6 +78,28 @@ pub fn default_counts(chip: &Chip) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn devices_get_slices_of_the_default_shape() {
+        let check = |chip: &str, slices: u64, devices: u64, expected: Option<&str>| {
+            let slice = slices_of(Chip::named(chip).unwrap(), slices, devices);
+            assert_eq!(slice.map(|s| s.to_string()).as_deref(), expected, "{chip}, {slices}, {devices}");
+        };
+        check("v5e", 1, 8, Some("v5e:2x4"));
+        check("v5e", 1, 1, Some("v5e:1x1"));
+        check("v5e", 1, 6, None);
+        check("v5e", 2, 16, Some("2xv5e:2x4"));
+        check("v5e", 2, 7, None);
+        check("v5p", 1, 64, Some("v5p:4x4x4"));
+        check("v5p", 1, 1, Some("v5p:1x1x1"));
+        // Two devices to a chip.
+        check("v7x", 1, 8, Some("v7x:2x2x1"));
+        check("v7x", 1, 3, None);
+        check("a100", 1, 5, Some("a100:5"));
+        check("h100", 1, 32, Some("4xh100:8"));
+        check("h100", 2, 32, Some("4xh100:8"));
+        check("h100", 1, 12, None);
+    }
 
     #[test]
     fn counts_without_shapes_are_the_default_ones_of_clouds() {

@@ -5,6 +5,7 @@
 
 use dialect::collective::{GroupMesh, Groups};
 
+use super::clouds::slices_of;
 use super::collective::{CollectiveKind, CollectiveLoad, Links, Route, route_seconds, shift_seconds, torus_seconds};
 use super::custom::Custom;
 use super::group::Group;
@@ -52,11 +53,24 @@ impl Machine {
     /// A machine with a mesh of these axis sizes on the target, in the default placement.
     ///
     /// # Errors
-    /// When the slice's devices are no multiple of the mesh's.
+    /// The slice's devices are no multiple of the mesh's, or a chip without a shape has no default shape for them.
     pub fn new(target: Target, axis_sizes: &[u64]) -> Result<Machine, PlacementError> {
         match target {
             Target::Flat(flat) => Ok(Machine::flat(flat)),
             Target::Slice(slice) => Ok(Machine::placed(slice, Placement::new(&slice, axis_sizes)?)),
+            Target::Chip(chip, slices) => {
+                let devices = axis_sizes.iter().try_fold(1, |devices: u64, &size| devices.checked_mul(size));
+                let Some(slice) = devices.and_then(|devices| slices_of(chip, slices, devices)) else {
+                    let mesh: Vec<String> = axis_sizes.iter().map(u64::to_string).collect();
+                    let message = format!(
+                        "{target} has no slice of a default shape for the mesh {}: write the shape, as in {target}:{}",
+                        mesh.join("x"),
+                        chip.example_shape()
+                    );
+                    return Err(PlacementError { message });
+                };
+                Machine::new(Target::Slice(slice), axis_sizes)
+            }
             Target::Custom(model) => Ok(Machine { kind: Kind::Custom(model), order: None }),
         }
     }

@@ -21,6 +21,8 @@ pub enum Target {
     Flat(Flat),
     /// A box of chips of one generation, or several such boxes.
     Slice(Slice),
+    /// A number of boxes of chips, each of the default shape for its share of a mesh's devices.
+    Chip(&'static Chip, u64),
     /// A cost model of somebody else's.
     Custom(Custom),
 }
@@ -86,11 +88,11 @@ impl fmt::Display for TargetError {
 impl std::error::Error for TargetError {}
 
 impl Target {
-    /// Reads `flat`, `cpu` or `CHIP:AxB` / `CHIP:AxBxC` of the built-in chips, `N` of them as `NxCHIP:AxB`; [`Targets`] knows an
-    /// embedder's too.
+    /// Reads `flat`, `cpu`, `CHIP` or `CHIP:AxB` / `CHIP:AxBxC` of the built-in chips, `N` of them as `NxCHIP:AxB`; [`Targets`]
+    /// reads an embedder's too.
     ///
     /// # Errors
-    /// An unknown chip, a missing or malformed slice, a wrong number of dimensions, or more chips than a pod has.
+    /// An unknown chip, a malformed slice, a wrong number of dimensions, or more chips than a pod has.
     pub fn parse(text: &str) -> Result<Target, TargetError> {
         Targets::standard().parse(text)
     }
@@ -108,6 +110,8 @@ impl fmt::Display for Target {
             Target::Flat(flat) if *flat == Flat::CPU => f.write_str("cpu"),
             Target::Flat(_) => f.write_str("flat"),
             Target::Slice(slice) => slice.fmt(f),
+            Target::Chip(chip, 1) => f.write_str(chip.name),
+            Target::Chip(chip, slices) => write!(f, "{slices}x{}", chip.name),
             Target::Custom(model) => f.write_str(model.0.name()),
         }
     }
@@ -270,13 +274,11 @@ mod tests {
         for unknown in ["-2xv5e:4x4", "x:4x4", "xv5e:4x4", "2x2xv5e:4x4", "99999999999999999999xv5e:4x4"] {
             assert!(Target::parse(unknown).unwrap_err().message.starts_with("unknown target"), "{unknown}");
         }
-        check("2xv5p", "target `2xv5p` names a chip but no slice (write its shape, as in `2xv5p:4x4x4`)");
         check(
             "v5p:32x32x32",
             "`32x32x32` is not the shape of a v5p slice (3 dimensions of at least 1, as in `v5p:4x4x4`; at most 8960 chips; \
              several slices are `2xv5p:4x4x4`)",
         );
-        check("v5p", "target `v5p` names a chip but no slice (write its shape, as in `v5p:4x4x4`)");
         check(
             "v9:4x4",
             "unknown target `v9:4x4` (`flat`, `cpu`, or a chip and its slice as in `v5e:4x4` or \

@@ -49,11 +49,11 @@ impl Targets {
         self.chips.iter().copied()
     }
 
-    /// Reads an added target's name, `flat`, `cpu`, `CHIP:AxB` / `CHIP:AxBxC`, several of them as `NxCHIP:AxB`, or the name of
-    /// a cloud: `v5litepod-8`, `a3-highgpu-8g`.
+    /// Reads an added target's name, `flat`, `cpu`, `CHIP`, `CHIP:AxB` / `CHIP:AxBxC`, several of them as `NxCHIP:AxB`, or the
+    /// name of a cloud: `v5litepod-8`, `a3-highgpu-8g`.
     ///
     /// # Errors
-    /// An unknown name, a missing or malformed slice, a wrong number of dimensions, or more chips than a pod has.
+    /// An unknown name, a malformed slice, a wrong number of dimensions, or more chips than a pod has.
     pub fn parse(&self, text: &str) -> Result<Target, TargetError> {
         if let Some((_, target)) = self.named.iter().find(|t| t.0 == text) {
             return Ok(*target);
@@ -81,10 +81,7 @@ impl Targets {
         };
         match shape {
             Some(shape) => Slice::parse(chip, shape, slices).map(Target::Slice),
-            None => Err(TargetError {
-                message: format!("target `{name}` names a chip but no slice"),
-                help: format!("write its shape, as in `{name}:{}`", chip.example_shape()),
-            }),
+            None => Ok(Target::Chip(chip, slices)),
         }
     }
 
@@ -209,7 +206,8 @@ mod tests {
         assert!(fault("v5e--8").starts_with("unknown target"), "{}", fault("v5e--8"));
         assert!(fault("v5litpod-8").contains("did you mean `v5e:4x4`?"), "{}", fault("v5litpod-8"));
         assert!(fault("h1000:8").contains("did you mean `h100:8`?"), "{}", fault("h1000:8"));
-        assert!(fault("TPU v5 lite").contains("names a chip but no slice"), "{}", fault("TPU v5 lite"));
+        check("TPU v5 lite", "v5e");
+        check("2xA100", "2xa100");
     }
 
     #[test]

@@ -24,7 +24,7 @@ impl<'a> MachineCost<'a> {
     pub fn new(machine: &'a Machine) -> Self {
         let flat = match machine.target() {
             Target::Flat(flat) => Some(flat),
-            Target::Slice(_) | Target::Custom(_) => None,
+            _ => None,
         };
         Self { machine, flat, entry_bandwidth: machine.entry_bandwidth(), groups: RefCell::default() }
     }
