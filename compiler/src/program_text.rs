@@ -45,6 +45,9 @@ fn foreign_bytes(name: &str, bytes: &[u8]) -> Option<String> {
             "holds arrays (npz, npy) or is another archive, no program: give arrays with --inputs; {AS_TEXT}"
         )),
         [0x80, 2..=5, ..] => Some(format!("is a pickle of Python, no program: {AS_TEXT}")),
+        _ if bytes.get(257..262) == Some(b"ustar") => {
+            Some(format!("is a tar archive: unpack it first, e.g. tar -xOf {name} FILE | shardc COMMAND -"))
+        }
         _ => match encoding(bytes) {
             Some(encoding) => Some(format!(
                 "is text in {encoding}: save it as UTF-8, e.g. iconv -f {encoding} -t UTF-8 < {name} | shardc COMMAND -"
@@ -149,6 +152,7 @@ mod tests {
         for (bytes, what) in [
             (&b"\x1f\x8b\x08\0"[..], "f is compressed with gzip"),
             (b"\x28\xb5\x2f\xfd\0", "f is compressed with zstd"),
+            (&[&[b'a'; 257][..], b"ustar\x0000"].concat(), "f is a tar archive"),
             (b"PK\x03\x04", "f holds arrays (npz, npy) or is another archive, no program"),
             (b"\x93NUMPY\x01\0", "f holds arrays (npz, npy) or is another archive, no program"),
             (&utf16("\u{feff}module {}"), "f is text in UTF-16"),
