@@ -5,7 +5,7 @@ mod page;
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn document(args: &[&str], program: &str) -> Value {
     let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -99,6 +99,24 @@ func.func @main(%a: tensor<4x262144xf32> {sdy.sharding = #sdy.sharding<@mesh, [{
 }
 
 #[test]
+fn show_and_run_give_what_their_texts_give() {
+    let program = "sdy.mesh @mesh = <[\"x\"=4]>
+        func.func @main(%a: tensor<6x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}, %n: tensor<i32>) -> tensor<i32> {
+          return %n : tensor<i32>
+        }";
+    let shown = document(&["show", "--json", "--after", "none", "-"], program);
+    let sharding = "<@mesh, [{\"x\"}, {}]>";
+    let a = json!({"name": "%a", "type": "tensor<6x2xf32>", "sharding": sharding, "shard": [2, 2], "shard_bytes": 16});
+    let none =
+        |name| json!({"name": name, "type": "tensor<i32>", "sharding": null, "shard": null, "shard_bytes": null});
+    assert_eq!(shown["meshes"], json!([{"name": "mesh", "axes": [["x", 4]], "devices": 4}]));
+    assert_eq!(shown["values"], json!([a, none("%n"), none("result 0")]));
+    let ran = document(&["run", "--interpret", "--json", "-"], program);
+    assert_eq!(keys(&ran), ["schema", "results"]);
+    assert_eq!((&ran["results"][0]["name"], &ran["results"][0]["type"]), (&"result 0".into(), &"tensor<i32>".into()));
+}
+
+#[test]
 fn run_reports_its_calls() {
     let program = corpus("tpu_matmul_square");
     let ways: &[&[&str]] = if cfg!(feature = "jit") { &[&[], &["--interpret"]] } else { &[&["--interpret"]] };
@@ -107,7 +125,7 @@ fn run_reports_its_calls() {
         let program = if how.is_empty() { &program } else { &small };
         let run = document(&[&["run", "--repeat", "3", "--json", "-"], *how].concat(), program);
         let expected = ["schema", "compile_s", "calls", "median_s", "min_s", "peak_bytes", "modelled_peak_bytes"];
-        assert_eq!(keys(&run), [&expected[..], &["arena_bytes"]].concat());
+        assert_eq!(keys(&run), [&expected[..], &["arena_bytes", "results"]].concat());
         assert!(run["modelled_peak_bytes"].as_u64().is_some_and(|b| b > 0), "{run}");
         assert_eq!((&run["schema"], &run["calls"]), (&1.into(), &3.into()));
         let seconds = |key: &str| run[key].as_f64().unwrap_or_else(|| panic!("{key} is no number"));

@@ -293,9 +293,12 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
         text.push_str(&profile::table(profiled));
         text.push_str(&profile::late(&stragglers, here));
     }
-    if timing.is_some() || profiled.is_some() {
-        session.set_document(&Told { timing: timing.as_ref(), profile: profiled.as_ref(), stragglers: &stragglers });
-    }
+    let told = Told { timing: timing.as_ref(), profile: profiled.as_ref(), stragglers: &stragglers };
+    let returned = |(name, result): (String, &Literal)| {
+        let ty = program.type_data_text(&result.ty().into());
+        Returned { name, ty, values: values(result) }
+    };
+    session.set_document(&Ran { told, results: named(&ran.results).map(returned).collect() });
     session.emit(args.common.output.as_deref(), &text)?;
     let Some(expected) = expected else { return Ok(()) };
     let compared = session.compiler.compare_results(&module, &inputs, &ran.results, &expected, args.tolerances.into());
@@ -464,6 +467,24 @@ struct Compared<'a> {
     told: Told<'a>,
     /// How each result of each replica compares.
     results: Vec<CheckedResult>,
+}
+
+/// What `--json` prints without `--expect`.
+#[derive(Serialize)]
+struct Ran<'a> {
+    #[serde(flatten)]
+    told: Told<'a>,
+    results: Vec<Returned>,
+}
+
+/// A result.
+#[derive(Serialize)]
+struct Returned {
+    name: String,
+    #[serde(rename = "type")]
+    ty: String,
+    /// The first elements, as text; `--outputs` writes all of them.
+    values: String,
 }
 
 /// What `--repeat --profile --json` prints.

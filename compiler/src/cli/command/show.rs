@@ -8,6 +8,7 @@ use dialect::ir::{AttrData, Name, Op, Program, TensorType, Value};
 use dialect::op::OpDef as _;
 use dialect::ops::{func, sdy};
 use dialect::sharding::{Mesh, ShardingTable, TensorSharding};
+use serde::Serialize;
 
 use super::Common;
 use crate::cli::cells::Cells;
@@ -84,6 +85,61 @@ struct Item {
     manual: Vec<Name>,
 }
 
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Shown {
+    meshes: Vec<ShownMesh>,
+    values: Vec<ShownValue>,
+}
+
+#[derive(Serialize)]
+struct ShownMesh {
+    name: String,
+    /// Names and sizes.
+    axes: Vec<(String, i64)>,
+    devices: i64,
+}
+
+#[derive(Serialize)]
+struct ShownValue {
+    name: String,
+    #[serde(rename = "type")]
+    ty: String,
+    /// Absent where the compiler chooses.
+    sharding: Option<String>,
+    /// The sizes of one device's shard, padding included; absent where they aren't known before the program runs.
+    shard: Option<Vec<i64>>,
+    /// The bytes of one device's shard.
+    shard_bytes: Option<u64>,
+}
+
+impl Shown {
+    fn of(program: &Program, items: &[Item]) -> Self {
+        let meshes = program.top_level(sdy::MESH.name()).filter_map(|op| {
+            let mesh = program.view(op).attr("mesh").and_then(AttrData::as_mesh)?;
+            let axes = mesh.axes.iter().map(|&(name, size)| (program.name_text(name).to_owned(), size)).collect();
+            Some(ShownMesh { name: func::symbol(program, op)?.to_owned(), axes, devices: mesh.devices() })
+        });
+        let value = |item: &Item| {
+            let mesh = item.sharding.as_ref().and_then(|s| Some((s, sdy::resolve(program, &s.mesh)?)));
+            let shard = mesh.filter(|_| item.ty.is_static()).map(|(s, mesh)| Cells::new(&item.ty.shape, s, mesh).shard);
+            let bytes = |sizes: &[i64]| {
+                let elements = sizes.iter().fold(1u64, |n, &size| n.saturating_mul(size as u64));
+                elements.saturating_mul(item.ty.element.bytes() as u64)
+            };
+            let shard = shard.map(|shard| shard.shape().to_vec());
+            ShownValue {
+                name: item.title.clone(),
+                ty: program.type_data_text(&item.ty.clone().into()),
+                sharding: item.sharding.as_ref().map(|sharding| program.sharding_text(sharding)),
+                shard_bytes: shard.as_deref().map(bytes),
+                shard,
+            }
+        };
+        Self { meshes: meshes.collect(), values: items.iter().map(value).collect() }
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
@@ -111,6 +167,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     for item in &items {
         show_item(program, item, &style, &mut parts);
     }
+    session.set_document(&Shown::of(program, &items));
     let out = match (args.html, args.svg) {
         (true, _) => svg::page(&name, &parts, &style),
         (_, true) => svg::svg(&parts, &style),
