@@ -3,10 +3,11 @@
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic as Plain, Span};
 use dialect::ir::Program;
+use dialect::memory::MemorySpace;
 use dialect::op::CollectiveKind;
 use dialect::sharding::Mesh;
 use dialect::signature::Signature;
-use passes::estimate::{Communication, Estimate, Machine, Precision, Target, estimate};
+use passes::estimate::{Communication, Estimate, HostCopy, Machine, Precision, Target, estimate};
 use serde::Serialize;
 
 use crate::compiler::{CompileOptions, Compiler};
@@ -30,10 +31,19 @@ pub struct Cost {
     pub communication_s: f64,
     /// Seconds of the step in which the compute stream is idle.
     pub exposed_s: f64,
+    /// Seconds of copies between the memory of a device and its host's.
+    #[serde(skip_serializing_if = "is_no_time")]
+    pub host_copy_s: f64,
+    /// Seconds that the step is longer because of these copies, a part of `exposed_s`.
+    #[serde(skip_serializing_if = "is_no_time")]
+    pub host_exposed_s: f64,
     /// Seconds from start to end.
     pub step_s: f64,
-    /// The most bytes alive at once on one device.
+    /// The most bytes alive at once in the memory of one device.
     pub peak_bytes: u64,
+    /// The most bytes of one device alive at once in the memory of its host.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub host_peak_bytes: u64,
     /// FLOPs of matrix products and convolutions on one device; of several meshes, the mean of all.
     pub flops: f64,
     /// Loops whose condition doesn't tell their iterations, so that the model guesses them.
@@ -41,6 +51,9 @@ pub struct Cost {
     pub guessed_loops: u64,
     /// All collectives, in program order.
     pub collectives: Vec<CollectiveCost>,
+    /// All copies between the memory of a device and its host's, in program order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub host_copies: Vec<HostCopyCost>,
     /// What the meshes of a program over several do, of which `step_s` and `peak_bytes` are the end and the maximum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<PipelineCost>,
@@ -127,14 +140,33 @@ pub struct CollectiveCost {
     pub of: Option<String>,
 }
 
+/// One copy between the memory of a device and its host's.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
+pub struct HostCopyCost {
+    /// Where it copies to: `device` or `host`.
+    pub to: &'static str,
+    /// Bytes of one device.
+    pub bytes: u64,
+    /// Seconds of one execution.
+    pub time_s: f64,
+    /// Number of executions in a step.
+    pub count: u64,
+    /// The source line it comes from.
+    pub loc: Option<String>,
+    /// The same, but of an argument its name.
+    #[serde(skip)]
+    pub of: Option<String>,
+}
+
 /// One op on the timeline.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct TimelineEvent {
     /// The op's name.
     pub op: String,
-    /// Whether it runs on the communication stream, beside compute.
-    pub communicates: bool,
+    /// What it keeps busy: `compute`, `communication`, or beside both copies `to the host` and `from the host`.
+    pub stream: &'static str,
     /// Seconds from the start of the program.
     pub start_s: f64,
     /// Its duration in seconds.
@@ -145,6 +177,13 @@ pub struct TimelineEvent {
     pub bytes: f64,
     /// The source line it comes from.
     pub loc: Option<String>,
+}
+
+impl Cost {
+    /// Seconds of the step in which the compute stream waits for collectives.
+    pub fn communication_exposed_s(&self) -> f64 {
+        (self.exposed_s - self.host_exposed_s).max(0.0)
+    }
 }
 
 impl Compiler {
@@ -209,9 +248,17 @@ fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Co
         loc: place(program, source, c.op),
         of: place_or_argument(program, source, c.op),
     };
+    let host_copy = |c: &HostCopy| HostCopyCost {
+        to: if c.to == MemorySpace::Host { "host" } else { "device" },
+        bytes: c.bytes,
+        time_s: c.seconds,
+        count: c.count,
+        loc: place(program, source, c.op),
+        of: place_or_argument(program, source, c.op),
+    };
     let timeline = e.timeline.iter().map(|event| TimelineEvent {
         op: program.op_name(event.op).to_owned(),
-        communicates: event.communicates,
+        stream: event.stream.name(),
         start_s: event.start,
         seconds: event.seconds,
         flops: event.work.flops,
@@ -242,11 +289,15 @@ fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Co
         compute_s,
         communication_s: e.communication_seconds,
         exposed_s: if pipeline.is_some() { (step_s - compute_s).max(0.0) } else { e.exposed_seconds() },
+        host_copy_s: e.host_copy_seconds,
+        host_exposed_s: e.host_exposed_seconds,
         step_s,
         peak_bytes,
+        host_peak_bytes: e.host_peak_bytes as u64,
         flops,
         guessed_loops: e.guessed_loops,
         collectives: e.collectives.iter().map(collective).collect(),
+        host_copies: e.host_copies.iter().map(host_copy).collect(),
         pipeline,
         mesh: mesh.axes.iter().map(|&(name, size)| (program.name_text(name).to_owned(), size)).collect(),
         replicas: dialect::ops::func::num_replicas(program),
@@ -262,6 +313,10 @@ fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Co
 
 fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+fn is_no_time(seconds: &f64) -> bool {
+    *seconds == 0.0
 }
 
 fn has_dim(kind: CollectiveKind) -> bool {

@@ -67,7 +67,7 @@ pub use compare::{Comparison, Difference, Tolerance, compare};
 #[cfg(feature = "unstable")]
 pub use compiler::Refused;
 pub use compiler::{CompileOptions, Compiler, Microbatches, OverMemory, Replicate, Schedule, Times, Watch};
-pub use cost::{CollectiveCost, Cost, MeshCost, PipelineCost, TimelineEvent};
+pub use cost::{CollectiveCost, Cost, HostCopyCost, MeshCost, PipelineCost, TimelineEvent};
 pub use cost_diff::{CollectiveDiff, CollectiveSum, CostDiff};
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Outcome, Place, Severity};
 pub use execute::{Backend, ExecuteOptions, Execution, HAS_NATIVE, Interface, MemoryPlan, Progress};

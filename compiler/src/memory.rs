@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use dialect::buffers::{BufferId, Buffers, simplify};
+use dialect::buffers::{Buffer, BufferId, Buffers, simplify};
 use dialect::ir::{TensorType, Value, ValueSource};
+use dialect::memory::MemorySpace;
 use dialect::ops::func;
 use serde::Serialize;
 
@@ -15,7 +16,8 @@ use crate::place::{place_or_argument, value_name};
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct MemoryUse {
-    /// Bytes of the memory that everything is placed in, the peak that `cost` prints.
+    /// Bytes of the memory that everything is placed in, the peak that `cost` prints. What is in the host's memory isn't
+    /// listed.
     pub bytes: u64,
     /// Number of steps.
     pub steps: u32,
@@ -69,7 +71,8 @@ impl Compiler {
         }
         let mut changes: Vec<(u32, i64)> = Vec::new();
         let mut steps = 0;
-        for buffer in &plan.buffers {
+        let in_device = |buffer: &&Buffer| buffer.memory == MemorySpace::Device;
+        for buffer in plan.buffers.iter().filter(in_device) {
             steps = steps.max(buffer.live.1);
             changes.extend([(buffer.live.0, buffer.bytes as i64), (buffer.live.1 + 1, -(buffer.bytes as i64))]);
         }
@@ -85,8 +88,8 @@ impl Compiler {
         }
         let constants: HashMap<BufferId, dialect::ir::Op> = plan.constants.iter().map(|&(op, id)| (id, op)).collect();
         let mut largest: Vec<(BufferId, u64)> =
-            plan.buffers.iter_enumerated().map(|(id, b)| (id, b.bytes as u64)).collect();
-        largest.retain(|b| b.1 as f64 >= plan.bytes as f64 * WORTH_NAMING);
+            plan.buffers.iter_enumerated().filter(|(_, b)| in_device(b)).map(|(id, b)| (id, b.bytes as u64)).collect();
+        largest.retain(|b| b.1 as f64 >= plan.device_bytes as f64 * WORTH_NAMING);
         largest.sort_by_key(|&(id, bytes)| (std::cmp::Reverse(bytes), id));
         largest.truncate(MOST);
         let held = |(id, bytes): (BufferId, u64)| {
@@ -119,6 +122,6 @@ impl Compiler {
             }
         };
         let largest = largest.into_iter().map(held).collect();
-        MemoryUse { bytes: plan.bytes as u64, steps, needed, largest }
+        MemoryUse { bytes: plan.device_bytes as u64, steps, needed, largest }
     }
 }

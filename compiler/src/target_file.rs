@@ -3,7 +3,7 @@
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
-use passes::estimate::chip::{Fabric, WrapRule};
+use passes::estimate::chip::{Fabric, HOST_BANDWIDTH, WrapRule};
 use passes::estimate::target::MOST_CHIPS;
 use passes::estimate::{Chip, Flat, Slice, Target};
 use serde::Deserialize;
@@ -35,6 +35,7 @@ struct FlatTable {
     flops: Spanned<f64>,
     memory_bandwidth: Spanned<f64>,
     memory_bytes: Spanned<f64>,
+    host_bandwidth: Option<Spanned<f64>>,
 }
 
 #[derive(Deserialize)]
@@ -46,6 +47,7 @@ struct ChipTable {
     fp8_flops: Option<Spanned<f64>>,
     hbm_bytes: Spanned<f64>,
     hbm_bandwidth: Spanned<f64>,
+    host_bandwidth: Option<Spanned<f64>>,
     matmul_tile: Option<Spanned<u64>>,
 }
 
@@ -163,6 +165,7 @@ fn flat_of(table: &FlatTable) -> Result<Flat, Fault> {
         flops: rate(&table.flops)?,
         memory_bandwidth: rate(&table.memory_bandwidth)?,
         memory_bytes: bytes(&table.memory_bytes)?,
+        host_bandwidth: table.host_bandwidth.as_ref().map_or(Ok(HOST_BANDWIDTH), rate)?,
     })
 }
 
@@ -258,6 +261,7 @@ fn slice_of(file: &File) -> Result<Slice, Fault> {
         fp8_flops: optional(&chip.fp8_flops)?,
         hbm_bytes: bytes(&chip.hbm_bytes)?,
         hbm_bandwidth: rate(&chip.hbm_bandwidth)?,
+        host_bandwidth: optional(&chip.host_bandwidth)?.unwrap_or(HOST_BANDWIDTH),
         vmem_bytes: 0,
         mxu_side: matmul_tile,
         fabric,

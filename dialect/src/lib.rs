@@ -17,6 +17,7 @@ pub mod ir;
 pub mod kernel;
 pub mod literal;
 pub mod localize;
+pub mod memory;
 pub mod op;
 pub mod ops;
 pub mod parallel;

@@ -16,6 +16,7 @@ use crate::ir::{Op, OpRef, Program, TypeData, Value};
 use crate::kernel::Kernel;
 use crate::literal::Literal;
 use crate::localize::Localize;
+use crate::memory::Residence;
 use crate::ops::sdy::Direction;
 use crate::sharding::{Assembly, FactorKind, ReductionKind, Reshard, ShardingRule};
 use crate::text::Syntax;
@@ -419,6 +420,11 @@ pub trait OpDef: Sync {
     /// Whether it must stay even if its results are unused, and keep its order among other ops with side effects.
     fn side_effect(&self, op: OpRef<'_>) -> bool {
         op.result_count() == 0
+    }
+
+    /// Where its results are in memory.
+    fn residence(&self, _op: OpRef<'_>) -> Residence {
+        Residence::Computed
     }
 
     /// What it exchanges with the host, outside of the program; `None` for an op that computes inside of it.

@@ -81,12 +81,12 @@ fn check(
     diagnostics.push(d.note("shard arguments and results over more devices: no plan was found that holds less"));
 }
 
-/// Bytes that a device holds at once.
+/// Bytes that a device holds in its own memory at once.
 fn held(program: &Program) -> u64 {
     let mut simple = program.clone();
     let Some(main) = func::function(&simple, "main") else { return 0 };
     if let Some(block) = func::block(&simple, main) {
         simplify(&mut simple, block);
     }
-    Buffers::of(&simple, main).bytes as u64
+    Buffers::of(&simple, main).device_bytes as u64
 }

@@ -7,7 +7,7 @@ use dialect::ir::{Op, Program, Ty, Value, ValueSource};
 use dialect::op::Control;
 use dialect::ops::{func, sdy};
 use dialect::sharding::{AxisRef, ShardingTable, TensorSharding};
-use passes::estimate::{Trips, estimate};
+use passes::estimate::{Stream, Trips, estimate};
 use passes::run_unverified;
 
 use super::axis::referred;
@@ -93,7 +93,7 @@ impl Spent {
         }
         let trips = trips(&planned);
         let mut work = vec![0.0; ops.len()];
-        for event in cost.timeline.iter().filter(|e| !e.communicates && e.op.index() < program.op_count()) {
+        for event in cost.timeline.iter().filter(|e| e.stream == Stream::Compute && e.op.index() < program.op_count()) {
             if let Some(&i) = marks.get(&program.op(event.op).loc) {
                 work[i] += event.seconds * trips.get(&ops[i]).copied().unwrap_or(1.0);
             }

@@ -17,6 +17,7 @@ use rustc_hash::FxHashMap;
 use crate::define_id;
 use crate::id::TiVec;
 use crate::ir::{Block, ElementType, Op, Program, Shape, Value};
+use crate::memory::MemorySpace;
 
 pub use assign::{ALIGNMENT, place};
 pub use facts::{Facts, Read, has_code, operation_has_code};
@@ -38,6 +39,8 @@ pub struct Buffer {
     pub shape: Shape,
     /// Bytes of the largest value it holds.
     pub bytes: usize,
+    /// The memory it is in.
+    pub memory: MemorySpace,
     /// First and last step at which it is needed.
     pub live: Interval,
     /// First byte, a multiple of [`ALIGNMENT`].
@@ -58,14 +61,17 @@ pub struct Buffers {
     pub of_value: FxHashMap<Value, BufferId>,
     /// Constants read from memory; they are there before the function begins and stay.
     pub constants: Vec<(Op, BufferId)>,
-    /// Copies before a loop begins: initial values to the buffers of the loop-carried values.
+    /// Copies before a loop begins: initial values to the buffers of the loop-carried values. Of an op that moves a value to
+    /// another memory, its copy.
     pub before: FxHashMap<Op, Vec<Move>>,
     /// Copies, in this order, at the end of a loop's body or of a branch.
     pub after: FxHashMap<Block, Vec<Move>>,
     /// The steps during which each op runs that isn't computed in others' kernels; for loops and branches, with what is inside.
     pub steps: FxHashMap<Op, Interval>,
-    /// Total bytes of device memory.
-    pub bytes: usize,
+    /// Bytes of the device's memory.
+    pub device_bytes: usize,
+    /// Bytes of the host's memory, which the runtime has after those of the device.
+    pub host_bytes: usize,
 }
 
 impl Buffers {
@@ -73,6 +79,11 @@ impl Buffers {
     /// `tf.aliasing_output`); its results are there when it ends.
     pub fn of(program: &Program, function: Op) -> Self {
         planner::plan(program, function)
+    }
+
+    /// Bytes of both memories.
+    pub fn bytes(&self) -> usize {
+        self.device_bytes + self.host_bytes
     }
 
     /// The buffer of a value.

@@ -10,6 +10,7 @@ use super::{Buffer, BufferId, Buffers, Move};
 use crate::id::TiVec;
 use crate::ir::{Block, ElementType, Op, Program, Shape, Value, ValueSource};
 use crate::kernel::Kernel;
+use crate::memory::{MemorySpace, MemorySpaces};
 use crate::op::Control;
 use crate::ops::func;
 
@@ -18,6 +19,7 @@ struct Held {
     element: ElementType,
     shape: Shape,
     bytes: usize,
+    memory: MemorySpace,
     /// Whether it stays although nothing reads it: what the caller holds, constants, results.
     stays: Stays,
 }
@@ -38,6 +40,7 @@ struct Heir {
 struct Planner<'a> {
     program: &'a Program,
     fusion: Fusion,
+    spaces: MemorySpaces,
     timeline: Timeline,
     held: TiVec<Item, Held>,
     items: FxHashMap<Value, Item>,
@@ -56,6 +59,7 @@ pub(super) fn plan(program: &Program, function: Op) -> Buffers {
     let mut planner = Planner {
         program,
         fusion: Fusion::of(program, block),
+        spaces: MemorySpaces::of(program, function),
         timeline: Timeline::default(),
         held: TiVec::new(),
         items: FxHashMap::default(),
@@ -85,16 +89,17 @@ pub(super) fn plan(program: &Program, function: Op) -> Buffers {
 }
 
 impl Planner<'_> {
-    fn item(&mut self, element: ElementType, shape: Shape, bytes: usize) -> Item {
-        self.held.push(Held { element, shape, bytes, stays: Stays::No });
+    fn item(&mut self, element: ElementType, shape: Shape, bytes: usize, memory: MemorySpace) -> Item {
+        self.held.push(Held { element, shape, bytes, memory, stays: Stays::No });
         self.timeline.define()
     }
 
     /// A value made at this step.
     fn define(&mut self, value: Value) -> Item {
+        let memory = self.spaces.get(value);
         let item = match self.program.tensor_type(value) {
-            Some(t) => self.item(t.element, t.shape.clone(), t.bytes().unwrap_or(0)),
-            None => self.item(ElementType::I8, Shape::new(), 0),
+            Some(t) => self.item(t.element, t.shape.clone(), t.bytes().unwrap_or(0), memory),
+            None => self.item(ElementType::I8, Shape::new(), 0, memory),
         };
         self.items.insert(value, item);
         item
@@ -169,7 +174,7 @@ impl Planner<'_> {
             let made = &self.held[item];
             let same = |&from: &Item| {
                 let from = &self.held[from];
-                from.bytes == made.bytes && from.element == made.element
+                from.bytes == made.bytes && from.element == made.element && from.memory == made.memory
             };
             let taken = taken_over.iter().filter(|t| t.1 == number).map(|t| t.0);
             let from: SmallVec<[Item; 2]> = dying.iter().copied().chain(taken).filter(same).collect();
@@ -222,6 +227,11 @@ impl Planner<'_> {
                 }
                 results.iter().for_each(|&r| self.timeline.read(r));
             }
+            Control::Identity if self.spaces.moved(view).is_some() => {
+                let items: Vec<Item> = operands.iter().filter_map(|&v| self.read(v)).collect();
+                let copies: Vec<Item> = program.results(op).map(|v| self.define(v)).collect();
+                self.before.push((op, items.into_iter().zip(copies).collect()));
+            }
             // Values are immutable, so another name needs no other buffer.
             Control::Identity => {
                 let items: Vec<Item> = operands.iter().filter_map(|&v| self.read(v)).collect();
@@ -266,7 +276,7 @@ impl Planner<'_> {
         let carried: Vec<Item> = program.results(op).map(|v| self.define(v)).collect();
         let given = counts(&initial);
         for (&item, &from) in carried.iter().zip(&initial) {
-            if given[&from] == 1 {
+            if given[&from] == 1 && self.held[item].memory == self.held[from].memory {
                 self.heirs.push(Heir { item, from: SmallVec::from_slice(&[from]) });
             }
         }
@@ -307,7 +317,8 @@ impl Planner<'_> {
             };
             let free = read < made || read == made && over();
             let alone = given[&from] == 1 && !taken.contains_key(&from) && !given.contains_key(&to);
-            if free && alone && made > before && self.held[from].stays == Stays::No {
+            let near = self.held[from].memory == self.held[to].memory;
+            if free && alone && near && made > before && self.held[from].stays == Stays::No {
                 self.direct.insert(from, to);
             }
         }
@@ -323,7 +334,7 @@ impl Planner<'_> {
         for (from, _) in &mut moves {
             if written.contains(from) {
                 let held = &self.held[*from];
-                let copy = self.item(held.element, held.shape.clone(), held.bytes);
+                let copy = self.item(held.element, held.shape.clone(), held.bytes, held.memory);
                 copies.push((*from, copy));
                 *from = copy;
             }
@@ -363,7 +374,8 @@ impl Planner<'_> {
         for (i, held) in self.held.iter_enumerated() {
             let id = if owner[i] == i {
                 let (element, shape, bytes) = (held.element, held.shape.clone(), held.bytes);
-                buffers.push_and_get_key(Buffer { element, shape, bytes, live: live[i], offset: 0 })
+                let memory = held.memory;
+                buffers.push_and_get_key(Buffer { element, shape, bytes, memory, live: live[i], offset: 0 })
             } else {
                 let id = buffer_of[owner[i]];
                 let shared = &mut buffers[id];
@@ -372,18 +384,19 @@ impl Planner<'_> {
             };
             buffer_of.push(id);
         }
-        let lives: Vec<_> = buffers.iter().map(|b| (b.live, b.bytes)).collect();
-        let (offsets, bytes) = place(&lives, end);
-        for (buffer, offset) in buffers.iter_mut().zip(offsets) {
-            buffer.offset = offset;
-        }
+        let device_bytes = place_in(MemorySpace::Device, &mut buffers, 0, end);
+        let host_bytes = match self.spaces.any_on_host() {
+            true => place_in(MemorySpace::Host, &mut buffers, device_bytes, end),
+            false => 0,
+        };
         let of = |item: Item| buffer_of[item];
         let moves = |list: Vec<(Item, Item)>| -> Vec<Move> {
             list.into_iter().map(|(a, b)| (of(a), of(b))).filter(|m| m.0 != m.1).collect()
         };
         Buffers {
             buffers,
-            bytes,
+            device_bytes,
+            host_bytes,
             of_value: self.items.iter().map(|(&v, &i)| (v, of(i))).collect(),
             constants: self.constants.iter().map(|&(op, i)| (op, of(i))).collect(),
             before: self.before.into_iter().map(|(op, list)| (op, moves(list))).collect(),
@@ -392,6 +405,15 @@ impl Planner<'_> {
             steps: self.steps,
         }
     }
+}
+
+/// Places the buffers of one memory after the first `base` bytes; returns how many bytes they take.
+fn place_in(memory: MemorySpace, buffers: &mut TiVec<BufferId, Buffer>, base: usize, end: u32) -> usize {
+    let mut own: Vec<&mut Buffer> = buffers.iter_mut().filter(|b| b.memory == memory).collect();
+    let lives: Vec<(Interval, usize)> = own.iter().map(|b| (b.live, b.bytes)).collect();
+    let (offsets, bytes) = place(&lives, end);
+    own.iter_mut().zip(offsets).for_each(|(buffer, offset)| buffer.offset = base + offset);
+    bytes
 }
 
 /// How often each item occurs.

@@ -1,5 +1,7 @@
 //! MHLO attributes that modules still carry; the dialect's ops are now StableHLO's.
 
+use crate::ir::{AttrData, OpRef};
+
 /// On a module: how many replicas run it, each with arguments of its own.
 pub const NUM_REPLICAS: &str = "mhlo.num_replicas";
 /// On a module: how many devices run each replica.
@@ -14,3 +16,10 @@ pub const SHARDING_CALL: &str = "Sharding";
 pub const ENTER_MANUAL: &str = "SPMDFullToShardShape";
 /// The custom call from a device's shard to the global value, out of a manual region from before Shardy.
 pub const LEAVE_MANUAL: &str = "SPMDShardToFullShape";
+
+/// The text that a frontend left on an op under this name.
+pub fn frontend_attribute<'a>(op: OpRef<'a>, name: &str) -> Option<&'a str> {
+    let Some(AttrData::Dict(entries)) = op.attr(FRONTEND_ATTRIBUTES) else { return None };
+    let entry = entries.iter().find(|entry| op.program.name_text(entry.0) == name)?;
+    op.program.attr_data(entry.1).as_str()
+}

@@ -31,6 +31,9 @@ pub struct Chip {
     pub hbm_bytes: u64,
     /// HBM bandwidth in bytes/s.
     pub hbm_bandwidth: f64,
+    /// Copies between the memory of one chip and its host's, bytes/s in each direction: what PCIe or another link to the host
+    /// has nominally.
+    pub host_bandwidth: f64,
     /// VMEM capacity in bytes, all cores together.
     pub vmem_bytes: u64,
     /// The MXU is a square systolic array of this side; both weight dimensions pad to it.
@@ -159,6 +162,10 @@ impl Chip {
     }
 }
 
+/// Copies between a chip's memory and its host's where nothing is published, an assumption: PCIe of the third generation
+/// with 16 lanes, or of the fourth with 8, bytes/s in each direction.
+pub const HOST_BANDWIDTH: f64 = 16e9;
+
 /// About 1 us per ICI hop on every generation (B1 sharding.md:323,535, tpus.md:254).
 const HOP_LATENCY: f64 = 1e-6;
 
@@ -181,6 +188,7 @@ pub static CHIPS: [Chip; 7] = [
         fp8_flops: None,
         hbm_bytes: 16_000_000_000,  // JAX
         hbm_bandwidth: 716e9,       // JAX
+        host_bandwidth: HOST_BANDWIDTH, // assumed
         vmem_bytes: 2 * (16 << 20), // JAX
         mxu_side: 128,              // B1 tpus.md:90
         fabric: Fabric::Torus,
@@ -206,6 +214,7 @@ pub static CHIPS: [Chip; 7] = [
         fp8_flops: None,
         hbm_bytes: 32_000_000_000,  // B1 tpus.md:179
         hbm_bandwidth: 900e9,       // B1 tpus.md:179
+        host_bandwidth: HOST_BANDWIDTH, // assumed
         vmem_bytes: 2 * (16 << 20), // JAX
         mxu_side: 128,              // B1 tpus.md:334
         fabric: Fabric::Torus,
@@ -231,6 +240,7 @@ pub static CHIPS: [Chip; 7] = [
         fp8_flops: None,
         hbm_bytes: 32_000_000_000,  // B1 tpus.md:180
         hbm_bandwidth: 1.2e12,      // B1 tpus.md:180
+        host_bandwidth: 16e9, // B1 tpus.md:129
         vmem_bytes: 2 * (16 << 20), // JAX
         mxu_side: 128,              // B1 tpus.md:334
         fabric: Fabric::Torus,
@@ -256,6 +266,7 @@ pub static CHIPS: [Chip; 7] = [
         fp8_flops: Some(459e12),   // GC
         hbm_bytes: 96_000_000_000, // B1 tpus.md:181
         hbm_bandwidth: 2.8e12,     // B1 tpus.md:181
+        host_bandwidth: 16e9, // B2 tpus specs; B1 tpus.md:197 has 15e9
         vmem_bytes: 128 << 20,     // JAX
         mxu_side: 128,             // B1 tpus.md:334
         fabric: Fabric::Torus,
@@ -281,6 +292,7 @@ pub static CHIPS: [Chip; 7] = [
         fp8_flops: None,
         hbm_bytes: 16_000_000_000, // B1 tpus.md:182
         hbm_bandwidth: 810e9,      // B1 tpus.md:182; its prose has 820e9
+        host_bandwidth: 16e9, // B2 tpus specs; B1 tpus.md:197 has 15e9
         vmem_bytes: 128 << 20,     // B1 tpus.md:95
         mxu_side: 128,             // B1 tpus.md:90,334
         fabric: Fabric::Torus,
@@ -306,6 +318,7 @@ pub static CHIPS: [Chip; 7] = [
         fp8_flops: Some(920e12),   // JAX
         hbm_bytes: 32_000_000_000, // B1 tpus.md:183
         hbm_bandwidth: 1.6e12,     // B1 tpus.md:183
+        host_bandwidth: 32e9, // B1 tpus.md:197
         vmem_bytes: 128 << 20,     // JAX
         mxu_side: 256,             // B1 tpus.md:90,169,336
         fabric: Fabric::Torus,
@@ -331,6 +344,7 @@ pub static CHIPS: [Chip; 7] = [
         fp8_flops: Some(4.61e15),   // GC
         hbm_bytes: 192_000_000_000, // B3 tpus table
         hbm_bandwidth: 7.4e12,      // B3 tpus table
+        host_bandwidth: 32e9, // assumed: nothing is published, as much as a v6e
         vmem_bytes: 128 << 20,      // JAX
         mxu_side: 256,              // JAX
         fabric: Fabric::Torus,

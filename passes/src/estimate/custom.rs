@@ -7,6 +7,7 @@ use std::fmt;
 
 use dialect::op::CollectiveKind;
 
+use super::chip::HOST_BANDWIDTH;
 use super::collective::CollectiveLoad;
 use super::precision::Precision;
 use super::roofline::Matmul;
@@ -29,6 +30,11 @@ pub trait CostModel: fmt::Debug + Send + Sync {
 
     /// Memory of a device, bytes.
     fn memory_bytes(&self) -> u64;
+
+    /// Copies between a device's memory and its host's, bytes/s in each direction; by default [`HOST_BANDWIDTH`].
+    fn host_bandwidth(&self) -> f64 {
+        HOST_BANDWIDTH
+    }
 
     /// Seconds of the arithmetic of a matmul of local shards.
     fn matmul_seconds(&self, matmul: &Matmul, precision: Precision) -> f64 {
@@ -82,6 +88,7 @@ pub fn prove(model: &dyn CostModel) -> Result<(), String> {
         if value.is_finite() && value > 0.0 { Ok(()) } else { Err(format!("{what} is {value}, which is no rate")) }
     };
     rate("memory_bandwidth()", model.memory_bandwidth())?;
+    rate("host_bandwidth()", model.host_bandwidth())?;
     rate("memory_bytes()", model.memory_bytes() as f64)?;
     for precision in PRECISIONS {
         rate(&format!("peak_flops({precision:?})"), model.peak_flops(precision))?;

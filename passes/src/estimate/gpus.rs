@@ -21,6 +21,7 @@ const H100: Chip = Chip {
     fp8_flops: Some(1.979e15),     // NV
     hbm_bytes: 80_000_000_000,     // B2 gpus.md
     hbm_bandwidth: 3.35e12,        // B1 roofline.md:94,235
+    host_bandwidth: 64e9,          // NV H100: PCIe of the fifth generation, 128e9 in both directions
     vmem_bytes: 132 * (228 << 10), // NV: shared memory of all multiprocessors
     mxu_side: 16,                  // tensor cores multiply tiles of 16 by 16
     fabric: Fabric::Switch,
@@ -46,6 +47,7 @@ const A100: Chip = Chip {
     fp8_flops: None,                // NV A100: no fp8
     hbm_bytes: 80_000_000_000,      // NV A100
     hbm_bandwidth: 2.039e12,        // NV A100: SXM, 80 GB
+    host_bandwidth: 32e9,           // NV A100: PCIe of the fourth generation, 64e9 in both directions
     vmem_bytes: 108 * (164 << 10),  // NV A100: shared memory of all multiprocessors
     link_bandwidth: 300e9,          // NV A100: 600e9 of NVLink, both directions
     network_bandwidth: 200e9 / 8.0, // NV DGX A100: 200 Gb/s for each GPU
@@ -101,6 +103,7 @@ pub static GPUS: [Chip; 7] = [
     Chip {
         name: "gb200",
         aliases: &["gb200_nvl72", "gb200-nvl72"],
+        host_bandwidth: 900e9 / 4.0,      // NV GB200: NVLink-C2C, 900e9 in both directions, of a processor to two GPUs
         network_bandwidth: 3.6e12 / 72.0, // B2 gpus.md: 3.6e12 of an island
         pod: [72, 1, 1],                  // B2 gpus.md
         pod_chips: 72,

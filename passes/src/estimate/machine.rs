@@ -240,6 +240,15 @@ impl Machine {
         }
     }
 
+    /// Bytes/s of copies between the memory of a device and that of its host, in each direction.
+    pub fn host_bandwidth(&self) -> f64 {
+        match &self.kind {
+            Kind::Flat(flat) => flat.host_bandwidth,
+            Kind::Custom(model) => model.0.host_bandwidth(),
+            Kind::Slice(slice, placement) => slice.chip.host_bandwidth / placement.devices_per_chip() as f64,
+        }
+    }
+
     /// The most bytes/s that any collective brings to a device; infinite where a model of somebody else's doesn't say.
     pub fn entry_bandwidth(&self) -> f64 {
         match &self.kind {

@@ -29,7 +29,7 @@ pub use group::{Group, Line, Switch};
 pub use machine::Machine;
 pub use placement::{Placement, PlacementError};
 pub use precision::Precision;
-pub use program::{Communication, Estimate, Event, estimate, estimate_time};
+pub use program::{Communication, Estimate, Event, HostCopy, Stream, estimate, estimate_time};
 pub use roofline::{Matmul, OpSeconds, Work};
 pub use target::{Flat, Slice, Target, TargetError, UNKNOWN_TRIP_COUNT};
 pub use targets::Targets;

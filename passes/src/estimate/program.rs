@@ -5,11 +5,18 @@
 //! its operands are ready and its stream is free; permutes over different links, such as both ways around a ring, run
 //! beside each other, and so does what stays inside of slices beside what goes over the network between them. Otherwise everything runs in sequence. Loops run as often as their
 //! [`Trips`] tells.
+//!
+//! Copies between a device's memory and its host's run beside arithmetic and collectives on the same machines, one after
+//! the other in each direction. The host's own work isn't modeled, nor that the network between slices uses the same link.
+//!
+//! Copies between a device's memory and its host's run beside arithmetic and collectives on the same machines, one after
+//! the other in each direction. The host's own work, and the network's share of the same link, are not modeled.
 
 use dialect::buffers::{Buffers, Fusion, simplify};
 use dialect::collective::{Groups, IdMode};
 use dialect::ir::{Attr, Block, ElementType, Op, OpRef, Program, Value};
 use dialect::kernel::{Contraction, Kernel, Nest, Role};
+use dialect::memory::{MemorySpace, MemorySpaces};
 use dialect::op::{Collective, CollectiveKind, Control};
 use dialect::ops::func;
 use rustc_hash::FxHashMap;
@@ -19,7 +26,7 @@ use super::collective::{Links, Route};
 use super::machine::Machine;
 use super::precision::Precision;
 use super::roofline::{Matmul, Work};
-use super::traffic::{self, bytes_of};
+use super::traffic::{Traffic, bytes_of};
 use super::trips::Trips;
 
 /// What a run costs.
@@ -35,10 +42,18 @@ pub struct Estimate {
     pub flops: f64,
     /// Bytes one device reads and writes in its memory.
     pub memory_traffic: f64,
+    /// Seconds of copies between the device's memory and the host's.
+    pub host_copy_seconds: f64,
+    /// Seconds that the step is longer because of these copies.
+    pub host_exposed_seconds: f64,
     /// Peak memory in which one device holds its values, in bytes, as laid out by [`Buffers`].
     pub peak_bytes: f64,
+    /// Peak memory in which the host holds one device's values, in bytes.
+    pub host_peak_bytes: f64,
     /// Every collective, in the order of the program.
     pub collectives: Vec<Communication>,
+    /// Every copy between the device's memory and the host's, in the order of the program.
+    pub host_copies: Vec<HostCopy>,
     /// Loops whose trips are unknown, which count [`UNKNOWN_TRIP_COUNT`](super::target::UNKNOWN_TRIP_COUNT) times.
     pub guessed_loops: u64,
     /// When each op runs; for a loop, its first trip.
@@ -73,13 +88,55 @@ pub struct Communication {
     pub guessed: bool,
 }
 
+/// One copy between a device's memory and its host's.
+#[derive(Clone, Copy, Debug)]
+pub struct HostCopy {
+    /// The op that copies.
+    pub op: Op,
+    /// The memory that it copies to.
+    pub to: MemorySpace,
+    /// Bytes of each device.
+    pub bytes: u64,
+    /// Seconds of one execution.
+    pub seconds: f64,
+    /// Executions.
+    pub count: u64,
+}
+
+/// What of a device an op keeps busy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stream {
+    /// Arithmetic and memory traffic.
+    Compute,
+    /// Links to other devices.
+    Communication,
+    /// The link to the host, for copies to this memory.
+    Host(MemorySpace),
+}
+
+impl Stream {
+    /// Its name, for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Compute => "compute",
+            Self::Communication => "communication",
+            Self::Host(MemorySpace::Host) => "to the host",
+            Self::Host(MemorySpace::Device) => "from the host",
+        }
+    }
+
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::Compute, Self::Communication, Self::Host(MemorySpace::Host), Self::Host(MemorySpace::Device)];
+}
+
 /// One op on the timeline.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     /// The op.
     pub op: Op,
-    /// Whether it runs on the communication stream.
-    pub communicates: bool,
+    /// Where it runs.
+    pub stream: Stream,
     /// Seconds from the start of the program.
     pub start: f64,
     /// How long it takes.
@@ -92,43 +149,58 @@ pub struct Event {
 pub fn estimate(program: &Program, machine: &Machine) -> Estimate {
     priced(program, machine, |program, main| {
         let buffers = Buffers::of(program, main);
-        (buffers.fusion, buffers.bytes)
+        (buffers.fusion, Peak { device: buffers.device_bytes, host: buffers.host_bytes })
     })
 }
 
-/// The same without the peak, which stays 0.
+/// The same without peaks, which stay 0.
 pub fn estimate_time(program: &Program, machine: &Machine) -> Estimate {
     priced(program, machine, |program, main| match func::block(program, main) {
-        Some(block) => (Fusion::of(program, block), 0),
-        None => (Fusion::default(), 0),
+        Some(block) => (Fusion::of(program, block), Peak::default()),
+        None => (Fusion::default(), Peak::default()),
     })
 }
 
-/// `decide` says which ops share a kernel, and the peak in bytes.
-fn priced(program: &Program, machine: &Machine, decide: impl Fn(&Program, Op) -> (Fusion, usize)) -> Estimate {
+/// Peaks of memory in bytes.
+#[derive(Default)]
+struct Peak {
+    device: usize,
+    host: usize,
+}
+
+/// Prices a program; `decide` says which ops share a kernel, and the peaks.
+fn priced(program: &Program, machine: &Machine, decide: impl Fn(&Program, Op) -> (Fusion, Peak)) -> Estimate {
     let Some(main) = func::function(program, "main") else { return Estimate::default() };
     let Some(block) = func::block(program, main) else { return Estimate::default() };
     // As it is before it runs.
     let mut simple = program.clone();
     let written = simplify(&mut simple, block);
     let program = &simple;
-    let (fusion, bytes) = decide(program, main);
-    let mut run = Run {
-        program,
-        machine,
-        fusion: &fusion,
-        written: &written,
-        estimate: Estimate::default(),
-        weight: 1,
-        guessed: false,
-        permutes: FxHashMap::default(),
-        routes: Routes::default(),
+    let spaces = MemorySpaces::of(program, main);
+    let (fusion, peak) = decide(program, main);
+    let priced = |host_bandwidth: f64| {
+        let mut run = Run {
+            program,
+            machine,
+            fusion: &fusion,
+            spaces: &spaces,
+            host_bandwidth,
+            written: &written,
+            estimate: Estimate::default(),
+            weight: 1,
+            guessed: false,
+            permutes: FxHashMap::default(),
+            routes: Routes::default(),
+        };
+        let mut clock = Clock::default();
+        run.block(block, &mut clock);
+        Estimate { step_seconds: clock.now(), ..run.estimate }
     };
-    let mut clock = Clock::default();
-    run.block(block, &mut clock);
-    let mut estimate = run.estimate;
-    estimate.step_seconds = clock.now();
-    estimate.peak_bytes = bytes as f64;
+    let mut estimate = priced(machine.host_bandwidth());
+    if !estimate.host_copies.is_empty() {
+        estimate.host_exposed_seconds = (estimate.step_seconds - priced(f64::INFINITY).step_seconds).max(0.0);
+    }
+    (estimate.peak_bytes, estimate.host_peak_bytes) = (peak.device as f64, peak.host as f64);
     estimate
 }
 
@@ -143,12 +215,14 @@ struct Clock {
     ready: FxHashMap<Value, f64>,
 }
 
-/// The numbers, before those of permutes' routes, of collectives that use all links, those inside of slices alone, and the
-/// network between slices alone.
+/// The numbers, before those of permutes' routes, of collectives that use all links, those inside of slices alone, the
+/// network between slices alone, and of copies to the host and from it.
 const ALL_LINKS: usize = 0;
 const INSIDE: usize = 1;
 const NETWORK: usize = 2;
-const FIRST_ROUTE: usize = 3;
+const TO_HOST: usize = 3;
+const FROM_HOST: usize = 4;
+const FIRST_ROUTE: usize = 5;
 
 impl Clock {
     fn starting(at: f64) -> Self {
@@ -182,6 +256,9 @@ struct Run<'a> {
     program: &'a Program,
     machine: &'a Machine,
     fusion: &'a Fusion,
+    spaces: &'a MemorySpaces,
+    /// Bytes/s of copies to the host, and as many from it.
+    host_bandwidth: f64,
     /// Of ops that aren't in the program as it is told of, which one they are of.
     written: &'a FxHashMap<Op, Op>,
     estimate: Estimate,
@@ -230,6 +307,7 @@ impl Routes {
         let (low, high) = (a.min(b), a.max(b));
         match low {
             _ if low == high => true,
+            _ if [low, high].iter().any(|route| (TO_HOST..FIRST_ROUTE).contains(route)) => false,
             ALL_LINKS => true,
             INSIDE if high == NETWORK => false,
             INSIDE | NETWORK => self.levels[high - FIRST_ROUTE][low - INSIDE],
@@ -253,7 +331,11 @@ impl Run<'_> {
         if let Some(collective) = view.def().collective(view) {
             return self.collective(view, collective, clock);
         }
-        let (seconds, work) = self.compute(view);
+        let traffic = Traffic::of(self.program, self.fusion, self.spaces, op);
+        if traffic.to_host > 0.0 {
+            return self.host_copy(view, MemorySpace::Host, traffic.to_host, clock);
+        }
+        let (seconds, work) = self.compute(view, traffic);
         if seconds > 0.0 {
             self.estimate.compute_seconds += seconds * self.weight as f64;
         }
@@ -277,11 +359,27 @@ impl Run<'_> {
                 Some(route) => clock.use_until(route, end),
             }
             let op = self.written.get(&op).copied().unwrap_or(op);
-            self.estimate.timeline.push(Event { op, communicates: route.is_some(), start, seconds, work });
+            let stream = match route {
+                None => Stream::Compute,
+                Some(TO_HOST) => Stream::Host(MemorySpace::Host),
+                Some(FROM_HOST) => Stream::Host(MemorySpace::Device),
+                Some(_) => Stream::Communication,
+            };
+            self.estimate.timeline.push(Event { op, stream, start, seconds, work });
         }
         for value in self.program.results(op) {
             clock.ready.insert(value, end);
         }
+    }
+
+    fn host_copy(&mut self, view: OpRef<'_>, to: MemorySpace, bytes: f64, clock: &mut Clock) {
+        let (seconds, count) = (bytes / self.host_bandwidth, self.weight);
+        self.estimate.host_copy_seconds += seconds * count as f64;
+        self.estimate.memory_traffic += bytes * count as f64;
+        let op = self.written.get(&view.op).copied().unwrap_or(view.op);
+        self.estimate.host_copies.push(HostCopy { op, to, bytes: bytes as u64, seconds, count });
+        let route = if to == MemorySpace::Host { TO_HOST } else { FROM_HOST };
+        self.place(view.op, seconds, Work { flops: 0.0, bytes }, Some(route), clock);
     }
 
     fn collective(&mut self, view: OpRef<'_>, collective: Collective, clock: &mut Clock) {
@@ -369,6 +467,10 @@ impl Run<'_> {
 
     fn control(&mut self, view: OpRef<'_>, control: Control, clock: &mut Clock) {
         match control {
+            Control::Identity if let Some(to) = self.spaces.moved(view) => {
+                let bytes = view.results().map(|v| bytes_of(self.program, v)).sum();
+                self.host_copy(view, to, bytes, clock);
+            }
             Control::Identity => self.place(view.op, 0.0, Work { flops: 0.0, bytes: 0.0 }, None, clock),
             Control::While => {
                 let Trips { count, guessed } = Trips::of(view);
@@ -427,8 +529,13 @@ impl Run<'_> {
     }
 
     /// Seconds of arithmetic and memory traffic of an op; counts its FLOPs and bytes.
-    fn compute(&mut self, view: OpRef<'_>) -> (f64, Work) {
-        let bytes = traffic::bytes(self.program, self.fusion, view.op);
+    fn compute(&mut self, view: OpRef<'_>, traffic: Traffic) -> (f64, Work) {
+        // The host computes what it holds, or nothing but an address.
+        if view.results().any(|v| self.spaces.is_on_host(v)) {
+            return (0.0, Work { flops: 0.0, bytes: 0.0 });
+        }
+        let bytes = traffic.device;
+        let read = traffic.from_host / self.host_bandwidth;
         let product = match view.def().kernel(view) {
             Kernel::Nest(nest) => Some(Contraction::of(&nest).map(|c| (nest.flops(), matmul(&nest, &c)))),
             _ => None,
@@ -441,7 +548,7 @@ impl Run<'_> {
         self.estimate.flops += flops * self.weight as f64;
         let work = Work { flops, bytes };
         if flops == 0.0 {
-            return (self.machine.memory_seconds(bytes), work);
+            return (self.machine.memory_seconds(bytes).max(read), work);
         }
         let element = |i: usize| view.operand_tensor(i).map(|t| t.element).and_then(ElementType::text).unwrap_or("f32");
         let precision = Precision::of_product(element(0), element(1));
@@ -449,7 +556,7 @@ impl Run<'_> {
             Some((_, matmul)) => self.machine.matmul_roofline(&matmul, precision, bytes).total(),
             None => (flops / self.machine.peak_flops(precision)).max(self.machine.memory_seconds(bytes)),
         };
-        (seconds, work)
+        (seconds.max(read), work)
     }
 }
 

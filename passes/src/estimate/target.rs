@@ -5,7 +5,7 @@
 //! communication and FLOP costs can be checked by hand. A slice is a box of chips with lines or rings of links along
 //! its dimensions, an island a set of GPUs behind one switch.
 
-use super::chip::{Chip, Fabric};
+use super::chip::{Chip, Fabric, HOST_BANDWIDTH};
 use super::custom::Custom;
 use super::targets::{Targets, shortened};
 use std::fmt;
@@ -40,19 +40,35 @@ pub struct Flat {
     pub memory_bandwidth: f64,
     /// Memory per device, bytes.
     pub memory_bytes: u64,
+    /// Copies between a device's memory and its host's, bytes/s in each direction.
+    pub host_bandwidth: f64,
 }
 
 impl Flat {
     /// Devices that share the cores of one processor, as JAX makes several of a host: collectives wait for threads to be woken and
     /// copy within one memory. Of the size that was measured with XLA on a few cores; of what plans depend on, how dear a
     /// collective is beside arithmetic, it says more than any accelerator's figures would.
-    pub const CPU: Flat =
-        Flat { latency: 1e-4, bandwidth: 1e9, flops: 2e10, memory_bandwidth: 1e10, memory_bytes: 16 << 30 };
+    /// The host's memory is the same, so that a copy reads and writes it.
+    pub const CPU: Flat = Flat {
+        latency: 1e-4,
+        bandwidth: 1e9,
+        flops: 2e10,
+        memory_bandwidth: 1e10,
+        memory_bytes: 16 << 30,
+        host_bandwidth: 1e10 / 2.0,
+    };
 }
 
 impl Default for Flat {
     fn default() -> Flat {
-        Flat { latency: 1e-6, bandwidth: 90e9, flops: 2e14, memory_bandwidth: 1e12, memory_bytes: 16 << 30 }
+        Flat {
+            latency: 1e-6,
+            bandwidth: 90e9,
+            flops: 2e14,
+            memory_bandwidth: 1e12,
+            memory_bytes: 16 << 30,
+            host_bandwidth: HOST_BANDWIDTH,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use dialect::buffers::{Buffers, Facts, simplify};
 use dialect::ir::{Block, Op, Program, Value, ValueSource};
 use dialect::kernel::Kernel;
+use dialect::memory::MemorySpace;
 use dialect::op::Control;
 use dialect::ops::func;
 use rustc_hash::FxHashMap;
@@ -129,7 +130,7 @@ impl Held {
             }
         }
         let mut changes: Vec<i64> = Vec::new();
-        for buffer in &buffers.buffers {
+        for buffer in buffers.buffers.iter().filter(|b| b.memory == MemorySpace::Device) {
             let (first, last) = (buffer.live.0 as usize, buffer.live.1 as usize);
             changes.resize(changes.len().max(last + 2), 0);
             changes[first] += buffer.bytes as i64;
@@ -143,7 +144,7 @@ impl Held {
             }
         }
         let most = (most.0, most.1.unsigned_abs());
-        Some(Self { bytes: buffers.bytes as u64, simple, written, buffers, most, readers, names, blocks })
+        Some(Self { bytes: buffers.device_bytes as u64, simple, written, buffers, most, readers, names, blocks })
     }
 
     /// The value that is in memory under this name, too.
@@ -193,7 +194,8 @@ impl Held {
 
     fn candidate(&self, program: &Program, seconds: &FxHashMap<Op, f64>, value: Value) -> Option<Candidate> {
         let bytes = bytes_of(&self.simple, value);
-        if bytes < WORTH * self.bytes as f64 {
+        let on_host = self.buffers.get(value).is_some_and(|id| self.buffers.buffer(id).memory == MemorySpace::Host);
+        if bytes < WORTH * self.bytes as f64 || on_host {
             return None;
         }
         let ValueSource::Result(op, _) = self.simple.value_source(value) else { return None };

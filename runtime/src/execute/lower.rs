@@ -165,7 +165,7 @@ pub(super) fn lower(
         lowering.out.results.push(slot);
     }
     let mut out = lowering.out;
-    let mut panels = Panels::new(buffers.bytes);
+    let mut panels = Panels::new(buffers.bytes());
     let mut steps = chain::join(
         steps,
         &mut Parts { kernels: &out.ranges, gemms: &out.gemms, slots: &mut out.slots, panels: &mut panels },
@@ -568,8 +568,11 @@ impl Lowering<'_> {
         let (program, buffers) = (self.program, self.buffers);
         let view = program.view(op);
         match control {
-            // Its results share the operands' buffers.
-            Control::Identity => Ok(()),
+            // Its results share the operands' buffers, but for those in another memory.
+            Control::Identity => {
+                steps.extend(self.copies(buffers.before.get(&op)));
+                Ok(())
+            }
             Control::While => {
                 // Values of unsupported types give a better error here than inside.
                 self.slots_of(program.results(op))?;

@@ -63,7 +63,7 @@ impl Planned {
         let arguments: Vec<Layout> = signature.arguments.iter().map(|s| signature.layout(s)).collect();
         let results = signature.results.iter().map(|s| signature.layout(s)).collect();
         let touched = touched(&program, block, &buffers, &arguments, (devices, partitions));
-        let room = Room { arguments, results, devices, partitions, arena_bytes: buffers.bytes, touched };
+        let room = Room { arguments, results, devices, partitions, arena_bytes: buffers.bytes(), touched };
         Ok(Self { program, block, buffers, room, written })
     }
 

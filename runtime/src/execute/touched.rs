@@ -285,7 +285,7 @@ impl<'a> Walk<'a> {
                 _ => ranges.push(all),
             }
         }
-        let page = if self.buffers.bytes >= PAGE { PAGE } else { 1 };
+        let page = if self.buffers.bytes() >= PAGE { PAGE } else { 1 };
         ranges.retain(|range| !range.is_empty());
         ranges.iter_mut().for_each(|range| *range = range.start / page * page..range.end.next_multiple_of(page));
         ranges.sort_unstable_by_key(|range| range.start);
@@ -294,6 +294,6 @@ impl<'a> Walk<'a> {
             bytes += range.end.saturating_sub(end.max(range.start)) as u64;
             end = end.max(range.end);
         }
-        bytes.min(self.buffers.bytes as u64)
+        bytes.min(self.buffers.bytes() as u64)
     }
 }

@@ -9,6 +9,7 @@ use crate::cli::knobs::Knobs;
 use crate::cli::perfetto::Timeline;
 use crate::cli::session::{Outcome, Session};
 use crate::units;
+use passes::estimate::Stream;
 use crate::{Cost, Target};
 
 const EXAMPLES: &str = "\
@@ -86,14 +87,21 @@ fn summary(cost: &Cost, chips: u64) -> String {
         units::seconds(cost.compute_s),
         format!("{} of the step", units::percent(cost.compute_s, cost.step_s)),
     );
-    let exposed = format!("{} of it exposed", units::seconds(cost.exposed_s));
+    let exposed = format!("{} of it exposed", units::seconds(cost.communication_exposed_s()));
     row("communication", units::seconds(cost.communication_s), exposed);
+    if !cost.host_copies.is_empty() {
+        let exposed = format!("{} of it exposed", units::seconds(cost.host_exposed_s));
+        row("host copies", units::seconds(cost.host_copy_s), exposed);
+    }
     let peak = units::percent(cost.utilization, 1.0);
     row("arithmetic", units::flops(cost.flops), format!("a device; {peak} of its peak"));
     row("memory traffic", units::bytes(cost.memory_traffic), "a device".to_owned());
     let (peak, memory) = (cost.peak_bytes as f64, cost.memory_bytes as f64);
     let fits = if peak <= memory { "" } else { ": does not fit" };
     row("peak memory", units::bytes(peak), format!("of {}{fits}", units::bytes(memory)));
+    if cost.host_peak_bytes > 0 {
+        row("host memory", units::bytes(cost.host_peak_bytes as f64), "at the peak, for each device".to_owned());
+    }
     if let Some(order) = &cost.device_order {
         let in_order = order.iter().enumerate().all(|(i, &d)| i as u64 == d);
         let shown: Vec<String> = order.iter().take(16).map(u64::to_string).collect();
@@ -131,14 +139,42 @@ fn summary(cost: &Cost, chips: u64) -> String {
         text.push_str(line.trim_end());
         text.push('\n');
     }
+    host_copies(cost, &mut text);
     text
 }
 
-/// The timeline for Perfetto: two rows, one for the compute and one for the communication stream.
+/// A row for each copy between the memory of a device and its host's.
+fn host_copies(cost: &Cost, text: &mut String) {
+    if cost.host_copies.is_empty() {
+        return;
+    }
+    text.push_str("copies between device and host\n");
+    text.push_str("        time  share  times  to      bytes       source\n");
+    for c in &cost.host_copies {
+        let total = c.time_s * c.count as f64;
+        let line = format!(
+            "  {:>10} {:>6} {:>6}  {:<7} {:<11} {}",
+            units::seconds(total),
+            units::percent(total, cost.host_copy_s),
+            c.count,
+            c.to,
+            units::bytes(c.bytes as f64),
+            c.of.as_deref().unwrap_or_default(),
+        );
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+}
+
+/// The timeline for Perfetto: a row for the compute and one for the communication stream, and two more for copies to the
+/// host and from it where there are any.
 fn trace(cost: &Cost) -> String {
-    let mut timeline = Timeline::new(&[(0, "compute".to_owned()), (1, "communication".to_owned())]);
+    let shown = if cost.host_copies.is_empty() { 2 } else { Stream::ALL.len() };
+    let rows: Vec<(usize, String)> =
+        Stream::ALL[..shown].iter().enumerate().map(|(i, stream)| (i, stream.name().to_owned())).collect();
+    let mut timeline = Timeline::new(&rows);
     for event in &cost.timeline {
-        let row = usize::from(event.communicates);
+        let row = Stream::ALL.iter().position(|stream| stream.name() == event.stream).unwrap_or(0);
         timeline.slice(row, &event.op, event.loc.as_deref(), event.start_s, event.seconds);
     }
     timeline.finish()

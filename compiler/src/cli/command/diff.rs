@@ -105,6 +105,10 @@ fn text(diff: &CostDiff, names: [&str; 2], show: usize) -> String {
     row("arithmetic", units::flops, a.flops, b.flops);
     row("memory traffic", units::bytes, a.memory_traffic, b.memory_traffic);
     row("peak memory", units::bytes, a.peak_bytes as f64, b.peak_bytes as f64);
+    if [a, b].iter().any(|cost| cost.host_peak_bytes > 0) {
+        row("host memory", units::bytes, a.host_peak_bytes as f64, b.host_peak_bytes as f64);
+        row("host copies", units::seconds, a.host_copy_s, b.host_copy_s);
+    }
     table("collectives", &diff.kinds, usize::MAX, &mut text);
     table("by source line, where they differ", &diff.lines, show, &mut text);
     text

@@ -156,7 +156,7 @@ fn summary(name: &str, cost: &Cost, body: &mut String) {
         escaped(&title)
     );
     let fits = if cost.peak_bytes <= cost.memory_bytes { "" } else { ": does not fit" };
-    let rows = [
+    let mut rows = vec![
         ("step", units::seconds(cost.step_s), String::new()),
         (
             "compute",
@@ -166,7 +166,7 @@ fn summary(name: &str, cost: &Cost, body: &mut String) {
         (
             "communication",
             units::seconds(cost.communication_s),
-            format!("{} of it exposed", units::seconds(cost.exposed_s)),
+            format!("{} of it exposed", units::seconds(cost.communication_exposed_s())),
         ),
         (
             "arithmetic",
@@ -180,6 +180,12 @@ fn summary(name: &str, cost: &Cost, body: &mut String) {
             format!("of {}{fits}", units::bytes(cost.memory_bytes as f64)),
         ),
     ];
+    if cost.host_peak_bytes > 0 {
+        let exposed = format!("{} of it exposed", units::seconds(cost.host_exposed_s));
+        rows.insert(3, ("host copies", units::seconds(cost.host_copy_s), exposed));
+        let host = units::bytes(cost.host_peak_bytes as f64);
+        rows.push(("host memory", host, "at the peak, for each device".to_owned()));
+    }
     for (what, value, note) in rows {
         let (value, note) = (escaped(&value), escaped(&note));
         let _ =

@@ -280,7 +280,7 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
     }
     let timing = args.repeat.map(|_| {
         let cost = session.compiler.estimate(&module, &CompileOptions::default()).value;
-        timing(&ran, cost.map_or(0, |cost| cost.peak_bytes), sent, &mut text)
+        timing(&ran, cost.map_or(0, |cost| cost.peak_bytes + cost.host_peak_bytes), sent, &mut text)
     });
     let profiled = match ran.trace.as_ref().filter(|_| args.profile) {
         Some(trace) => Some(session.take(&source, session.compiler.profile(&module, trace, &options))?),

@@ -171,7 +171,7 @@ impl Piece {
         for event in &cost.timeline {
             let Some(place) = event.loc.as_deref().and_then(line_and_column) else { continue };
             let of = costs.entry(place).or_default();
-            *if event.communicates { &mut of.communication } else { &mut of.compute } += event.seconds;
+            *if event.stream == "compute" { &mut of.compute } else { &mut of.communication } += event.seconds;
         }
         Some(costs)
     }

@@ -37,7 +37,7 @@ const flops = (value) => scaled(value, 1000, ["FLOP", "kFLOP", "MFLOP", "GFLOP",
 const seconds = (value) => value === 0 ? "0 s" : scaled(value * 1e9, 1000, ["ns", "us", "ms", "s"]);
 
 function kindOf(event) {
-  if (!event.communicates) return event.flops > 0 ? "product" : "compute";
+  if (event.stream === "compute") return event.flops > 0 ? "product" : "compute";
   const name = event.op.split(".").pop();
   return COLORS[name] ? name : "other";
 }
@@ -93,19 +93,21 @@ function timeline() {
   if (events.length === 0) { html("p", place, "Nothing that takes time.", "quiet"); return; }
   const end = Math.max(...events.map((event) => event.start_s + event.seconds).slice(0, 100000), data.cost.step_s);
   const buttons = html("p", place);
-  const figure = svg("svg", { class: "chart", viewBox: "0 0 " + WIDTH + " 132" }, place);
+  const copies = ["to the host", "from the host"].filter((stream) => events.some((e) => e.stream === stream));
+  const streams = ["compute", "communication", ...copies], bottom = 12 + streams.length * 48;
+  const figure = svg("svg", { class: "chart", viewBox: "0 0 " + WIDTH + " " + (bottom + 24) }, place);
   const detail = html("p", place, "", "detail");
-  const rows = [events.filter((e) => !e.communicates), events.filter((e) => e.communicates)];
+  const rows = streams.map((stream) => events.filter((e) => e.stream === stream));
   const draw = (from, to) => {
     figure.replaceChildren();
     const x = (time) => LEFT + (time - from) / (to - from) * (WIDTH - LEFT);
     for (const at of ticks(from, to, 8)) {
-      svg("line", { x1: x(at), x2: x(at), y1: 8, y2: 108, stroke: "#d0d7de" }, figure);
-      svg("text", { x: x(at) + 2, y: 124 }, figure, seconds(at));
+      svg("line", { x1: x(at), x2: x(at), y1: 8, y2: bottom, stroke: "#d0d7de" }, figure);
+      svg("text", { x: x(at) + 2, y: bottom + 16 }, figure, seconds(at));
     }
     rows.forEach((row, index) => {
       const y = 14 + index * 48;
-      svg("text", { x: 6, y: y + 22 }, figure, index === 0 ? "compute" : "communication");
+      svg("text", { x: 6, y: y + 22 }, figure, streams[index]);
       let busy = LEFT;
       for (const event of row) {
         const left = Math.max(LEFT, x(event.start_s)), right = Math.min(WIDTH, x(event.start_s + event.seconds));
@@ -204,7 +206,7 @@ function memory() {
 
 function roofline() {
   const place = document.getElementById("roofline");
-  const points = data.timeline.filter((e) => !e.communicates && e.flops > 0 && e.bytes > 0 && e.seconds > 0);
+  const points = data.timeline.filter((e) => e.flops > 0 && e.bytes > 0 && e.seconds > 0);
   if (points.length === 0) { html("p", place, "No products or convolutions.", "quiet"); return; }
   const height = 300, bottom = height - 28;
   const ridge = data.peak_flops / data.memory_bandwidth;

@@ -8,12 +8,13 @@ pub mod sdy;
 pub mod shape;
 
 use super::stablehlo::constant::{CONSTANT, IOTA};
-use super::stablehlo::control::OptimizationBarrier;
+use super::stablehlo::control::{OptimizationBarrier, device_placement};
 use super::stablehlo::elementwise::{self, CLAMP, COMPARE, CONVERT, REDUCE_PRECISION, SELECT};
 use crate::ir::build::Builder;
 use crate::ir::{AttrData, ElementType, TypeData, Value};
 use crate::kernel::{Arg, Body, Inst};
 use crate::literal::Literal;
+use crate::memory::MemorySpace;
 use crate::op::OpDef;
 use crate::scalar::{Comparison, Scalar, ScalarOp};
 
@@ -125,6 +126,11 @@ pub fn bitcast(b: &mut Builder<'_>, x: Value, element: ElementType) -> Value {
 /// `stablehlo.optimization_barrier` of one value.
 pub fn optimization_barrier(b: &mut Builder<'_>, x: Value) -> Value {
     one(b, &OptimizationBarrier, &[x])
+}
+
+/// The custom call that copies `x` to another memory.
+pub fn move_to(b: &mut Builder<'_>, x: Value, to: MemorySpace) -> Value {
+    device_placement::build(b, x, to)
 }
 
 /// Whether StableHLO has an op for each operation of a computation.

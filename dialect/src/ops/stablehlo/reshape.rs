@@ -9,6 +9,7 @@ use crate::eval::{Context, EvalResult};
 use crate::ir::{OpRef, TensorType, gcd};
 use crate::kernel::{Index, Kernel};
 use crate::literal::Literal;
+use crate::memory::Residence;
 use crate::op::{Constancy, Inferred, OpDef, OpPriority, Problem};
 use crate::ops::support::constraint::{
     Checked, declared, is_static, one, operand_count, require, result, show, tensor,
@@ -171,6 +172,10 @@ impl OpDef for Reshape {
             }
         }
         copy_nest(&result, index)
+    }
+
+    fn residence(&self, _: OpRef<'_>) -> Residence {
+        Residence::Shared(1)
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {

@@ -9,6 +9,7 @@ use crate::eval::{Context, EvalResult};
 use crate::ir::{OpRef, Shape, TensorType};
 use crate::kernel::{Body, Index, Input, Kernel, Nest};
 use crate::literal::Literal;
+use crate::memory::Residence;
 use crate::op::{Constancy, Inferred, OpDef, OpPriority, Problem};
 use crate::ops::support::constraint::{
     Checked, agreeing, declared, dims, ints, is_static, one, operand_count, rearrange, require, result, row_major,
@@ -99,6 +100,13 @@ impl OpDef for BroadcastInDim {
             }
             _ => Kernel::None,
         }
+    }
+
+    fn residence(&self, op: OpRef<'_>) -> Residence {
+        // Dimensions of size 1 are added; a scalar that becomes a tensor, or what is repeated, is written anew.
+        let elements = |t: Option<&TensorType>| t.filter(|t| t.rank() > 0).map(|t| t.shape.iter().product::<i64>());
+        let (from, to) = (elements(op.operand_tensor(0)), elements(op.result_tensor(0)));
+        if from.is_some() && from == to { Residence::Shared(1) } else { Residence::Computed }
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
@@ -204,6 +212,10 @@ impl OpDef for Transpose {
             index[from] = Index::Loop(to);
         }
         copy_nest(result, index)
+    }
+
+    fn residence(&self, _: OpRef<'_>) -> Residence {
+        Residence::Shared(1)
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {

@@ -4,11 +4,12 @@
 //! compare two tensors and stop the run if they differ. `ApproxTopK` gives the exact result, and the decompositions of
 //! LAPACK and of TPU that JAX calls are computed. Others are kept but can't be evaluated.
 
-use super::ragged_all_to_all as ragged;
+use super::{device_placement, ragged_all_to_all as ragged};
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, each_lane, on_one_lane};
 use crate::ir::{AttrData, OpRef, TensorType};
 use crate::kernel::{External, Kernel};
 use crate::literal::Literal;
+use crate::memory::Residence;
 use crate::op::{Collective, Control, HostEffect, HostPartner, Inferred, OpDef, OpPriority, Problem};
 use crate::ops::check::{self, Tolerance};
 use crate::ops::mhlo;
@@ -96,6 +97,7 @@ impl OpDef for CustomCall {
             return Err(Problem::new(format!("{} compares two values, found {found}", target(op))).into());
         }
         super::custom_call_attributes::check(op)?;
+        device_placement::check(op)?;
         if target(op) == ragged::TARGET {
             ragged::check(op)?;
         }
@@ -241,6 +243,10 @@ impl OpDef for CustomCall {
 
     fn side_effect(&self, op: OpRef<'_>) -> bool {
         op.result_count() == 0 || op.flag("has_side_effect")
+    }
+
+    fn residence(&self, op: OpRef<'_>) -> Residence {
+        device_placement::memory(op).filter(|_| is_identity(op)).map_or(Residence::Computed, Residence::Moved)
     }
 
     fn host_effect(&self, op: OpRef<'_>) -> Option<HostEffect> {

@@ -7,6 +7,7 @@ mod approx_top_k;
 mod composite;
 mod custom_call;
 mod custom_call_attributes;
+pub(crate) mod device_placement;
 mod ragged_all_to_all;
 mod text;
 

@@ -15,6 +15,7 @@ use crate::ir::{ElementType, OpRef, Shape, TensorType};
 use crate::kernel::{Arg, Body, Guard, Index, Input, Inst, Kernel, Nest, Outside};
 use crate::literal::Literal;
 use crate::localize::Localize;
+use crate::memory::Residence;
 use crate::op::{Constancy, Inferred, OpDef, OpPriority, Problem};
 use crate::ops::support::constraint::{
     Checked, declared, ints, is_static, length, one, operand_count, rearrange, require, row_major, same_element, show,
@@ -119,6 +120,10 @@ impl OpDef for Slice {
         let index =
             (0..result.rank()).map(|d| Index::Loop(d).times(ranges.stride[d]).plus(Index::Const(ranges.start[d])));
         copy_nest(result, index)
+    }
+
+    fn residence(&self, _: OpRef<'_>) -> Residence {
+        Residence::Shared(1)
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
@@ -263,6 +268,10 @@ impl OpDef for DynamicSlice {
     }
 
     /// A device contributes the positions that it holds.
+    fn residence(&self, _: OpRef<'_>) -> Residence {
+        Residence::Shared(1)
+    }
+
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let (operand, result) = (op.operand_tensor(0)?, op.result_tensor(0)?);
         let mut rule = ShardingRule::of_op(op);
@@ -401,6 +410,10 @@ impl OpDef for DynamicUpdateSlice {
             init: Vec::new(),
             body,
         })
+    }
+
+    fn residence(&self, _: OpRef<'_>) -> Residence {
+        Residence::Shared(2)
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {

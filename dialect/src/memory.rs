@@ -1,0 +1,284 @@
+//! Which memory each value is in: a device's own, or that of its host.
+//!
+//! Arguments of `@main` name a memory kind, and ops say by their [`Residence`] whether a device computes their results,
+//! they are copied to a memory, or they stay in the memory that operands are in. From these [`MemorySpaces`] follows the
+//! others: what loops carry, what branches return, and buffers that are filled with a constant and then written to.
+
+use crate::ir::{Block, Op, OpRef, Program, Value};
+use crate::op::{Constancy, Control};
+use crate::ops::{func, mhlo};
+
+/// The attribute of arguments and results of `@main` that names their memory kind.
+pub const MEMORY_KIND: &str = "mhlo.memory_kind";
+
+/// The memory kinds that programs may name, for messages.
+pub const KNOWN_KINDS: &str = "write \"device\", \"pinned_host\" or \"unpinned_host\"";
+
+/// A memory that a device can read.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MemorySpace {
+    /// The device's own.
+    Device,
+    /// The memory of its host.
+    Host,
+}
+
+impl MemorySpace {
+    /// The memory with this name in JAX; `None` for an unknown one.
+    pub fn of_kind(kind: &str) -> Option<Self> {
+        match kind {
+            "device" => Some(Self::Device),
+            "pinned_host" | "unpinned_host" => Some(Self::Host),
+            _ => None,
+        }
+    }
+
+    /// A name of it in JAX.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::Host => "pinned_host",
+        }
+    }
+
+    /// The memory that attribute [`MEMORY_KIND`] of a result of `function` names.
+    pub fn of_result(program: &Program, function: Op, i: usize) -> Option<Self> {
+        let kind = func::result_attr(program, function, i, MEMORY_KIND)?;
+        program.attr_data(kind).as_str().and_then(Self::of_kind)
+    }
+
+    /// The same of an argument, which is in a device's memory if it names none.
+    fn of_argument(program: &Program, function: Op, i: usize) -> Self {
+        let kind = func::arg_attr(program, function, i, MEMORY_KIND);
+        kind.and_then(|kind| program.attr_data(kind).as_str()).and_then(Self::of_kind).unwrap_or(Self::Device)
+    }
+}
+
+/// Where an op's results are in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Residence {
+    /// In the memory of the device, which computes them.
+    Computed,
+    /// They are copies of the operands in this memory.
+    Moved(MemorySpace),
+    /// In the memory that the first `N` operands are in: slices of them, updates, other shapes.
+    Shared(usize),
+}
+
+/// The memory of every value under a function.
+#[derive(Clone, Default, Debug)]
+pub struct MemorySpaces {
+    /// By value, whether it is in the host's memory; empty if none is.
+    host: Vec<bool>,
+}
+
+impl MemorySpaces {
+    /// Finds the memory of all values under `function`, a function without calls.
+    pub fn of(program: &Program, function: Op) -> Self {
+        let Some(block) = func::block(program, function) else { return Self::default() };
+        let arguments = program.block_args(block);
+        let spaces = (0..arguments.len()).map(|i| MemorySpace::of_argument(program, function, i));
+        let spaces: Vec<MemorySpace> = match program.attr(function, func::ARG_ATTRS) {
+            Some(_) => spaces.collect(),
+            None => vec![MemorySpace::Device; arguments.len()],
+        };
+        if !spaces.contains(&MemorySpace::Host) && !any_on_host(program, block) {
+            return Self::default();
+        }
+        let mut walk = Walk { program, known: vec![Known::Open; program.value_count()], ties: Vec::new() };
+        for (&argument, space) in arguments.iter().zip(spaces) {
+            walk.set(argument, Known::In(space));
+        }
+        walk.block(block);
+        Self { host: walk.finish(block) }
+    }
+
+    /// Whether any value is in the host's memory.
+    pub fn any_on_host(&self) -> bool {
+        !self.host.is_empty()
+    }
+
+    /// Whether this value is in the host's memory.
+    pub fn is_on_host(&self, value: Value) -> bool {
+        self.host.get(value.index()).copied().unwrap_or(false)
+    }
+
+    /// The memory of a value.
+    pub fn get(&self, value: Value) -> MemorySpace {
+        if self.is_on_host(value) { MemorySpace::Host } else { MemorySpace::Device }
+    }
+
+    /// The memory that an op copies its operand to, if the operand is in another one.
+    pub fn moved(&self, op: OpRef<'_>) -> Option<MemorySpace> {
+        let Residence::Moved(to) = op.def().residence(op) else { return None };
+        let operand = *op.operands().first()?;
+        (self.get(operand) != to).then_some(to)
+    }
+}
+
+/// Whether the host computes an op, as JAX's `compute_on` asks.
+pub fn is_computed_by_host(op: OpRef<'_>) -> bool {
+    mhlo::frontend_attribute(op, "_xla_compute_type") == Some("host")
+}
+
+fn any_on_host(program: &Program, block: Block) -> bool {
+    program.block_ops(block).iter().any(|&op| {
+        let view = program.view(op);
+        let own = view.def().residence(view) == Residence::Moved(MemorySpace::Host) || is_computed_by_host(view);
+        let regions = &program.op(op).regions;
+        own || regions.iter().flat_map(|&r| program.region_blocks(r)).any(|&inner| any_on_host(program, inner))
+    })
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Known {
+    /// In the memory of values that it is tied to.
+    Open,
+    /// The same, but nothing is copied to make it, so that it ties nothing together: a constant, or one everywhere.
+    Fill,
+    In(MemorySpace),
+}
+
+/// A walk over a function that collects which values are in one memory.
+struct Walk<'p> {
+    program: &'p Program,
+    known: Vec<Known>,
+    ties: Vec<(Value, Value)>,
+}
+
+impl Walk<'_> {
+    fn set(&mut self, value: Value, known: Known) {
+        self.known[value.index()] = known;
+    }
+
+    fn tie(&mut self, a: &[Value], b: impl IntoIterator<Item = Value>) {
+        self.ties.extend(a.iter().copied().zip(b));
+    }
+
+    fn block(&mut self, block: Block) {
+        let program = self.program;
+        for &op in program.block_ops(block) {
+            let view = program.view(op);
+            match view.def().control(view) {
+                Some(control) => self.control(view, control),
+                None => self.computation(view),
+            }
+        }
+    }
+
+    fn computation(&mut self, view: OpRef<'_>) {
+        let def = view.def();
+        let known = match def.residence(view) {
+            _ if is_computed_by_host(view) => Known::In(MemorySpace::Host),
+            Residence::Moved(space) => Known::In(space),
+            Residence::Shared(n) => {
+                let result = self.program.result(view.op, 0);
+                self.ties.extend(view.operands().iter().take(n).map(|&operand| (operand, result)));
+                return;
+            }
+            Residence::Computed if self.is_fill(view) => Known::Fill,
+            Residence::Computed => Known::In(MemorySpace::Device),
+        };
+        view.results().for_each(|result| self.set(result, known));
+    }
+
+    /// Whether an op fills its result with one element, or with what follows from positions.
+    fn is_fill(&self, view: OpRef<'_>) -> bool {
+        match view.def().constancy(view) {
+            Constancy::Source => true,
+            Constancy::Broadcast => view.operand_tensor(0).is_some_and(|t| t.rank() == 0),
+            _ => false,
+        }
+    }
+
+    fn control(&mut self, view: OpRef<'_>, control: Control) {
+        let program = self.program;
+        let blocks = (0..program.op(view.op).regions.len()).filter_map(|i| view.block(i));
+        blocks.for_each(|block| self.block(block));
+        let results: Vec<Value> = view.results().collect();
+        match control {
+            Control::Identity => match view.def().residence(view) {
+                Residence::Moved(space) => results.iter().for_each(|&result| self.set(result, Known::In(space))),
+                _ => self.tie(&results, view.operands().iter().copied()),
+            },
+            Control::While => {
+                self.tie(&results, view.operands().iter().copied());
+                self.tie(&results, view.region_args(0).iter().copied());
+                self.tie(&results, view.region_args(1).iter().copied());
+                self.tie(&results, view.region_results(1).iter().copied());
+            }
+            Control::If | Control::Case => {
+                for i in 0..program.op(view.op).regions.len() {
+                    self.tie(&results, view.region_results(i).iter().copied());
+                }
+            }
+            Control::Inline | Control::Manual => {
+                self.tie(view.region_args(0), view.operands().iter().copied());
+                self.tie(&results, view.region_results(0).iter().copied());
+            }
+            Control::Call => results.iter().for_each(|&result| self.set(result, Known::In(MemorySpace::Device))),
+        }
+    }
+
+    /// By value, whether it is in the host's memory.
+    fn finish(self, block: Block) -> Vec<bool> {
+        let Self { program, known, ties } = self;
+        let mut groups = Groups::new(known.len());
+        let is_open = |v: Value| known[v.index()] == Known::Open;
+        for &(a, b) in ties.iter().filter(|(a, b)| is_open(*a) && is_open(*b)) {
+            groups.join(a.index(), b.index());
+        }
+        // Open values are on the host if any that they are tied to is: a loop carries a buffer in one memory.
+        let mut host = vec![false; known.len()];
+        for &(a, b) in &ties {
+            for (open, other) in [(a, b), (b, a)] {
+                if is_open(open) && known[other.index()] == Known::In(MemorySpace::Host) {
+                    host[groups.first(open.index())] = true;
+                }
+            }
+        }
+        for (i, known) in known.iter().enumerate() {
+            match known {
+                Known::Open => host[i] = host[groups.first(i)],
+                Known::In(space) => host[i] = *space == MemorySpace::Host,
+                Known::Fill => {}
+            }
+        }
+        // The host fills a buffer if all that reads it is on the host.
+        let mut tied = vec![0usize; known.len()];
+        for (fill, other) in ties.iter().flat_map(|&(a, b)| [(a, b), (b, a)]) {
+            tied[fill.index()] += usize::from(known[fill.index()] == Known::Fill && host[other.index()]);
+        }
+        if tied.iter().any(|&count| count > 0) {
+            let mut reads = vec![0usize; known.len()];
+            program.walk(block, &mut |op| program.op(op).operands.iter().for_each(|v| reads[v.index()] += 1));
+            for i in 0..known.len() {
+                host[i] |= tied[i] > 0 && tied[i] == reads[i];
+            }
+        }
+        host
+    }
+}
+
+/// Values in sets, each with a first one.
+struct Groups(Vec<u32>);
+
+impl Groups {
+    fn new(count: usize) -> Self {
+        Self((0..count as u32).collect())
+    }
+
+    fn first(&mut self, mut i: usize) -> usize {
+        while self.0[i] as usize != i {
+            let next = self.0[i] as usize;
+            self.0[i] = self.0[next];
+            i = next;
+        }
+        i
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.first(a), self.first(b));
+        self.0[a.max(b)] = a.min(b) as u32;
+    }
+}
