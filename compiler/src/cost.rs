@@ -182,7 +182,9 @@ pub struct TimelineEvent {
 impl Cost {
     /// Seconds of the step in which the compute stream waits for collectives.
     pub fn communication_exposed_s(&self) -> f64 {
-        (self.exposed_s - self.host_exposed_s).max(0.0)
+        let left = self.exposed_s - self.host_exposed_s;
+        // Less is what sums of seconds are rounded by.
+        if self.host_exposed_s == 0.0 || left > 1e-9 * self.step_s { left } else { 0.0 }
     }
 }
 

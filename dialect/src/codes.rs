@@ -110,6 +110,7 @@ codes! {
     BRANCHES = "branches", "A function that is to be sharded branches between blocks.";
     SEVERAL_MESHES = "several-meshes", "More than one mesh is left where one is needed.";
     CUSTOM_PARTITIONING = "custom-partitioning", "An op is partitioned by a function of the process that wrote the program.";
+    MEMORY_KIND = "memory-kind", "An argument or result names a memory that isn't known.";
     PARTITION_COUNT = "partition-count", "The module's number of partitions is missing, or not that of its mesh.";
 
     // Shardings.

@@ -13,7 +13,9 @@ use std::hash::{Hash, Hasher};
 use dialect::buffers::each_read;
 use dialect::ir::{Block, Op, Program, Value, ValueSource};
 use dialect::kernel::Kernel;
+use dialect::memory::MemorySpaces;
 use dialect::op::Control;
+use dialect::ops::func;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use smallvec::SmallVec;
 
@@ -33,8 +35,11 @@ pub(crate) static PASS: Pass = Pass {
     }],
     run: |program, options, _| {
         let body = program.body();
+        let main = func::function(program, "main");
+        let spaces = main.map_or_else(MemorySpaces::default, |main| MemorySpaces::of(program, main));
         let mut cse = Cse {
             program,
+            spaces,
             elementwise: options.flag("elementwise"),
             known: FxHashMap::default(),
             renamed: FxHashMap::default(),
@@ -50,6 +55,7 @@ pub(crate) static PASS: Pass = Pass {
 
 struct Cse<'p> {
     program: &'p mut Program,
+    spaces: MemorySpaces,
     /// Whether elementwise ops go, too.
     elementwise: bool,
     /// The first of its kind of each op whose results can be read at the current place, by a hash of what it computes.
@@ -136,7 +142,9 @@ impl Cse<'_> {
         let (data, view) = (self.program.op(op), self.program.view(op));
         // What a barrier holds back shall be computed again.
         let barrier = || view.def().control(view) == Some(Control::Identity) && view.def().annotation(view).is_none();
-        !has_effects(self.program, op) && data.successors.is_none() && (self.elementwise || !barrier())
+        // One buffer can't be in two memories, nor be the beginning of two that loops write to.
+        let on_host = view.results().any(|v| self.spaces.is_on_host(v));
+        !on_host && !has_effects(self.program, op) && data.successors.is_none() && (self.elementwise || !barrier())
     }
 
     /// The first value that is equal to this one.

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 
 use super::facts::{Facts, SAME, SCALAR};
 use crate::ir::{Block, Op, Program, Value, ValueSource};
+use crate::memory::is_computed_by_host;
 
 /// The most instructions in a kernel. Longer ones spill registers: a chain of a thousand ran at a third of the speed of
 /// ten chains of a hundred.
@@ -51,6 +52,8 @@ pub struct Node {
     pub facts: Option<Arc<Facts>>,
     /// A number for how often it runs: loops may run one block more often than another.
     pub runs: u32,
+    /// Whether the host computes it, and not the device.
+    pub by_host: bool,
     /// The nodes that make its operands, or [`NONE`] for arguments of blocks and the like.
     pub operands: SmallVec<[u32; 3]>,
 }
@@ -132,6 +135,9 @@ impl Decision<'_> {
         for &(reader, operand) in readers {
             let Some(reading) = &self.nodes[reader as usize].facts else { return false };
             let windowed = reading.windowed.contains(&operand);
+            if self.nodes[reader as usize].by_host != node.by_host {
+                return false;
+            }
             let apart = self.model.lacks_code && (reading.compiled != facts.compiled || windowed);
             if apart || !reading.reads_plainly(operand) {
                 return false;
@@ -322,7 +328,8 @@ impl Numbered {
         };
         let operands = program.op(op).operands.iter().map(number).collect();
         self.numbers.insert(op, self.nodes.len() as u32);
-        self.nodes.push(Node { facts, runs, operands });
+        let by_host = is_computed_by_host(program.view(op));
+        self.nodes.push(Node { facts, runs, by_host, operands });
         self.ops.push(op);
     }
 }

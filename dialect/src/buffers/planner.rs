@@ -274,9 +274,12 @@ impl Planner<'_> {
         let operands = &program.op(op).operands;
         let initial: Vec<Item> = operands.iter().filter_map(|&v| self.read(v)).collect();
         let carried: Vec<Item> = program.results(op).map(|v| self.define(v)).collect();
-        let given = counts(&initial);
-        for (&item, &from) in carried.iter().zip(&initial) {
-            if given[&from] == 1 && self.held[item].memory == self.held[from].memory {
+        let near = |(item, from): &(Item, Item)| self.held[*item].memory == self.held[*from].memory;
+        let pairs = carried.iter().copied().zip(initial.iter().copied());
+        let near: Vec<(Item, Item)> = pairs.filter(near).collect();
+        let given = counts(near.iter().map(|(_, from)| from));
+        for (item, from) in near {
+            if given[&from] == 1 {
                 self.heirs.push(Heir { item, from: SmallVec::from_slice(&[from]) });
             }
         }

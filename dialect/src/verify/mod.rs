@@ -30,6 +30,8 @@
 //! Partial results are combined by the reduction that made them, and changes of sharding only make partial sums. A
 //! data-flow edge is its operand's only reader; the operand has static sizes and is no result of an annotation.
 //!
+//! Memory kinds of arguments and results are known ones.
+//!
 //! Programs over several meshes: the meshes of a topology have different devices; tensors are on one of its meshes and
 //! sharded evenly over its axes; fragments and transfers stand directly in a function.
 //!
@@ -38,6 +40,7 @@
 mod collective;
 mod edges;
 mod manual;
+mod memory;
 mod mesh;
 mod mpmd;
 mod place;
@@ -163,6 +166,7 @@ impl<'a> Verifier<'a> {
         self.accuracy(op);
         self.shardings(op);
         self.several_meshes(op, owner);
+        self.memory_kinds(op);
         op.def().verify(op, self.diagnostics);
 
         let (mark, outer) = (self.manual.len(), self.computations.len());

@@ -249,6 +249,11 @@ impl Machine {
         }
     }
 
+    /// Seconds of a copy of that many bytes between the memory of a device and that of its host.
+    pub fn host_seconds(&self, bytes: f64) -> f64 {
+        bytes / self.host_bandwidth()
+    }
+
     /// The most bytes/s that any collective brings to a device; infinite where a model of somebody else's doesn't say.
     pub fn entry_bandwidth(&self) -> f64 {
         match &self.kind {

@@ -178,13 +178,13 @@ fn priced(program: &Program, machine: &Machine, decide: impl Fn(&Program, Op) ->
     let program = &simple;
     let spaces = MemorySpaces::of(program, main);
     let (fusion, peak) = decide(program, main);
-    let priced = |host_bandwidth: f64| {
+    let priced = |copies_cost: bool| {
         let mut run = Run {
             program,
             machine,
             fusion: &fusion,
             spaces: &spaces,
-            host_bandwidth,
+            copies_cost,
             written: &written,
             estimate: Estimate::default(),
             weight: 1,
@@ -196,9 +196,11 @@ fn priced(program: &Program, machine: &Machine, decide: impl Fn(&Program, Op) ->
         run.block(block, &mut clock);
         Estimate { step_seconds: clock.now(), ..run.estimate }
     };
-    let mut estimate = priced(machine.host_bandwidth());
+    let mut estimate = priced(true);
     if !estimate.host_copies.is_empty() {
-        estimate.host_exposed_seconds = (estimate.step_seconds - priced(f64::INFINITY).step_seconds).max(0.0);
+        let longer = estimate.step_seconds - priced(false).step_seconds;
+        // Less is what sums of seconds are rounded by.
+        estimate.host_exposed_seconds = if longer > 1e-9 * estimate.step_seconds { longer } else { 0.0 };
     }
     (estimate.peak_bytes, estimate.host_peak_bytes) = (peak.device as f64, peak.host as f64);
     estimate
@@ -257,8 +259,8 @@ struct Run<'a> {
     machine: &'a Machine,
     fusion: &'a Fusion,
     spaces: &'a MemorySpaces,
-    /// Bytes/s of copies to the host, and as many from it.
-    host_bandwidth: f64,
+    /// Whether copies between the device and its host take time.
+    copies_cost: bool,
     /// Of ops that aren't in the program as it is told of, which one they are of.
     written: &'a FxHashMap<Op, Op>,
     estimate: Estimate,
@@ -373,7 +375,7 @@ impl Run<'_> {
     }
 
     fn host_copy(&mut self, view: OpRef<'_>, to: MemorySpace, bytes: f64, clock: &mut Clock) {
-        let (seconds, count) = (bytes / self.host_bandwidth, self.weight);
+        let (seconds, count) = (if self.copies_cost { self.machine.host_seconds(bytes) } else { 0.0 }, self.weight);
         self.estimate.host_copy_seconds += seconds * count as f64;
         self.estimate.memory_traffic += bytes * count as f64;
         let op = self.written.get(&view.op).copied().unwrap_or(view.op);
@@ -391,6 +393,15 @@ impl Run<'_> {
             CollectiveKind::CollectivePermute => self.permute_seconds(view, &collective.groups, operand_bytes),
             _ => self.collective_seconds(&collective, operand_bytes, result_bytes),
         };
+        let on_host: Vec<Value> =
+            view.operands().iter().copied().filter(|&v| self.spaces.is_on_host(v)).collect();
+        if !on_host.is_empty() {
+            // Devices send each other what is in their own memory.
+            let bytes = on_host.iter().map(|&v| bytes_of(self.program, v)).sum();
+            self.host_copy(view, MemorySpace::Device, bytes, clock);
+            let copied = view.results().next().and_then(|result| clock.ready.get(&result)).copied();
+            copied.into_iter().for_each(|at| clock.ready.extend(on_host.iter().map(|&v| (v, at))));
+        }
         let group = match collective.kind {
             CollectiveKind::CollectivePermute => 2,
             _ => collective.groups.size().max(1),
@@ -535,7 +546,7 @@ impl Run<'_> {
             return (0.0, Work { flops: 0.0, bytes: 0.0 });
         }
         let bytes = traffic.device;
-        let read = traffic.from_host / self.host_bandwidth;
+        let read = self.machine.host_seconds(traffic.from_host);
         let product = match view.def().kernel(view) {
             Kernel::Nest(nest) => Some(Contraction::of(&nest).map(|c| (nest.flops(), matmul(&nest, &c)))),
             _ => None,

@@ -8,6 +8,7 @@ mod constraints;
 mod frontend;
 mod hlo_sharding;
 mod inline;
+mod memory;
 mod meshes;
 mod parts;
 mod shard_map;
@@ -53,6 +54,7 @@ pub fn import(program: &mut Program, diagnostics: &mut Diagnostics) {
     if has_tuples {
         bodies.into_iter().for_each(|body| tuples::take_apart(program, body));
     }
+    memory::state(program);
 }
 
 struct Import<'a> {

@@ -18,6 +18,7 @@ use std::time::Instant;
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::{Attr, AttrData, Block, Op, Program, Ty, Value};
+use dialect::memory::MemorySpaces;
 use dialect::ops::func::Signature;
 use dialect::ops::{func, sdy};
 use dialect::sharding::{Axes, AxisPart, Distribution, MeshAxes, MeshRef};
@@ -183,8 +184,9 @@ pub fn plan_with(
     let (models, report) = (program.take_memo(), PlanReport::default());
     let donated = program.block_args(block).iter().enumerate().filter(|a| func::is_donated(program, main, a.0));
     let donated = donated.map(|a| *a.1).collect();
+    let spaces = MemorySpaces::of(program, main);
     let mut pass =
-        Planner { propagated: &propagated, models, diagnostics, report, options, rewrites, machine: &machine, donated };
+        Planner { propagated: &propagated, models, diagnostics, report, options, rewrites, machine: &machine, donated, spaces };
     pass.block(program, &mut cache, block, &args, &wanted);
     let Planner { report, models, .. } = pass;
     program.keep_memo(models);
@@ -204,6 +206,8 @@ struct Planner<'a> {
     machine: &'a Machine,
     /// Arguments of `@main` that needn't be kept.
     donated: FxHashSet<Value>,
+    /// Where the program's values are in memory.
+    spaces: MemorySpaces,
 }
 
 impl Planner<'_> {
@@ -369,6 +373,7 @@ impl Planner<'_> {
             diagnostics,
             machine: self.machine,
             donated: &self.donated,
+            spaces: &self.spaces,
             graph: Graph::with_capacity(program.ops_under(block).len()),
             moments: Vec::new(),
             weight: 1.0,

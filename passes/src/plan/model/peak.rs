@@ -14,7 +14,8 @@ impl Graph {
             if !value.written && copies.list.iter().all(|copy| copy.from.is_none()) {
                 continue;
             }
-            for (i, copy) in copies.list.iter().enumerate() {
+            // What changes a distribution computes in the device's memory.
+            for (i, copy) in copies.list.iter().enumerate().filter(|(i, _)| *i > 0 || !value.on_host) {
                 let live = if i == 0 { value.held.made } else { value.held.copies };
                 held.push((live, cache.local_bytes(value.ty, copy.at)));
             }

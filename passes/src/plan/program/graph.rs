@@ -12,6 +12,7 @@ use dialect::define_id;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::id::TiVec;
 use dialect::ir::{Block, Op, Program, Value};
+use dialect::memory::{MemorySpace, MemorySpaces, is_computed_by_host};
 use dialect::op::{Control, OpDef};
 use dialect::ops::{func, sdy};
 use dialect::sharding::{AxisPart, Distribution, MeshAxes};
@@ -54,6 +55,8 @@ pub(crate) struct Node {
     pub(crate) facts: Option<Arc<Facts>>,
     /// Whether it may leave elements of some operand unread.
     reads_part: bool,
+    /// Whether the host computes it.
+    pub(crate) by_host: bool,
     /// For each dimension that it reads shifted, its share of what the rows of neighbors cost: other ops read them too.
     pub(crate) shares: SmallVec<[Share; 1]>,
 }
@@ -107,6 +110,8 @@ pub(crate) struct Made {
     pub(crate) weight: f64,
     /// Whether it is written to memory though no copy of it is needed: it isn't computed in its readers' kernels.
     pub(crate) written: bool,
+    /// Whether it is in the host's memory as it is made.
+    pub(crate) on_host: bool,
     /// When it is in memory, if it is.
     pub(crate) held: Held,
 }
@@ -186,6 +191,7 @@ pub(crate) struct Reader<'a, 's> {
     pub(crate) machine: &'a Machine,
     /// Arguments that needn't be kept.
     pub(crate) donated: &'a FxHashSet<Value>,
+    pub(crate) spaces: &'a MemorySpaces,
     pub(crate) graph: Graph,
     pub(crate) moments: Vec<Moment>,
     pub(crate) weight: f64,
@@ -236,6 +242,7 @@ impl Reader<'_, '_> {
             rematerializable: Rematerializable::No,
             weight: self.weight,
             written: true,
+            on_host: self.spaces.is_on_host(value),
             held: Held::default(),
         };
         let id = self.graph.values.push_and_get_key(made);
@@ -259,8 +266,9 @@ impl Reader<'_, '_> {
         let seconds = self.arithmetic(op, flops);
         let def = self.program.op(op).def;
         let weight = self.weight;
-        let shares = SmallVec::new();
-        self.graph.ops.push(Node { def, model, fixed, operands, results, seconds, weight, facts, reads_part, shares });
+        let (by_host, shares) = (is_computed_by_host(self.program.view(op)), SmallVec::new());
+        let node = Node { def, model, fixed, operands, results, seconds, weight, facts, reads_part, by_host, shares };
+        self.graph.ops.push(node);
         self.graph.op_at.insert(op, id);
         id
     }
@@ -340,6 +348,11 @@ impl Reader<'_, '_> {
             Control::Manual => {
                 let (operands, results) = manual_places(self.program, self.cache.mesh_axes(), op, self.diagnostics);
                 self.border(op, &operands, &results);
+            }
+            // Collectives are between devices' own memories: after a copy from the host, before one to it.
+            Control::Identity if self.spaces.moved(view) == Some(MemorySpace::Device) => {
+                let operands = self.propagated_of(view.operands().iter().copied());
+                self.border(op, &operands, &operands);
             }
             Control::Identity => self.border(op, &results, &results),
             Control::Call => {

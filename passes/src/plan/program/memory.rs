@@ -59,6 +59,7 @@ impl Graph {
             buffers::Node {
                 facts: op.facts.clone(),
                 runs: *weights.entry(op.weight.to_bits()).or_insert(next),
+                by_host: op.by_host,
                 operands: op.operands.iter().map(maker).collect(),
             }
         };

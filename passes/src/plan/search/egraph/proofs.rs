@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
+use dialect::memory::MemorySpaces;
 use dialect::diagnostic::Diagnostics;
 use dialect::id::TiVec;
 use dialect::ir::{ElementType, Op, Program};
@@ -266,9 +267,20 @@ pub(super) fn prove_on(
     let wanted = [random.distribution(&mesh_axes, last)];
     let graph = {
         let (propagated, models, cache, diagnostics) = (&propagated, &mut models, &mut cache, &mut diagnostics);
-        let (machine, donated, graph, moments) = (&machine, &Default::default(), Graph::default(), Vec::new());
-        let mut reader =
-            Reader { program, propagated, models, cache, diagnostics, machine, donated, graph, moments, weight: 1.0 };
+        let (donated, spaces) = (&Default::default(), &MemorySpaces::default());
+        let mut reader = Reader {
+            program,
+            propagated,
+            models,
+            cache,
+            diagnostics,
+            machine: &machine,
+            donated,
+            spaces,
+            graph: Graph::default(),
+            moments: Vec::new(),
+            weight: 1.0,
+        };
         reader.block(block, &args, &wanted);
         reader.graph
     };
