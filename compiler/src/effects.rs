@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use dialect::codes::{self, Code};
 use dialect::diagnostic::{Diagnostic, Diagnostics, Severity, Span};
 use dialect::ir::{Block, Op, OpRef, Program, Value, ValueSource};
+use dialect::memory::is_computed_by_host;
 use dialect::op::{Control, HostEffect, HostPartner};
 use dialect::ops::func;
 use dialect::sharding::Reshard;
@@ -84,10 +85,22 @@ pub(crate) fn left_out(program: &Program) -> Diagnostics {
 
 /// A remark for each exchange whose time no model has.
 pub(crate) fn not_priced(program: &Program) -> Diagnostics {
-    remarks(&of_main(program), |e| {
+    let mut all = remarks(&of_main(program), |e| {
         (e.effect.partner != HostPartner::Library)
             .then(|| format!("the price of a step is without {}: the host's work has no model", e.text()))
-    })
+    });
+    let main = func::function(program, "main").and_then(|main| func::block(program, main));
+    let ops = main.map_or_else(Vec::new, |block| program.ops_under(block));
+    let mut by_host = ops.into_iter().filter(|&op| is_computed_by_host(program.view(op)));
+    if let Some(first) = by_host.next() {
+        let s = match by_host.count() {
+            0 => "this op".to_owned(),
+            more => format!("this op and {more} more"),
+        };
+        let message = format!("the price of a step is without {s} that the host computes: its work has no model");
+        all.push(remark(program.op(first).span, message));
+    }
+    all
 }
 
 /// Refuses callbacks and transfers whose data a simulated run would need.

@@ -43,7 +43,7 @@ fn a_chain_is_one_kernel_and_a_value_read_twice_in_it_is_folded() {
          return %2 : tensor<1024xf32>",
     ));
     assert_eq!(names, "(multiply) (multiply) add return");
-    assert_eq!(buffers.bytes, 3 * 4096);
+    assert_eq!(buffers.bytes(), 3 * 4096);
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn long_chains_are_several_kernels() {
     // An op with two inputs has weight two.
     assert_eq!(names.split(' ').filter(|n| !n.starts_with('(')).count(), 5 + 1);
     // Each kernel reuses the buffer of its operand.
-    assert_eq!(buffers.bytes, 3 * 4096);
+    assert_eq!(buffers.bytes(), 3 * 4096);
 }
 
 #[test]
@@ -115,6 +115,7 @@ fn decided(text: &str, model: FusionModel) -> Vec<Vec<u32>> {
     let node = |&op: &Op| Node {
         facts: Facts::of(program.view(op)).map(Arc::new),
         runs: 0,
+        by_host: false,
         operands: program.op(op).operands.iter().map(maker).collect(),
     };
     decide(&ops.iter().map(node).collect::<Vec<_>>(), model).iter().map(|roots| roots.to_vec()).collect()
@@ -166,7 +167,7 @@ fn loops_keep_what_they_read_and_take_the_place_of_what_they_begin_with() {
     );
     // %x, %outside, the carried value and its next value; %n, %zero and the counter; the condition is where the next
     // value will be.
-    assert_eq!(buffers.bytes, 4 * 4096 + 3 * 64);
+    assert_eq!(buffers.bytes(), 4 * 4096 + 3 * 64);
 }
 
 #[test]
@@ -186,7 +187,7 @@ fn a_loop_makes_the_next_value_in_the_place_of_the_last_where_nobody_reads_that(
                return %w : tensor<16x16xf32>
              }}"
         ));
-        (buffers.after.values().map(Vec::len).sum::<usize>(), buffers.bytes / 1024)
+        (buffers.after.values().map(Vec::len).sum::<usize>(), buffers.bytes() / 1024)
     };
     // Elementwise over the old value: in its buffer. The argument, the carried value, the product; and the condition.
     assert_eq!(moves("%n = stablehlo.add %e, %v : tensor<16x16xf32>"), (0, 3));
@@ -208,7 +209,7 @@ fn donated_arguments_are_written_over() {
              }}"
         ))
         .1
-        .bytes
+        .bytes()
     };
     assert_eq!(bytes(""), 2 * 4096);
     assert_eq!(bytes(" {jax.buffer_donor = true}"), 4096);
@@ -234,4 +235,57 @@ fn a_timeline_holds_to_the_end_of_a_loop_what_came_from_before_it() {
     t.leave();
     assert_eq!((t.live(before), t.live(unread), t.live(inside)), ((0, 6), (0, 0), (2, 5)));
     assert_eq!(peak([((0, 6), 3.0), ((0, 0), 4.0), ((2, 5), 2.0)]), 7.0);
+}
+
+/// The bytes in the device's memory and in the host's.
+fn memories(text: &str) -> [usize; 2] {
+    let (program, main) = program(text);
+    let buffers = Buffers::of(&program, main);
+    let both = buffers.buffers.iter().map(|b| b.offset + b.bytes.next_multiple_of(64)).max();
+    assert_eq!(both, Some(buffers.bytes()), "the host's memory comes after the device's");
+    [buffers.device_bytes, buffers.host_bytes]
+}
+
+#[test]
+fn values_take_the_place_of_others_in_the_same_memory_only() {
+    let moved = |donated: &str| {
+        memories(&format!(
+            "func.func @main(%a: tensor<1024xf32> {{{donated}mhlo.memory_kind = \"pinned_host\"}}) -> tensor<1024xf32> {{
+               %0 = stablehlo.custom_call @MoveToDevice(%a) : (tensor<1024xf32>) -> tensor<1024xf32>
+               %1 = stablehlo.exponential %0 : tensor<1024xf32>
+               %2 = stablehlo.custom_call @MoveToHost(%1) : (tensor<1024xf32>) -> tensor<1024xf32>
+               return %2 : tensor<1024xf32>
+             }}"
+        ))
+    };
+    assert_eq!(moved(""), [4096, 8192]);
+    assert_eq!(moved("jax.buffer_donor = true, "), [4096, 4096]);
+    // A copy to where a value is already is another name for it.
+    let stays = memories(
+        "func.func @main(%a: tensor<1024xf32>) -> tensor<1024xf32> {
+           %0 = stablehlo.custom_call @MoveToDevice(%a) : (tensor<1024xf32>) -> tensor<1024xf32>
+           return %0 : tensor<1024xf32>
+         }",
+    );
+    assert_eq!(stays, [4096, 0]);
+}
+
+#[test]
+fn several_carried_values_may_begin_with_one_of_which_the_first_takes_the_place() {
+    let (_, buffers) = kernels(
+        "func.func @main(%a: tensor<1024xf32>, %n: tensor<i1>) -> (tensor<1024xf32>, tensor<1024xf32>) {
+           %0 = stablehlo.exponential %a : tensor<1024xf32>
+           %w:2 = stablehlo.while(%x = %0, %y = %0) : tensor<1024xf32>, tensor<1024xf32>
+           cond {
+             stablehlo.return %n : tensor<i1>
+           } do {
+             %s = stablehlo.sine %x : tensor<1024xf32>
+             %c = stablehlo.cosine %y : tensor<1024xf32>
+             stablehlo.return %s, %c : tensor<1024xf32>, tensor<1024xf32>
+           }
+           return %w#0, %w#1 : tensor<1024xf32>, tensor<1024xf32>
+         }",
+    );
+    // The argument, the condition, and one buffer for each carried value.
+    assert_eq!(buffers.bytes(), 3 * 4096 + 64);
 }

@@ -178,3 +178,39 @@ fn the_slowest_branch_counts() {
     assert_eq!(e.collectives.len(), 1);
     close(e.step_seconds, 1e-6 + 2.0 * 4096.0 * 0.75 / 90e9);
 }
+
+#[test]
+fn copies_to_and_from_the_host_run_beside_arithmetic_and_each_other_on_a_slice() {
+    let text = "func.func @main(%m: tensor<8192xf32> {mhlo.memory_kind = \"pinned_host\"}, %v: tensor<4096xf32>, %a: tensor<4096x4096xbf16>) -> (tensor<8192xf32>, tensor<4096xf32>, tensor<4096x4096xbf16>) {
+        %0 = stablehlo.custom_call @MoveToDevice(%m) : (tensor<8192xf32>) -> tensor<8192xf32>
+        %1 = stablehlo.custom_call @MoveToHost(%v) : (tensor<4096xf32>) -> tensor<4096xf32>
+        %2 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+        return %0, %1, %2 : tensor<8192xf32>, tensor<4096xf32>, tensor<4096x4096xbf16>
+      }";
+    let machine = Machine::new(Target::parse("v5e:1x1").unwrap(), &[1]).unwrap();
+    let slice = estimate(&program(text), &machine);
+    let [down, up] = [4.0 * 8192.0 / 16e9, 4.0 * 4096.0 / 16e9];
+    let copies: Vec<(u64, f64)> = slice.host_copies.iter().map(|c| (c.bytes, c.seconds)).collect();
+    assert_eq!(copies, [(32768, down), (16384, up)]);
+    close(slice.host_copy_seconds, down + up);
+    assert_eq!((slice.step_seconds, slice.host_exposed_seconds), (slice.compute_seconds, 0.0));
+    assert!(slice.compute_seconds > down + up && slice.timeline.iter().all(|event| event.start == 0.0));
+    assert_eq!((slice.host_peak_bytes, slice.communication_seconds), (32768.0 + 16384.0, 0.0));
+    // The flat model has one hand.
+    let flat = flat(text);
+    close(flat.step_seconds, flat.compute_seconds + flat.host_copy_seconds);
+    close(flat.host_exposed_seconds, down + up);
+}
+
+#[test]
+fn what_is_read_from_the_host_without_a_copy_comes_over_the_link() {
+    let text = "func.func @main(%m: tensor<1024x1024xf32> {mhlo.memory_kind = \"pinned_host\"}, %i: tensor<i32>) -> tensor<8x1024xf32> {
+        %zero = stablehlo.constant dense<0> : tensor<i32>
+        %0 = stablehlo.dynamic_slice %m, %i, %zero, sizes = [8, 1024] : (tensor<1024x1024xf32>, tensor<i32>, tensor<i32>) -> tensor<8x1024xf32>
+        %1 = stablehlo.exponential %0 : tensor<8x1024xf32>
+        return %1 : tensor<8x1024xf32>
+      }";
+    let read = flat(text);
+    close(read.compute_seconds, 8.0 * 4096.0 / 16e9);
+    assert!(read.host_copies.is_empty());
+}

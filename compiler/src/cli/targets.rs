@@ -21,7 +21,7 @@ pub(crate) fn help(targets: &Targets) -> String {
         "\nSlices of TPUs, 'CHIP:AxB' or 'CHIP:AxBxC', and islands of GPUs, 'CHIP:N'; '2xCHIP:AxB' is two of them;\n\
          'CHIP' alone has the cloud's default shape for the mesh's devices\n",
     );
-    text.push_str("  example          memory     bandwidth      bf16       other names\n");
+    text.push_str("  example          memory     bandwidth      bf16         to the host  other names\n");
     targets.chips().for_each(|chip| text.push_str(&row(chip)));
     text.push_str("\nSlices by the names of the cloud, in its default shapes\n");
     for (chip, name) in ["v5e", "v6e", "v5p", "v4p", "v3", "v2", "v7x"].iter().filter_map(|name| {
@@ -66,6 +66,8 @@ fn row(chip: &Chip) -> String {
         _ => "4x4x4".to_owned(),
     };
     let example = format!("{}:{shape}", chip.name);
-    let line = format!("  {example:<14} {memory:>10} {bandwidth:>12} {flops:>14}  {}", chip.aliases.join(", "));
+    let host = format!("{}/s", units::bytes(chip.host_bandwidth));
+    let names = chip.aliases.join(", ");
+    let line = format!("  {example:<14} {memory:>10} {bandwidth:>12} {flops:>14} {host:>12}  {names}");
     format!("{}\n", line.trim_end())
 }

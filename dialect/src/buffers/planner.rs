@@ -277,9 +277,10 @@ impl Planner<'_> {
         let near = |(item, from): &(Item, Item)| self.held[*item].memory == self.held[*from].memory;
         let pairs = carried.iter().copied().zip(initial.iter().copied());
         let near: Vec<(Item, Item)> = pairs.filter(near).collect();
-        let given = counts(near.iter().map(|(_, from)| from));
+        // The others begin with copies, which are made before the loop.
+        let mut taken: FxHashSet<Item> = FxHashSet::default();
         for (item, from) in near {
-            if given[&from] == 1 {
+            if taken.insert(from) {
                 self.heirs.push(Heir { item, from: SmallVec::from_slice(&[from]) });
             }
         }
