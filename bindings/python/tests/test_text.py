@@ -147,6 +147,23 @@ class Reports(unittest.TestCase):
         self.assertGreaterEqual(report.json["flops"], 2 * 4 * 8 * 2)
         self.assertIn("communication", repr(report))
 
+    def test_memory_of_the_host(self):
+        # An optimizer's momentum that lives on the host: what a device holds is the copy, which becomes the new one.
+        mesh = jax.make_mesh((8,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
+        device = jax.sharding.NamedSharding(mesh, jax.P("data"), memory_kind="device")
+        host = device.with_memory_kind("pinned_host")
+
+        def step(m, g):
+            return jax.device_put(jax.device_put(m, device) * 0.9 + g, host)
+
+        shapes = [jax.ShapeDtypeStruct((512, 512), jnp.float32, sharding=s) for s in (host, device)]
+        lowered = jax.jit(step, donate_argnums=0).trace(*shapes).lower(lowering_platforms=("tpu",))
+        report = shardc.cost(lowered, target="v5e:2x4")
+        shard = 512 * 512 * 4 // 8
+        self.assertEqual((report.json["peak_bytes"], report.json["host_peak_bytes"]), (2 * shard, shard))
+        self.assertEqual([(c["to"], c["bytes"]) for c in report.json["host_copies"]], [("device", shard), ("host", shard)])
+        self.assertIn("host memory", str(report))
+
     def test_check(self):
         report = shardc.check(self.lowered, seed=3)
         self.assertTrue(report.ok)

@@ -21,7 +21,8 @@ pub(crate) fn help(targets: &Targets) -> String {
         "\nSlices of TPUs, 'CHIP:AxB' or 'CHIP:AxBxC', and islands of GPUs, 'CHIP:N'; '2xCHIP:AxB' is two of them;\n\
          'CHIP' alone has the cloud's default shape for the mesh's devices\n",
     );
-    text.push_str("  example          memory     bandwidth      bf16         to the host  other names\n");
+    let heads = ["example", "memory", "bandwidth", "bf16", "to the host", "other names"].map(str::to_owned);
+    text.push_str(&line(heads));
     targets.chips().for_each(|chip| text.push_str(&row(chip)));
     text.push_str("\nSlices by the names of the cloud, in its default shapes\n");
     for (chip, name) in ["v5e", "v6e", "v5p", "v4p", "v3", "v2", "v7x"].iter().filter_map(|name| {
@@ -68,6 +69,10 @@ fn row(chip: &Chip) -> String {
     let example = format!("{}:{shape}", chip.name);
     let host = format!("{}/s", units::bytes(chip.host_bandwidth));
     let names = chip.aliases.join(", ");
+    line([example, memory, bandwidth, flops, host, names])
+}
+
+fn line([example, memory, bandwidth, flops, host, names]: [String; 6]) -> String {
     let line = format!("  {example:<14} {memory:>10} {bandwidth:>12} {flops:>14} {host:>12}  {names}");
     format!("{}\n", line.trim_end())
 }

@@ -1,9 +1,12 @@
 //! The cost model's memory per device equals what the runtime allocates: both use the same buffer plan.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use dialect::diagnostic::Diagnostics;
+use dialect::memory::MEMORY_KIND;
+use dialect::ops::func;
 use serde_json::Value;
-use shardc::{Backend, Compiler, ExecuteOptions, Interface, PrintOptions, Source, random_inputs};
+use shardc::{Backend, CompileOptions, Compiler, ExecuteOptions, Interface, PrintOptions, Source, random_inputs};
 use shardc_tests::sharded::done;
 
 fn run_json(path: &str) -> Value {
@@ -32,6 +35,50 @@ fn modelled_and_actual_memory_are_equal() {
         assert_eq!(bytes("modelled_peak_bytes"), bytes("arena_bytes"), "{path}");
         assert_eq!(bytes("peak_bytes"), bytes("arena_bytes"), "{path}");
     }
+}
+
+/// A program whose arguments and results, every second one, are in the host's memory.
+fn half_on_host(text: &str) -> String {
+    let mut diagnostics = Diagnostics::default();
+    let mut program = dialect::parse(text, &mut diagnostics);
+    let main = func::function(&program, "main").expect("a main");
+    let signature = func::signature(&program, main);
+    let (inputs, results) = (signature.inputs.len(), signature.results.len());
+    let kinds = ["pinned_host", "device"].map(|kind| program.attr_str(kind));
+    let placed = |count: usize| (0..count).map(|i| (i, Some(kinds[i % 2]))).collect::<Vec<_>>();
+    func::set_arg_attrs(&mut program, main, MEMORY_KIND, &placed(inputs));
+    func::set_result_attrs(&mut program, main, MEMORY_KIND, &placed(results));
+    dialect::print(&program)
+}
+
+/// Where values are in memory changes no result, and both memories together are what the runtime allocates.
+#[test]
+fn the_memory_of_devices_and_hosts_is_what_is_allocated_and_holds_the_same() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    let (compiler, mut placed) = (Compiler::standard(), 0);
+    let folders = std::fs::read_dir(&corpus).expect("the corpus").map(|entry| entry.expect("an entry").path());
+    let program = |path: PathBuf| Some((std::fs::read_to_string(&path).ok()?, path.display().to_string()));
+    let mut programs: Vec<_> = folders.filter_map(|folder| program(folder.join("program.mlir"))).collect();
+    programs.sort_by_key(|(text, _)| text.len());
+    // The larger ones take long.
+    for (text, name) in programs.into_iter().take(32) {
+        let run = |text: String| {
+            let module = done(compiler.parse(Source::new(name.as_str(), text))).expect(&name);
+            let interface = Interface::of(&module).expect(&name);
+            let inputs = random_inputs(&interface.arguments, 1, interface.replicas);
+            let device = done(compiler.compile(module, "compile", &CompileOptions::default())).expect(&name);
+            let cost = done(compiler.estimate(&device, &CompileOptions::default())).expect(&name);
+            let ran = done(compiler.execute(&device, &inputs, &ExecuteOptions::default())).expect(&name);
+            (cost, ran)
+        };
+        let (before, there) = (run(text.clone()), run(half_on_host(&text)));
+        assert!(before.1.results == there.1.results, "{name}");
+        assert_eq!(before.0.host_peak_bytes, 0, "{name}");
+        let all = there.0.peak_bytes + there.0.host_peak_bytes;
+        assert_eq!(Some(all as usize), there.1.peak_bytes, "{name}");
+        placed += usize::from(there.0.host_peak_bytes > 0 && there.0.peak_bytes < before.0.peak_bytes);
+    }
+    assert!(placed > 16, "{placed}");
 }
 
 /// With one byte of memory everything is made again that can be: results stay bit for bit, and devices hold no more.

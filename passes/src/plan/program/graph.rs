@@ -352,7 +352,9 @@ impl Reader<'_, '_> {
             // Collectives are between devices' own memories: after a copy from the host, before one to it.
             Control::Identity if self.spaces.moved(view) == Some(MemorySpace::Device) => {
                 let operands = self.propagated_of(view.operands().iter().copied());
-                self.border(op, &operands, &operands);
+                let whole = operands.iter().all(|d| d.unreduced.is_empty());
+                let places = if whole { operands } else { results };
+                self.border(op, &places, &places);
             }
             Control::Identity => self.border(op, &results, &results),
             Control::Call => {
