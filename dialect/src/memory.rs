@@ -61,8 +61,11 @@ pub enum Residence {
     Computed,
     /// They are copies of the operands in this memory.
     Moved(MemorySpace),
-    /// In the memory that the first `N` operands are in: slices of them, updates, other shapes.
-    Shared(usize),
+    /// The result is in the memory that the first operand is in: a slice of it, or another shape.
+    Shared,
+    /// The result is the first operand with the second one written into it, and in the first one's memory; in that of the
+    /// second one if the first one is a new buffer.
+    Updated,
 }
 
 /// The memory of every value under a function.
@@ -85,7 +88,7 @@ impl MemorySpaces {
         if !spaces.contains(&MemorySpace::Host) && !any_on_host(program, block) {
             return Self::default();
         }
-        let mut walk = Walk { program, known: vec![Known::Open; program.value_count()], ties: Vec::new() };
+        let mut walk = Walk { program, known: vec![Known::Open; program.value_count()], ties: Vec::new(), updates: Vec::new() };
         for (&argument, space) in arguments.iter().zip(spaces) {
             walk.set(argument, Known::In(space));
         }
@@ -144,6 +147,8 @@ struct Walk<'p> {
     program: &'p Program,
     known: Vec<Known>,
     ties: Vec<(Value, Value)>,
+    /// What is written into a buffer, and the buffer then.
+    updates: Vec<(Value, Value)>,
 }
 
 impl Walk<'_> {
@@ -171,9 +176,12 @@ impl Walk<'_> {
         let known = match def.residence(view) {
             _ if is_computed_by_host(view) => Known::In(MemorySpace::Host),
             Residence::Moved(space) => Known::In(space),
-            Residence::Shared(n) => {
-                let result = self.program.result(view.op, 0);
-                self.ties.extend(view.operands().iter().take(n).map(|&operand| (operand, result)));
+            at @ (Residence::Shared | Residence::Updated) => {
+                let (operands, result) = (view.operands(), self.program.result(view.op, 0));
+                self.ties.push((operands[0], result));
+                if at == Residence::Updated {
+                    self.updates.push((operands[1], result));
+                }
                 return;
             }
             Residence::Computed if self.is_fill(view) => Known::Fill,
@@ -222,31 +230,42 @@ impl Walk<'_> {
 
     /// By value, whether it is in the host's memory.
     fn finish(self, block: Block) -> Vec<bool> {
-        let Self { program, known, ties } = self;
+        let Self { program, known, ties, updates } = self;
         let mut groups = Groups::new(known.len());
         let is_open = |v: Value| known[v.index()] == Known::Open;
         for &(a, b) in ties.iter().filter(|(a, b)| is_open(*a) && is_open(*b)) {
             groups.join(a.index(), b.index());
         }
-        // Open values are on the host if any that they are tied to is: a loop carries a buffer in one memory.
-        let mut host = vec![false; known.len()];
-        for &(a, b) in &ties {
-            for (open, other) in [(a, b), (b, a)] {
-                if is_open(open) && known[other.index()] == Known::In(MemorySpace::Host) {
-                    host[groups.first(open.index())] = true;
+        let group: Vec<usize> = (0..known.len()).map(|i| groups.first(i)).collect();
+        // By group. Of two memories it is the host's, since a loop carries a buffer in one.
+        let mut space: Vec<Option<MemorySpace>> = vec![None; known.len()];
+        let both = |&(a, b): &(Value, Value)| [(a, b), (b, a)];
+        for (open, other) in ties.iter().flat_map(both).filter(|(open, _)| is_open(*open)) {
+            if let Known::In(there) = known[other.index()] {
+                let here = &mut space[group[open.index()]];
+                *here = if there == MemorySpace::Host { Some(there) } else { here.or(Some(there)) };
+            }
+        }
+        let on_host = |space: &[Option<MemorySpace>], i: usize| match known[i] {
+            Known::Open => space[group[i]] == Some(MemorySpace::Host),
+            Known::In(space) => space == MemorySpace::Host,
+            Known::Fill => false,
+        };
+        // New buffers are where what is first written into them is. A second round finds what loops carry to earlier ones.
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for (update, buffer) in &updates {
+                let here = group[buffer.index()];
+                if space[here].is_none() && on_host(&space, update.index()) {
+                    space[here] = Some(MemorySpace::Host);
+                    changed = true;
                 }
             }
         }
-        for (i, known) in known.iter().enumerate() {
-            match known {
-                Known::Open => host[i] = host[groups.first(i)],
-                Known::In(space) => host[i] = *space == MemorySpace::Host,
-                Known::Fill => {}
-            }
-        }
+        let mut host: Vec<bool> = (0..known.len()).map(|i| on_host(&space, i)).collect();
         // The host fills a buffer if all that reads it is on the host.
         let mut tied = vec![0usize; known.len()];
-        for (fill, other) in ties.iter().flat_map(|&(a, b)| [(a, b), (b, a)]) {
+        for (fill, other) in ties.iter().chain(&updates).flat_map(both) {
             tied[fill.index()] += usize::from(known[fill.index()] == Known::Fill && host[other.index()]);
         }
         if tied.iter().any(|&count| count > 0) {

@@ -20,7 +20,9 @@ fn spaces(text: &str) -> String {
 const TO_HOST: &str = "stablehlo.custom_call @annotate_device_placement(%x) {mhlo.frontend_attributes = {_xla_buffer_placement = \"unpinned_host\"}} : (tensor<8xf32>) -> tensor<8xf32>";
 
 fn of(argument: &str, body: &str) -> String {
-    spaces(&format!("func.func @main(%a: tensor<8xf32>{argument}, %i: tensor<i32>, %p: tensor<i1>) {{\n{body}\nreturn\n}}"))
+    spaces(&format!(
+        "func.func @main(%a: tensor<8xf32>{argument}, %i: tensor<i32>, %p: tensor<i1>) {{\n{body}\nreturn\n}}"
+    ))
 }
 
 #[test]
@@ -68,6 +70,19 @@ fn loops_carry_a_buffer_in_one_memory_from_the_zeros_on() {
 }
 
 #[test]
+fn an_update_is_where_its_buffer_is() {
+    let body = format!(
+        "%x = stablehlo.negate %a : tensor<8xf32>
+         %0 = {TO_HOST}
+         %1 = stablehlo.dynamic_update_slice %a, %0, %i : (tensor<8xf32>, tensor<8xf32>, tensor<i32>) -> tensor<8xf32>
+         %2 = stablehlo.dynamic_update_slice %0, %a, %i : (tensor<8xf32>, tensor<8xf32>, tensor<i32>) -> tensor<8xf32>
+         %z = stablehlo.constant dense<0.0> : tensor<8xf32>
+         %3 = stablehlo.dynamic_update_slice %z, %2, %i : (tensor<8xf32>, tensor<8xf32>, tensor<i32>) -> tensor<8xf32>"
+    );
+    assert_eq!(of("", &body), "dhdhhh");
+}
+
+#[test]
 fn branches_and_the_host_itself() {
     let branch = "%c = \"stablehlo.if\"(%p) ({
           stablehlo.return %a : tensor<8xf32>
@@ -77,7 +92,8 @@ fn branches_and_the_host_itself() {
         }) : (tensor<i1>) -> tensor<8xf32>";
     assert_eq!(of(" {mhlo.memory_kind = \"pinned_host\"}", branch), "hh");
     assert_eq!(of("", branch), "dd");
-    let computed = "%0 = stablehlo.negate %a {mhlo.frontend_attributes = {_xla_compute_type = \"host\"}} : tensor<8xf32>
+    let computed =
+        "%0 = stablehlo.negate %a {mhlo.frontend_attributes = {_xla_compute_type = \"host\"}} : tensor<8xf32>
         %1 = stablehlo.negate %0 : tensor<8xf32>
         %2 = stablehlo.custom_call @MoveToHost(%1) : (tensor<8xf32>) -> tensor<8xf32>
         %3 = stablehlo.custom_call @MoveToDevice(%2) : (tensor<8xf32>) -> tensor<8xf32>";

@@ -186,11 +186,11 @@ pub static CHIPS: [Chip; 7] = [
         int8_flops: None,
         int4_flops: None,
         fp8_flops: None,
-        hbm_bytes: 16_000_000_000,  // JAX
-        hbm_bandwidth: 716e9,       // JAX
+        hbm_bytes: 16_000_000_000,      // JAX
+        hbm_bandwidth: 716e9,           // JAX
         host_bandwidth: HOST_BANDWIDTH, // assumed
-        vmem_bytes: 2 * (16 << 20), // JAX
-        mxu_side: 128,              // B1 tpus.md:90
+        vmem_bytes: 2 * (16 << 20),     // JAX
+        mxu_side: 128,                  // B1 tpus.md:90
         fabric: Fabric::Torus,
         link_bandwidth: 60e9, // B1 profiling.md:240
         hop_latency: HOP_LATENCY,
@@ -212,11 +212,11 @@ pub static CHIPS: [Chip; 7] = [
         int8_flops: Some(140e12), // B1 tpus.md:179: no faster than bf16
         int4_flops: None,
         fp8_flops: None,
-        hbm_bytes: 32_000_000_000,  // B1 tpus.md:179
-        hbm_bandwidth: 900e9,       // B1 tpus.md:179
+        hbm_bytes: 32_000_000_000,      // B1 tpus.md:179
+        hbm_bandwidth: 900e9,           // B1 tpus.md:179
         host_bandwidth: HOST_BANDWIDTH, // assumed
-        vmem_bytes: 2 * (16 << 20), // JAX
-        mxu_side: 128,              // B1 tpus.md:334
+        vmem_bytes: 2 * (16 << 20),     // JAX
+        mxu_side: 128,                  // B1 tpus.md:334
         fabric: Fabric::Torus,
         link_bandwidth: 100e9, // B1 tpus.md:189, uncertain: above its successors
         hop_latency: HOP_LATENCY,
@@ -240,7 +240,7 @@ pub static CHIPS: [Chip; 7] = [
         fp8_flops: None,
         hbm_bytes: 32_000_000_000,  // B1 tpus.md:180
         hbm_bandwidth: 1.2e12,      // B1 tpus.md:180
-        host_bandwidth: 16e9, // B1 tpus.md:129
+        host_bandwidth: 16e9,       // B1 tpus.md:129
         vmem_bytes: 2 * (16 << 20), // JAX
         mxu_side: 128,              // B1 tpus.md:334
         fabric: Fabric::Torus,
@@ -266,7 +266,7 @@ pub static CHIPS: [Chip; 7] = [
         fp8_flops: Some(459e12),   // GC
         hbm_bytes: 96_000_000_000, // B1 tpus.md:181
         hbm_bandwidth: 2.8e12,     // B1 tpus.md:181
-        host_bandwidth: 16e9, // B2 tpus specs; B1 tpus.md:197 has 15e9
+        host_bandwidth: 16e9,      // B2 tpus specs; B1 tpus.md:197 has 15e9
         vmem_bytes: 128 << 20,     // JAX
         mxu_side: 128,             // B1 tpus.md:334
         fabric: Fabric::Torus,
@@ -292,7 +292,7 @@ pub static CHIPS: [Chip; 7] = [
         fp8_flops: None,
         hbm_bytes: 16_000_000_000, // B1 tpus.md:182
         hbm_bandwidth: 810e9,      // B1 tpus.md:182; its prose has 820e9
-        host_bandwidth: 16e9, // B2 tpus specs; B1 tpus.md:197 has 15e9
+        host_bandwidth: 16e9,      // B2 tpus specs; B1 tpus.md:197 has 15e9
         vmem_bytes: 128 << 20,     // B1 tpus.md:95
         mxu_side: 128,             // B1 tpus.md:90,334
         fabric: Fabric::Torus,
@@ -318,7 +318,7 @@ pub static CHIPS: [Chip; 7] = [
         fp8_flops: Some(920e12),   // JAX
         hbm_bytes: 32_000_000_000, // B1 tpus.md:183
         hbm_bandwidth: 1.6e12,     // B1 tpus.md:183
-        host_bandwidth: 32e9, // B1 tpus.md:197
+        host_bandwidth: 32e9,      // B1 tpus.md:197
         vmem_bytes: 128 << 20,     // JAX
         mxu_side: 256,             // B1 tpus.md:90,169,336
         fabric: Fabric::Torus,
@@ -344,7 +344,7 @@ pub static CHIPS: [Chip; 7] = [
         fp8_flops: Some(4.61e15),   // GC
         hbm_bytes: 192_000_000_000, // B3 tpus table
         hbm_bandwidth: 7.4e12,      // B3 tpus table
-        host_bandwidth: 32e9, // assumed: nothing is published, as much as a v6e
+        host_bandwidth: 32e9,       // assumed: nothing is published, as much as a v6e
         vmem_bytes: 128 << 20,      // JAX
         mxu_side: 256,              // JAX
         fabric: Fabric::Torus,

@@ -103,9 +103,9 @@ pub static GPUS: [Chip; 7] = [
     Chip {
         name: "gb200",
         aliases: &["gb200_nvl72", "gb200-nvl72"],
-        host_bandwidth: 900e9 / 4.0,      // NV GB200: NVLink-C2C, 900e9 in both directions, of a processor to two GPUs
+        host_bandwidth: 900e9 / 4.0, // NV GB200: NVLink-C2C, 900e9 in both directions, of a processor to two GPUs
         network_bandwidth: 3.6e12 / 72.0, // B2 gpus.md: 3.6e12 of an island
-        pod: [72, 1, 1],                  // B2 gpus.md
+        pod: [72, 1, 1],             // B2 gpus.md
         pod_chips: 72,
         host: [4, 1, 1], // NV: two boards of one processor and two GPUs
         ..B200

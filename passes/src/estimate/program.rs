@@ -393,8 +393,7 @@ impl Run<'_> {
             CollectiveKind::CollectivePermute => self.permute_seconds(view, &collective.groups, operand_bytes),
             _ => self.collective_seconds(&collective, operand_bytes, result_bytes),
         };
-        let on_host: Vec<Value> =
-            view.operands().iter().copied().filter(|&v| self.spaces.is_on_host(v)).collect();
+        let on_host: Vec<Value> = view.operands().iter().copied().filter(|&v| self.spaces.is_on_host(v)).collect();
         if !on_host.is_empty() {
             // Devices send each other what is in their own memory.
             let bytes = on_host.iter().map(|&v| bytes_of(self.program, v)).sum();

@@ -9,8 +9,8 @@ use crate::cli::knobs::Knobs;
 use crate::cli::perfetto::Timeline;
 use crate::cli::session::{Outcome, Session};
 use crate::units;
-use passes::estimate::Stream;
 use crate::{Cost, Target};
+use passes::estimate::Stream;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -175,7 +175,7 @@ impl OpDef for Reshape {
     }
 
     fn residence(&self, _: OpRef<'_>) -> Residence {
-        Residence::Shared(1)
+        Residence::Shared
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {

@@ -106,7 +106,7 @@ impl OpDef for BroadcastInDim {
         // Dimensions of size 1 are added; a scalar that becomes a tensor, or what is repeated, is written anew.
         let elements = |t: Option<&TensorType>| t.filter(|t| t.rank() > 0).map(|t| t.shape.iter().product::<i64>());
         let (from, to) = (elements(op.operand_tensor(0)), elements(op.result_tensor(0)));
-        if from.is_some() && from == to { Residence::Shared(1) } else { Residence::Computed }
+        if from.is_some() && from == to { Residence::Shared } else { Residence::Computed }
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
@@ -215,7 +215,7 @@ impl OpDef for Transpose {
     }
 
     fn residence(&self, _: OpRef<'_>) -> Residence {
-        Residence::Shared(1)
+        Residence::Shared
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {

@@ -123,7 +123,7 @@ impl OpDef for Slice {
     }
 
     fn residence(&self, _: OpRef<'_>) -> Residence {
-        Residence::Shared(1)
+        Residence::Shared
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
@@ -269,7 +269,7 @@ impl OpDef for DynamicSlice {
 
     /// A device contributes the positions that it holds.
     fn residence(&self, _: OpRef<'_>) -> Residence {
-        Residence::Shared(1)
+        Residence::Shared
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
@@ -413,7 +413,7 @@ impl OpDef for DynamicUpdateSlice {
     }
 
     fn residence(&self, _: OpRef<'_>) -> Residence {
-        Residence::Shared(2)
+        Residence::Updated
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
