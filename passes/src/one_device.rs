@@ -155,7 +155,13 @@ impl Wrap<'_> {
                     return value;
                 }
                 *channel += 1;
-                let by = if b.tensor(value).element == ElementType::I1 { ScalarOp::Or } else { ScalarOp::Add };
+                let element = b.tensor(value).element;
+                let by = if element == ElementType::I1 { ScalarOp::Or } else { ScalarOp::Add };
+                if !element.has_zero() {
+                    let bits = build::bitcast(b, value, ElementType::UI8);
+                    let sum = build::collective::all_reduce(b, bits, by, along, *channel - 1);
+                    return build::bitcast(b, sum, element);
+                }
                 build::collective::all_reduce(b, value, by, along, *channel - 1)
             };
             branches.into_iter().map(send).collect()
@@ -221,13 +227,15 @@ fn is_token(program: &Program, value: Value) -> bool {
     *program.type_data(program.value_type(value)) == TypeData::Token
 }
 
-/// What changes no sum: -0.0 for floats, since 0.0 would change the sign of -0.0. For a token, `token` or a new one.
+/// What changes no sum: -0.0 for floats, since 0.0 would change the sign of -0.0; where there is no zero, the sum is one of bits.
+/// For a token, `token` or a new one.
 fn nothing(b: &mut Builder<'_>, like: Value, token: Option<Value>) -> Value {
     if is_token(b.program, like) {
         return token.unwrap_or_else(|| b.inferred(&CreateToken, &[], &[], &[])[0]);
     }
     let ty = b.tensor(like).clone();
     let zero = match Scalar::zero(ty.element) {
+        Scalar::Float(_) if !ty.element.has_zero() => Scalar::decode(ty.element, &[0]),
         Scalar::Float(_) => Scalar::Float(-0.0),
         Scalar::Complex(..) => Scalar::Complex(-0.0, -0.0),
         int => int,

@@ -111,6 +111,11 @@ impl ElementType {
         matches!(self.class(), ElementClass::Complex)
     }
 
+    /// Whether there is a zero, which changes no sum: powers of two have none.
+    pub const fn has_zero(self) -> bool {
+        !matches!(self, Self::F8E8M0FNU)
+    }
+
     /// The type of the parts of a complex type; any other type is its own part.
     pub const fn part(self) -> Self {
         match self {

@@ -117,7 +117,9 @@ pub fn shifted_reads(nest: &Nest, shapes: &[&[i64]], along: usize) -> Option<Sma
             moved += 1;
             let size = *shapes.get(input.operand)?.get(dim)?;
             let guarded = input.guards.iter().any(|g| g.index.depends_on(along));
-            if *index == Index::Loop(along) && nest.loops[along] == size && !guarded {
+            // Of no rows, none is anywhere else, whatever the stride.
+            let moves = *index != Index::Loop(along) && size != 0;
+            if !moves && nest.loops[along] == size && !guarded {
                 continue;
             }
             let reach = reach(index, size, nest, along, &ranges)?;

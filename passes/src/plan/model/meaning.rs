@@ -9,7 +9,7 @@ use dialect::ir::{AttrData, Op, OpRef, Program, TensorType, Value};
 use dialect::kernel::{Index, Kernel, Nest};
 use dialect::ops::{func, sdy};
 use dialect::scalar::Scalar;
-use dialect::sharding::{Assembly, FactorKind, ShardingRule, ShiftedRead, TensorFactors, shifted_reads};
+use dialect::sharding::{Assembly, FactorKind, ReductionKind, ShardingRule, ShiftedRead, TensorFactors, shifted_reads};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -169,6 +169,12 @@ fn model(op: OpRef<'_>, kernel: &Kernel) -> Option<OpModel> {
     // Of an op that states its own rule, such as a call of a library, nothing else is known.
     let opaque = op.attr(sdy::SHARDING_RULE).is_some() && !matches!(kernel, Kernel::Nest(_));
     hold(&mut rule, kernel, opaque);
+    let extreme = matches!(def.reduction(op), Some(ReductionKind::Max | ReductionKind::Min));
+    if !extreme && (0..op.result_count()).any(|i| op.result_tensor(i).is_some_and(|ty| !ty.element.has_zero())) {
+        // A device that has no part of a sum would have nothing to add.
+        let reduced = rule.factors.iter_mut().filter(|f| f.kind == FactorKind::Reduction);
+        reduced.for_each(|f| f.kind = FactorKind::NeedReplication);
+    }
     let accumulated = kernel.accumulated(op.result_count());
     let assembled = assembled(&rule, op);
     let shifted = shifted(&mut rule, op, kernel, assembled.as_ref().map(|a| a.0));
