@@ -31,13 +31,14 @@
 # make bench-mpi  seconds on 1, 2 and 4 processes beside JAX's with gloo, and bytes sent beside the least; RUN, REPEAT
 # make python-jax JAX=0.7.2  the package's tests with another version of JAX
 # make python-newest NEWEST=python3.13  the package's tests with the newest JAX that there is, which needs Python 3.12 or later
+# make random-jax COUNT=3000   random JAX programs through shardc.jit, run and check, beside one device, with JAX 0.10.2 and with the newest; FROM
 # make lit-shardy SHARDY=…  Shardy's lit files of a local checkout with shardc opt in place of its tool; says how many pass
 # make lit-mpmd SHARDY=…  how many of the mpmd dialect's lit files of a local checkout of Shardy are read and printed as they are
 # make oracles the Python environment with JAX that judges our programs, under target/
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup format check publish-check advisories test test-without-llvm demo profiled bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-reshards fuzz fuzz-commands fuzz-files random trained random-plans compare-ops accuracy oracles python python-jax python-newest capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
+.PHONY: setup format check publish-check advisories test test-without-llvm demo profiled bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-reshards fuzz fuzz-commands fuzz-files random trained random-plans compare-ops accuracy oracles python python-jax newest python-newest random-jax capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. mlir-22-tools, llvm-22-tools (FileCheck)
 # and python3-venv are for comparisons with peers, Open MPI for the feature mpi.
@@ -225,14 +226,28 @@ python-jax: python
 NEWEST ?= $(lastword python3.13 $(wildcard $(HOME)/.pyenv/versions/3.13.*/bin/python))
 NEWER := $(TARGET)/python-newest
 
-python-newest: python
+# A name that is no file: the newest JAX of today is asked for each time.
+newest: python
 	@$(NEWEST) -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null \
 		|| { echo "$(NEWEST) is not a Python of 3.12 or later: make python-newest NEWEST=/path/to/python3.13"; exit 1; }
 	$(NEWEST) -m venv $(NEWER)
 	$(NEWER)/bin/pip install --quiet --disable-pip-version-check --upgrade jax -r bindings/python/tests/requirements.txt
 	$(NEWER)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(TARGET)/wheels/shardc-*.whl
 	@$(NEWER)/bin/python -c 'import jax, sys; print(f"JAX {jax.__version__} on Python {sys.version.split()[0]}")'
+
+python-newest: newest
 	cd bindings/python/tests && $(abspath $(NEWER))/bin/python -m unittest discover
+
+# A core for each of the two. What each program came to is in target/random-jax.
+random-jax: newest
+	cargo build --release --quiet -p shardc
+	@mkdir -p $(TARGET)/random-jax
+	@cd bindings/python/tests && export SHARDC=$(abspath $(TARGET))/release/shardc && ended=0; \
+	for python in $(abspath $(PYTHON)) $(abspath $(NEWER)); do \
+		$$python/bin/python -W ignore -m random_programs $(if $(filter command line,$(origin COUNT)),$(COUNT),3000) $(FROM) --log $(abspath $(TARGET))/random-jax/$${python##*/}.jsonl & \
+		ran="$$ran $$!"; \
+	done; \
+	for process in $$ran; do wait $$process || ended=1; done; exit $$ended
 
 SHARDC := cargo run --release --quiet -p shardc --
 

@@ -1,5 +1,5 @@
-"""Random JAX programs through `shardc.jit` on eight devices, beside one device. SHARDC_RANDOM says how many, SHARDC_RANDOM_FROM which
-is the first."""
+"""Random JAX programs through `shardc.jit`, `run` and `check`, beside one device. SHARDC_RANDOM says how many, SHARDC_RANDOM_FROM which is
+the first, SHARDC where the program `shardc` is that runs them natively; `make random-jax` runs thousands."""
 
 import devices  # noqa: F401, I001: before JAX
 
@@ -7,48 +7,53 @@ import collections
 import os
 import sys
 import unittest
-import warnings
 
-import jax
+import numpy as np
 
-import shardc
-from random_jax import Random, difference
-from test_jit import count_planned
+from random_programs import Random
+from random_programs.batch import outcome
+from random_programs.compare import difference, different_calls
 
-COUNT, FIRST = int(os.environ.get("SHARDC_RANDOM", "12")), int(os.environ.get("SHARDC_RANDOM_FROM", "0"))
+COUNT, FIRST = int(os.environ.get("SHARDC_RANDOM", "10")), int(os.environ.get("SHARDC_RANDOM_FROM", "0"))
 
 
 class RandomPrograms(unittest.TestCase):
     def test_they_are_the_same_on_one_device(self):
-        seen, planned_programs, refused = collections.Counter(), 0, 0
+        seen = collections.Counter()
         for seed in range(FIRST, FIRST + COUNT):
-            case = Random(seed)
-            with self.subTest(seed=seed, steps=case.names), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                try:
-                    wanted = jax.jit(case.on_one_device)(*case.values)
-                except Exception:
-                    # XLA has no such op of this dtype.
-                    refused += 1
-                    continue
-                try:
-                    with count_planned() as planned:
-                        found = shardc.jit(case.sharded, **case.jit)(*case.placed)
-                except Exception as fault:
-                    # What XLA can't partition either isn't ours.
-                    with self.assertRaises(type(fault), msg=f"only shardc refuses it: {fault}"):
-                        jax.jit(case.sharded, **case.jit)(*case.placed)
-                    refused += 1
-                    continue
-                planned_programs += planned.call_count > 0
-                seen.update(str(value.dtype) for value in wanted)
-                for i, (got, want) in enumerate(zip(found, wanted)):
-                    self.assertIsNone(difference(got, want), f"result {i}")
-            # Thousands of programs would fill the memory.
-            if seed % 50 == 49:
-                jax.clear_caches()
-        print(f"{COUNT} programs, {planned_programs} planned, {refused} refused by XLA: {dict(seen)}", file=sys.stderr)
-        self.assertGreater(planned_programs, COUNT / 2)
+            with self.subTest(seed=seed):
+                found = outcome(seed)
+                self.assertNotEqual(found["is"], "fault", found)
+                seen.update([found["is"], *(f"{name} {found[name]}" for name in ("check", "run", "jit", "planned") if name in found)])
+        print(f"{COUNT} programs: {dict(seen)}", file=sys.stderr)
+        self.assertGreater(seen["planned True"], COUNT / 2)
+
+    def test_a_program_is_its_seeds(self):
+        for seed in range(3):
+            a, b = Random(seed), Random(seed)
+            self.assertEqual(a.names, b.names)
+            self.assertTrue(all(x.dtype == y.dtype for x, y in zip(a.values, b.values)))
+
+
+class Comparison(unittest.TestCase):
+    """What would be a fault is found."""
+
+    def test_one_wrong_element(self):
+        for dtype in (np.float32, np.float16, np.int8, np.complex64):
+            right = np.arange(64).astype(dtype)
+            wrong = right.copy()
+            self.assertIsNone(difference(wrong, right))
+            wrong[5] += 1
+            self.assertIsNotNone(difference(wrong, right))
+
+    def test_calls(self):
+        x, y = np.arange(3), np.arange(3) + 1
+        self.assertIsNone(different_calls({"a in top": [(x,), (y,)]}, {"a in top": [(x,), (y,)]}))
+        self.assertIn("1 times instead of 2", different_calls({"a in top": [(x,)]}, {"a in top": [(x,), (y,)]}))
+        self.assertIn("differs", different_calls({"a in top": [(y,), (x,)]}, {"a in top": [(x,), (y,)]}))
+        self.assertIsNone(different_calls({"a in vmap": [(y,), (x,)]}, {"a in vmap": [(x,), (y,)]}))
+        shards = {"a in shard_map": [(np.int32(1), y), (np.int32(0), x)]}
+        self.assertIsNone(different_calls(shards, {"a in shard_map": [(np.int32(0), x), (np.int32(1), y)]}))
 
 
 if __name__ == "__main__":

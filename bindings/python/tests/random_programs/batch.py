@@ -1,0 +1,193 @@
+"""Random programs through `shardc.jit`, `shardc run` and `shardc check`, beside one device: `python -m random_programs.batch FROM COUNT`.
+
+Prints a line of JSON for each program. `SHARDC` names the program `shardc` that runs them natively; without it, `run` is the package's own,
+which has the reference evaluator.
+"""
+
+from __future__ import annotations
+
+import devices  # noqa: F401, I001: before JAX
+
+import contextlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from typing import Any
+from unittest import mock
+
+import jax
+import numpy as np
+
+import shardc
+import shardc._jit
+from random_programs import Random
+from random_programs.compare import difference, different_calls, plain
+from shardc import _native
+
+COMMAND = os.environ.get("SHARDC")
+# Effects whose results come from the host, which `run` and `check` don't have, and where a pointer into the process is in the text.
+REFUSED_BY_COMMANDS = {"host-effect", "custom-partitioning"}
+
+
+class Outcome(dict[str, Any]):
+    """What came of a program: `is`, and `why` where it is a fault."""
+
+    @staticmethod
+    def fault(where: str, why: Any) -> Outcome:
+        return Outcome({"is": "fault", "where": where, "why": str(why)[:2000]})
+
+
+def called(case: Random, function: Any, args: list[Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The results, and what was called back and printed."""
+    case.start_log()
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        results = jax.block_until_ready(function(*args))
+        jax.effects_barrier()
+    printed = sorted(said.getvalue().splitlines())
+    return results, {"calls": dict(case.calls), "ordered": list(case.ordered), "printed": printed, "inspected": len(case.inspected)}
+
+
+def archive(path: str, name: str, values: list[Any], first: int = 0) -> None:
+    np.savez(path, **{f"{name}{first + i}": plain(value) for i, value in enumerate(values)})
+
+
+def command(arguments: list[str], text: str, is_native: bool) -> tuple[int, str]:
+    if not (is_native and COMMAND):
+        code, out, err = _native.run(arguments, text)
+        return code, out + err
+    ran = subprocess.run([COMMAND, *arguments], input=text, text=True, capture_output=True, timeout=120)
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+class Commands:
+    """The program's text through `run` and `check`."""
+
+    def __init__(self, text: str, case: Random, folder: str):
+        self.text, self.folder = text, folder
+        self.tokens = len(re.findall(r"%arg\d+: !stablehlo.token", text.partition("@main(")[2].partition("->")[0]))
+        self.inputs = f"{folder}/in.npz"
+        archive(self.inputs, "arg", case.values, self.tokens)
+
+    def run(self, results: list[Any], is_native: bool) -> tuple[int, str]:
+        """Runs it and compares with results of others."""
+        archive(f"{self.folder}/expected.npz", "out", results, self.tokens)
+        more = [] if is_native and COMMAND else ["--interpret"]
+        return command(["run", "-", "--inputs", self.inputs, "--expect", f"{self.folder}/expected.npz", *more], self.text, is_native)
+
+    def check(self) -> tuple[int, str]:
+        return command(["check", "-", "--inputs", self.inputs], self.text, is_native=False)
+
+
+def outcome(seed: int) -> Outcome:
+    """What comes of the program of a seed."""
+    case = Random(seed)
+    with warnings.catch_warnings(), case.context(), tempfile.TemporaryDirectory() as folder:
+        warnings.simplefilter("ignore")
+        return Outcome({"names": case.names, "dtypes": sorted({str(v.dtype) for v in case.values})} | beside_one_device(case, folder))
+
+
+def beside_one_device(case: Random, folder: str) -> Outcome:
+    try:
+        wanted, expected = called(case, jax.jit(case.on_one_device), case.values)
+    except Exception as fault:  # noqa: BLE001: XLA has no such op of this dtype
+        return Outcome({"is": "refused on one device", "why": str(fault)[:200]})
+    result = Outcome({"is": "equal", "results": sorted({str(v.dtype) for v in wanted})})
+    found, wrongs = wanted, []
+    try:
+        if case.is_for_xla:
+            with mock.patch.object(shardc._jit, "_plan", wraps=shardc._jit._plan) as planned:
+                found, log = called(case, shardc.jit(case.sharded, keep_unused=case.keeps_unused, **case.jit), case.placed())
+            result["planned"] = planned.call_count > 0
+            if (wrong := different_logs(log, expected, case)) is not None:
+                return Outcome.fault("calls", wrong)
+            wrongs = [(i, wrong) for i, (got, want) in enumerate(zip(found, wanted)) if (wrong := difference(got, want))]
+        text = shardc.jit(case.sharded, keep_unused=True, **case.jit).lower(*case.like_placed()).as_text()
+    except Exception as fault:  # noqa: BLE001: it is looked at
+        return refused(case, fault)
+    commands = Commands(text, case, folder)
+    result |= {"jit": "equal"} if case.is_for_xla else {}
+    tried = [("check", commands.check), ("run", lambda: commands.run(wanted, is_native=True))]
+    # How far rounding moves each element is measured, by the evaluator.
+    tried += [("jit", lambda: commands.run(found, is_native=False))] if wrongs else []
+    for name, attempt in tried:
+        code, said = attempt()
+        refusal = re.search(r"error\[([a-z-]+)\]", said)
+        if code == 0:
+            result[name] = "equal"
+        elif name == "jit" and as_jax(case, found):
+            # On one device XLA computes something else than on eight, and so does its own partitioner.
+            result[name] = "as jax.jit"
+        elif name != "jit" and code == 1 and refusal and refusal[1] in REFUSED_BY_COMMANDS:
+            result[name] = refusal[1]
+        else:
+            return Outcome.fault(name, f"{wrongs} {said}")
+    return result
+
+
+def as_jax(case: Random, found: list[Any]) -> bool:
+    """Whether XLA's own partitioner gives the same results on all devices, to the last bit."""
+    theirs, _ = called(case, jax.jit(case.sharded, **case.jit), case.placed())
+    return all(plain(a).tobytes() == plain(b).tobytes() for a, b in zip(found, theirs))
+
+
+def different_logs(log: dict[str, Any], expected: dict[str, Any], case: Random) -> str | None:
+    if log["ordered"] != expected["ordered"]:
+        return f"order of calls: {log['ordered']} instead of {expected['ordered']}"
+    if log["printed"] != expected["printed"]:
+        return f"printed {log['printed']} instead of {expected['printed']}"
+    if log["inspected"] != case.names.count("inspect"):
+        return f"{log['inspected']} shardings were shown of {case.names.count('inspect')}"
+    return different_calls(log["calls"], expected["calls"])
+
+
+def refused(case: Random, fault: Exception) -> Outcome:
+    """Of a program that `shardc.jit` doesn't compile: whether XLA's partitioner does."""
+    if isinstance(fault, shardc.ShardcError) and "custom_partitioning shards a dimension" in str(fault):
+        return Outcome({"is": "refused by name", "why": str(fault)[:200]})
+    try:
+        called(case, jax.jit(case.sharded, **case.jit), case.placed())
+    except Exception as theirs:  # noqa: BLE001: what XLA can't partition either isn't ours
+        if type(theirs) is type(fault):
+            return Outcome({"is": "refused by XLA", "why": str(theirs)[:200]})
+    return Outcome.fault("refusal", f"only shardc.jit refuses it: {type(fault).__name__}: {fault}")
+
+
+def only_xla(seed: int) -> None:
+    """The program by `jax.jit`, on one device and on all."""
+    case = Random(seed)
+    with case.context():
+        called(case, jax.jit(case.on_one_device), case.values)
+        called(case, jax.jit(case.sharded, **case.jit), case.placed())
+
+
+def main() -> None:
+    if sys.argv[1] == "--xla":
+        with contextlib.suppress(Exception):
+            only_xla(int(sys.argv[2]))
+        return
+    first, count = map(int, sys.argv[1:3])
+    lines = sys.stdout
+    for seed in range(first, first + count):
+        # Who dies of a program leaves its number behind.
+        print(json.dumps({"seed": seed}), file=lines, flush=True)
+        start, cpu = time.perf_counter(), time.process_time()
+        try:
+            found = outcome(seed)
+        except Exception as error:  # noqa: BLE001: a fault of this file, or a crash of ours
+            found = Outcome.fault("itself", f"{type(error).__name__}: {error}")
+        seconds = {"wall": round(time.perf_counter() - start, 3), "cpu": round(time.process_time() - cpu, 3)}
+        print(json.dumps({"seed": seed, **found, **seconds}), file=lines, flush=True)
+        # Thousands of programs would fill the memory.
+        if seed % 100 == 99:
+            jax.clear_caches()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+"""Effects in random places of random programs, and the log of what callbacks saw."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.experimental import checkify, io_callback
+from jax.experimental.custom_partitioning import custom_partitioning
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+
+@custom_partitioning
+def twice(x):
+    return x + x
+
+
+twice.def_partition(
+    partition=lambda mesh, args, result: (mesh, lambda x: x + x, args[0].sharding, (args[0].sharding,)),
+    infer_sharding_from_operands=lambda mesh, args, result: NamedSharding(mesh, P(*args[0].sharding.spec)),
+    sharding_rule="i j -> i j",
+)
+
+
+def turned(x: Any) -> np.ndarray:
+    """What callbacks with results make of their argument: exact in every type."""
+    x = np.asarray(x)
+    return np.roll(x.ravel(), 1).reshape(x.shape)
+
+
+def like(x: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(x.shape, x.dtype)
+
+
+# By name: whether results come back, whether calls are ordered, and whether how often is up to XLA.
+CALLS = {
+    "debug.callback": (False, False),
+    "debug.print": (False, False),
+    "io_callback": (False, False),
+    "io_callback ordered": (False, True),
+    "io_callback result": (True, False),
+    "io_callback ordered result": (True, True),
+    "pure_callback": (True, False),
+}
+PLACES = ["top", "top", "jit", "scan", "loop", "while", "cond", "vmap", "shard_map"]
+OTHERS = ["inspect", "checkify", "custom_partitioning", "shard_map"]
+
+
+class Effects:
+    """Each makes a step with an effect."""
+
+    r: random.Random
+    is_sharded: bool
+    mesh: jax.sharding.Mesh
+    sharding: Callable[..., NamedSharding]
+
+    def start_log(self) -> None:
+        """Forgets what was called."""
+        self.calls: dict[str, list[tuple[Any, ...]]] = getattr(self, "calls", {})
+        self.ordered: list[str] = []
+        self.inspected: list[Any] = []
+        self.calls.clear()
+
+    def effect(self, x, i, j):
+        # Where results come back, `run` and `check` refuse the program, so those are rarer.
+        what = self.r.choices([*CALLS, *OTHERS], [3, 3, 3, 2, 1, 1, 1, 2, 2, 2, 4])[0]
+        if what in CALLS and np.prod(x.shape) > 256:
+            # With large arguments, a callback of `jax.jit` may wait for its own device.
+            what = self.r.choice(OTHERS)
+        if what in OTHERS:
+            return self.marked(what, {"shard_map": self.manual}.get(what, self.other)(what, x, i))
+        place = self.r.choice(PLACES)
+        self.count = getattr(self, "count", 0) + 1
+        name = f"{self.count} {what} in {place}"
+        if place == "shard_map":
+            return self.marked(what, self.called_in_shards(name, what, x, i))
+        call = self.caller(name, what)
+        add = jnp.logical_xor if x.dtype == bool else jnp.add
+        step = {
+            "top": call,
+            "jit": lambda v: jax.jit(call)(v),
+            "scan": lambda v: lax.map(call, v),
+            "loop": lambda v: lax.fori_loop(0, 2, lambda k, z: jnp.flip(call(z), 0), v),
+            "while": lambda v: lax.while_loop(lambda c: c[0] < jnp.sum(v == v) % 3, lambda c: (c[0] + 1, call(c[1])), (0, v))[1],
+            "cond": lambda v: lax.cond(jnp.sum(v == jnp.flip(v, 0)) % 2 == 0, call, lambda z: add(z, z), v),
+            "vmap": lambda v: jax.vmap(call)(v),
+        }[place]
+        return self.marked(what, lambda now: step(now[i]))
+
+    def marked(self, what: str, step: Callable[..., Any]) -> Callable[..., Any]:
+        """The step with the name of its effect."""
+        step.effect = what  # type: ignore[attr-defined]
+        return step
+
+    def noted(self, name: str, is_ordered: bool, returns: bool) -> Callable[..., Any]:
+        """A callback that writes down what it saw."""
+
+        def note(*values):
+            self.calls.setdefault(name, []).append(tuple(np.array(v) for v in values))
+            if is_ordered:
+                self.ordered.append(name)
+            return turned(values[-1]) if returns else None
+
+        return note
+
+    def caller(self, name: str, what: str) -> Callable[..., Any]:
+        """Calls back with a value, and returns what is to go on."""
+        returns, is_ordered = CALLS[what]
+        note = self.noted(name, is_ordered, returns)
+        method = self.r.choice(["sequential", "expand_dims", "broadcast_all"])
+
+        def call(x, *before):
+            if what == "debug.print":
+                # Numbers that print alike however they are rounded.
+                jax.debug.print(f"<{name}> {{n}} of {len(x.shape)}", n=jnp.sum(x == x))
+            if what in ("debug.callback", "debug.print"):
+                jax.debug.callback(note, *before, x)
+            elif what == "pure_callback":
+                return jax.pure_callback(note, like(x), *before, x, vmap_method=method)
+            elif returns:
+                return io_callback(note, like(x), *before, x, ordered=is_ordered)
+            else:
+                io_callback(note, None, *before, x, ordered=is_ordered)
+            return x
+
+        return call
+
+    def called_in_shards(self, name: str, what: str, x: Any, i: int) -> Callable[..., Any]:
+        """A callback of each device with its shard; on one device, of each shard in turn."""
+        on = NamedSharding(self.mesh, self.sharding(x.ndim, x.shape).spec)
+        call = self.caller(name, what)
+
+        def body(x):
+            device = jnp.int32(0)
+            for axis, size in self.mesh.shape.items():
+                device = device * size + lax.axis_index(axis)
+            return call(x, device)
+
+        def step(now):
+            if self.is_sharded:
+                return jax.shard_map(body, mesh=self.mesh, in_specs=on.spec, out_specs=on.spec, check_vma=False)(now[i])
+            result, parts = now[i], on.devices_indices_map(x.shape)
+            for device, at in enumerate(parts[d] for d in self.mesh.devices.flat):
+                result = result.at[at].set(call(now[i][at], jnp.int32(device)))
+            return result
+
+        return step
+
+    def manual(self, what: str, x: Any, i: int) -> Callable[..., Any]:
+        """Collectives written by hand, and what they compute."""
+        axis = self.r.choice(self.mesh.axis_names)
+        n = self.mesh.shape[axis]
+        rows = x.shape[0] // n if x.ndim else 0
+        split = lambda x: x.reshape(n, rows, *x.shape[1:])
+        by = {
+            "psum": (lambda v: lax.psum(v, axis), lambda x: jnp.tile(split(x).sum(0, dtype=x.dtype), (n, *[1] * (x.ndim - 1)))),
+            "all_gather": (lambda v: lax.all_gather(v, axis, tiled=True)[:rows], lambda x: jnp.tile(x[:rows], (n, *[1] * (x.ndim - 1)))),
+            "ppermute": (lambda v: lax.ppermute(v, axis, [(k, (k + 1) % n) for k in range(n)]), lambda x: jnp.roll(x, rows, 0)),
+            "pmax": (lambda v: lax.pmax(v, axis), lambda x: jnp.tile(split(x).max(0), (n, *[1] * (x.ndim - 1)))),
+            "index": (lambda v: v + lax.axis_index(axis).astype(v.dtype), lambda x: (split(x) + lax.broadcasted_iota(x.dtype, (n, rows, *x.shape[1:]), 0)).reshape(x.shape)),
+            "all_to_all": (
+                lambda v: lax.all_to_all(v.reshape(n, rows // n, *v.shape[1:]), axis, 0, 0).reshape(v.shape),
+                lambda x: x.reshape(n, n, rows // n, *x.shape[1:]).swapaxes(0, 1).reshape(x.shape),
+            ),
+        }  # fmt: skip
+        body, plain = by[self.r.choice(list(by))]
+
+        def step(now):
+            if x.shape[0] % n or x.dtype == bool:
+                raise ValueError("doesn't divide, or its sum is a number")
+            if self.is_sharded:
+                return jax.shard_map(body, mesh=self.mesh, in_specs=P(axis), out_specs=P(axis), check_vma=False)(now[i])
+            return plain(now[i])
+
+        return step
+
+    def other(self, what: str, x: Any, i: int) -> Callable[..., Any]:
+        """Effects while XLA compiles, and errors as values."""
+
+        def inspect(now):
+            if self.is_sharded:
+                jax.debug.inspect_array_sharding(now[i], callback=self.inspected.append)
+            return now[i]
+
+        def checked(now):
+            f = lambda v: (checkify.check(jnp.sum(v == jnp.flip(v, 0)) > 3, "few of {n}", n=jnp.sum(v == v)), jnp.flip(v, 0))[1]
+            error, y = checkify.checkify(f)(now[i])
+            # Whether there was an error and what its message says, but not its number, which grows from trace to trace.
+            failed, _, *said = jax.tree.leaves(error)
+            return failed + 2 * sum(jnp.sum(leaf.astype(jnp.int32)) for leaf in said) + jnp.sum(y == now[i])
+
+        def doubled(now):
+            if x.ndim != 2:
+                raise ValueError("the rule is of matrices")
+            return twice(now[i]) if self.is_sharded else now[i] + now[i]
+
+        return {"inspect": inspect, "checkify": checked, "custom_partitioning": doubled}[what]
