@@ -28,6 +28,7 @@ import shardc
 import shardc._jit
 from random_programs import Random
 from random_programs.compare import difference, different_calls, plain
+from random_programs.ops import kind
 from shardc import _native
 
 COMMAND = os.environ.get("SHARDC")
@@ -107,6 +108,11 @@ def beside_one_device(case: Random, folder: str) -> Outcome:
             result["planned"] = planned.call_count > 0
             if (wrong := different_logs(log, expected, case)) is not None:
                 return Outcome.fault("calls", wrong)
+            if different_calls(log["calls"], expected["calls"]) is not None:
+                # Rounding of narrow floats: exactly what our own results are must have been seen.
+                if (wrong := different_calls(log["calls"], replayed(case, found))) is not None:
+                    return Outcome.fault("calls", wrong)
+                result["calls"] = "of our own results"
             wrongs = [(i, wrong) for i, (got, want) in enumerate(zip(found, wanted)) if (wrong := difference(got, want))]
         text = shardc.jit(case.sharded, keep_unused=True, **case.jit).lower(*case.like_placed()).as_text()
     except Exception as fault:  # noqa: BLE001: it is looked at
@@ -144,7 +150,19 @@ def different_logs(log: dict[str, Any], expected: dict[str, Any], case: Random) 
         return f"printed {log['printed']} instead of {expected['printed']}"
     if log["inspected"] != case.names.count("inspect"):
         return f"{log['inspected']} shardings were shown of {case.names.count('inspect')}"
-    return different_calls(log["calls"], expected["calls"])
+    return None
+
+
+def replayed(case: Random, found: list[Any]) -> dict[str, list[tuple[Any, ...]]]:
+    """What callbacks see on one device where all values are those that `shardc.jit` found."""
+    now = [*case.values, *(value if kind(value) == "k" else np.asarray(value) for value in found)]
+    case.start_log()
+    for number, step in enumerate(case.steps):
+        if hasattr(step, "effect"):
+            case.is_sharded = False
+            jax.block_until_ready(jax.jit(step)(now[: len(case.values) + number]))
+    jax.effects_barrier()
+    return dict(case.calls)
 
 
 def refused(case: Random, fault: Exception) -> Outcome:

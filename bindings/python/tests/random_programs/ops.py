@@ -186,14 +186,16 @@ class Ops:
         other = {1: "int8", 2: "uint16", 4: "int32", 8: "int64"}.get(x.dtype.itemsize, "int8")
         # Symmetric and far from singular.
         square = lambda x: (lambda m: m @ m.T + 20 * jnp.eye(n, dtype=m.dtype))(x.reshape(*x.shape[:2], -1)[:n, :n, 0])
+        # Which part of a complex number NaN makes NaN is up to who computes.
+        finite = lambda x: jnp.where(jnp.isfinite(x), x, 0)
         smooth = lambda x: jnp.sum(jnp.tanh(x) * jnp.cos(x) * x)
         ops = [
             lambda x: lax.bitcast_convert_type(x, other),
             lambda x: lax.bitcast_convert_type(x, jnp.uint8),
             lambda x: x * jnp.asarray(self.given or 2, x.dtype),
             lambda x: lax.reduce_precision(x, 5, 2),
-            lambda x: jnp.fft.fft(x.astype(jnp.complex64)),
-            lambda x: jnp.fft.rfft(x.astype(jnp.float32)),
+            lambda x: jnp.fft.fft(finite(x.astype(jnp.complex64))),
+            lambda x: jnp.fft.rfft(finite(x.astype(jnp.float32))),
             lambda x: jnp.linalg.cholesky(square(x)),
             lambda x: jnp.abs(jnp.linalg.qr(square(x))[1]),
             lambda x: jnp.linalg.eigvalsh(square(x)),
