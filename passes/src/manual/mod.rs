@@ -11,7 +11,7 @@ mod transposes;
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
-use dialect::ir::{Attr, AttrData, Name, Op, Program, Shape, Ty, Value};
+use dialect::ir::{Attr, AttrData, Block, ElementType, Name, Op, Program, Shape, TensorType, Ty, Value};
 use dialect::op::OpDef;
 use dialect::ops::{build, func, sdy};
 use dialect::scalar::Scalar;
@@ -43,7 +43,7 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
         return diagnostics
             .push(d.note("make the replicas an axis of the mesh, or take the per-device program as it is"));
     }
-    let (ins, outs) = (signature.arguments, signature.results);
+    let (ins, mut outs) = (signature.arguments, signature.results);
     let of_part = |side: &Side| matches!(side.sharding.as_ref().map(|s| &s.mesh), Some(MeshRef::Inline(_)));
     if ins.iter().chain(&outs).any(of_part) {
         let message = "what @main takes and gives is on part of the devices, which no sharding over all of them says";
@@ -77,9 +77,16 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     let name = program.name(&mesh_name);
     let loc = program.op(main).loc;
     // The body keeps its block; its return becomes the region's.
-    let returned: Vec<Value> = program.op(last).operands.to_vec();
+    let mut returned: Vec<Value> = program.op(last).operands.to_vec();
+    let result_count = returned.len();
     let mut body_ops = program.block_ops(block).to_vec();
     body_ops.pop();
+    if is_dropped(program, block, &outs) {
+        // Nothing reads this result.
+        let mut b = Builder::new(program, &mut body_ops, loc);
+        returned.push(build::scalar(&mut b, ElementType::I32, Scalar::Int(0)));
+        outs.push(Side { global: TensorType::new(&[], ElementType::I32), sharding: None, is_token: false });
+    }
     Builder::new(program, &mut body_ops, loc).op(&sdy::RETURN, &returned, &[], &[]);
     program.set_block_ops(block, body_ops);
     let region = program.new_region(&[block]);
@@ -111,6 +118,7 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     let op =
         b.raw(&sdy::MANUAL_COMPUTATION, sdy::MANUAL_COMPUTATION.name(), &operands, &result_types, &attrs, &[region]);
     let mut results = Vec::new();
+    outs.truncate(result_count);
     for (i, side) in outs.iter().enumerate() {
         let value = program.result(op, i);
         let mut b = Builder::new(program, &mut ops, loc);
@@ -144,6 +152,14 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     let mesh = build::sdy::mesh(program, &mesh_name, fine);
     program.op_mut(mesh).loc = loc;
     program.prepend(vec![mesh]);
+}
+
+/// Whether XLA would drop what `block` does on the host: of a manual computation without an element among its results it keeps
+/// nothing.
+fn is_dropped(program: &Program, block: Block, outs: &[Side]) -> bool {
+    let on_host = |&op: &Op| program.op(op).def.host_effect(program.view(op)).is_some();
+    let is_empty = |side: &Side| side.is_token || side.global.shape.contains(&0);
+    !outs.is_empty() && outs.iter().all(is_empty) && program.ops_under(block).iter().any(on_host)
 }
 
 /// The global shape with every dimension rounded up to a multiple of its number of shards.

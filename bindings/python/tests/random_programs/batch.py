@@ -32,6 +32,7 @@ from random_programs.ops import kind
 from shardc import _native
 
 COMMAND = os.environ.get("SHARDC")
+NATIVE = [] if COMMAND else ["--interpret"]
 # Effects whose results come from the host, which `run` and `check` don't have, and where a pointer into the process is in the text.
 REFUSED_BY_COMMANDS = {"host-effect", "custom-partitioning"}
 
@@ -79,7 +80,7 @@ class Commands:
     def run(self, results: list[Any], is_native: bool) -> tuple[int, str]:
         """Runs it and compares with results of others."""
         archive(f"{self.folder}/expected.npz", "out", results, self.tokens)
-        more = [] if is_native and COMMAND else ["--interpret"]
+        more = NATIVE if is_native else ["--interpret"]
         return command(["run", "-", "--inputs", self.inputs, "--expect", f"{self.folder}/expected.npz", *more], self.text, is_native)
 
     def check(self) -> tuple[int, str]:
@@ -95,34 +96,33 @@ def outcome(seed: int) -> Outcome:
 
 
 def beside_one_device(case: Random, folder: str) -> Outcome:
+    if not case.is_for_xla:
+        return by_evaluator(case, folder)
     try:
         wanted, expected = called(case, jax.jit(case.on_one_device), case.values)
     except Exception as fault:  # noqa: BLE001: XLA has no such op of this dtype
         return Outcome({"is": "refused on one device", "why": str(fault)[:200]})
     result = Outcome({"is": "equal", "results": sorted({str(v.dtype) for v in wanted})})
-    found, wrongs = wanted, []
     try:
-        if case.is_for_xla:
-            with mock.patch.object(shardc._jit, "_plan", wraps=shardc._jit._plan) as planned:
-                found, log = called(case, shardc.jit(case.sharded, keep_unused=case.keeps_unused, **case.jit), case.placed())
-            result["planned"] = planned.call_count > 0
-            if (wrong := different_logs(log, expected, case)) is not None:
+        with mock.patch.object(shardc._jit, "_plan", wraps=shardc._jit._plan) as planned:
+            found, log = called(case, shardc.jit(case.sharded, keep_unused=case.keeps_unused, **case.jit), case.placed())
+        result |= {"planned": planned.call_count > 0, "jit": "equal"}
+        if (wrong := different_logs(log, expected, case)) is not None:
+            return Outcome.fault("calls", wrong)
+        if different_calls(log["calls"], expected["calls"]) is not None:
+            # Rounding of narrow floats: exactly what our own results are must have been seen.
+            if (wrong := different_calls(log["calls"], replayed(case, found))) is not None:
                 return Outcome.fault("calls", wrong)
-            if different_calls(log["calls"], expected["calls"]) is not None:
-                # Rounding of narrow floats: exactly what our own results are must have been seen.
-                if (wrong := different_calls(log["calls"], replayed(case, found))) is not None:
-                    return Outcome.fault("calls", wrong)
-                result["calls"] = "of our own results"
-            wrongs = [(i, wrong) for i, (got, want) in enumerate(zip(found, wanted)) if (wrong := difference(got, want))]
-        text = shardc.jit(case.sharded, keep_unused=True, **case.jit).lower(*case.like_placed()).as_text()
+            result["calls"] = "of our own results"
+        text = text_of(case)
     except Exception as fault:  # noqa: BLE001: it is looked at
         return refused(case, fault)
+    wrongs = [(i, wrong) for i, (got, want) in enumerate(zip(found, wanted)) if (wrong := difference(got, want))]
     commands = Commands(text, case, folder)
-    result |= {"jit": "equal"} if case.is_for_xla else {}
-    tried = [("check", commands.check), ("run", lambda: commands.run(wanted, is_native=True))]
+    tried = {"check": commands.check, "run": lambda: commands.run(wanted, is_native=True)}
     # How far rounding moves each element is measured, by the evaluator.
-    tried += [("jit", lambda: commands.run(found, is_native=False))] if wrongs else []
-    for name, attempt in tried:
+    tried |= {"jit": lambda: commands.run(found, is_native=False)} if wrongs else {}
+    for name, attempt in tried.items():
         code, said = attempt()
         refusal = re.search(r"error\[([a-z-]+)\]", said)
         if code == 0:
@@ -134,6 +134,32 @@ def beside_one_device(case: Random, folder: str) -> Outcome:
             result[name] = refusal[1]
         else:
             return Outcome.fault(name, f"{wrongs} {said}")
+    return result
+
+
+def text_of(case: Random) -> str:
+    return shardc.jit(case.sharded, keep_unused=True, **case.jit).lower(*case.like_placed()).as_text()
+
+
+def by_evaluator(case: Random, folder: str) -> Outcome:
+    """Of a program that XLA spoils: `check`, and native execution beside the evaluator."""
+    commands = Commands(text_of(case), case, folder)
+    results = f"{folder}/expected.npz"
+    tried = {
+        "check": commands.check,
+        "evaluator": lambda: command(["run", "-", "--interpret", "--inputs", commands.inputs, "--outputs", results], commands.text, False),
+        "run": lambda: command(["run", "-", *NATIVE, "--inputs", commands.inputs, "--expect", results], commands.text, True),
+    }
+    result = Outcome({"is": "equal without XLA"})
+    for name, attempt in tried.items():
+        code, said = attempt()
+        refusal = re.search(r"error\[([a-z-]+)\]", said)
+        if code == 0:
+            result[name] = "equal"
+        elif code == 1 and refusal and refusal[1] in REFUSED_BY_COMMANDS:
+            return result | {name: refusal[1]}
+        else:
+            return Outcome.fault(name, said)
     return result
 
 
@@ -169,11 +195,12 @@ def refused(case: Random, fault: Exception) -> Outcome:
     """Of a program that `shardc.jit` doesn't compile: whether XLA's partitioner does."""
     if isinstance(fault, shardc.ShardcError) and "custom_partitioning shards a dimension" in str(fault):
         return Outcome({"is": "refused by name", "why": str(fault)[:200]})
-    try:
-        called(case, jax.jit(case.sharded, **case.jit), case.placed())
-    except Exception as theirs:  # noqa: BLE001: what XLA can't partition either isn't ours
-        if type(theirs) is type(fault):
-            return Outcome({"is": "refused by XLA", "why": str(theirs)[:200]})
+    for more in ({}, {"keep_unused": True}):
+        try:
+            called(case, jax.jit(case.sharded, **more, **case.jit), case.placed())
+        except Exception as theirs:  # noqa: BLE001: what XLA can't partition either isn't ours
+            if type(theirs) is type(fault):
+                return Outcome({"is": "refused by XLA", "why": str(theirs)[:200]})
     return Outcome.fault("refusal", f"only shardc.jit refuses it: {type(fault).__name__}: {fault}")
 
 
