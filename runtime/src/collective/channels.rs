@@ -25,11 +25,11 @@ pub struct Channels {
     waits: Mutex<Vec<Option<(usize, usize)>>>,
 }
 
-/// Why nothing was received.
+/// The reason why no message was received.
 enum Nothing {
     /// The sender has ended.
     Gone,
-    /// The devices wait for each other in a cycle; the collective at which the sender waits.
+    /// The devices wait for each other in a cycle. The number is the collective at which the sender waits.
     Ring(usize),
 }
 
@@ -55,15 +55,16 @@ impl Channels {
     fn send(&self, from: usize, to: usize, message: Message) {
         let sender = self.senders[from][to].lock().unwrap_or_else(PoisonError::into_inner);
         let mut waits = self.waits();
-        // A device that no longer listens has sent a message about it.
+        // Sending fails only if the receiver has left. It announced that in a message of its own, so the error is
+        // ignored.
         let _ = sender.send(message);
         if waits[to].is_some_and(|(device, _)| device == from) {
             waits[to] = None;
         }
     }
 
-    /// The next message from `from`. Sends hold the lock too, so a recorded wait is for a message that hasn't been sent
-    /// yet.
+    /// Returns the next message from `from`. Sends hold the lock too, so a recorded wait is for a message that hasn't
+    /// been sent yet.
     fn receive(&self, device: usize, from: usize, site: usize) -> Result<Message, Nothing> {
         let receiver = self.receivers[device][from].lock().unwrap_or_else(PoisonError::into_inner);
         let mut waits = self.waits();

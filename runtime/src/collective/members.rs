@@ -1,21 +1,21 @@
-//! Which devices exchange data in a collective. For groups along mesh axes, only the group that is asked for is
-//! computed.
+//! The devices that exchange data in a collective. For groups along mesh axes, only the requested group is computed.
 
 use dialect::collective::Groups;
 
-/// The groups of devices that exchange data in one collective. Those of a permute are its chains: devices each of which
-/// sends to the next, and to no others.
+/// The groups of devices that exchange data in one collective. The groups of a permute are its chains: each device of a
+/// chain sends to the next one only.
 #[derive(Clone, Debug)]
 pub struct Members {
     groups: Groups,
     permutes: bool,
     devices: usize,
-    /// Filled where groups are lists: for each device, its group and its place in it, or its source and target.
+    /// For each device, its group and its position in the group; for a permute, its source and its target. Only filled
+    /// if the groups are lists.
     table: Option<Vec<(Option<usize>, Option<usize>)>>,
 }
 
 impl Members {
-    /// The members for `groups`, which are pairs if the collective `permutes`, on `devices` devices.
+    /// Returns the members for `groups` on `devices` devices. `groups` are pairs if the collective `permutes`.
     pub fn new(groups: &Groups, permutes: bool, devices: usize) -> Self {
         let known = |id: i64| usize::try_from(id).ok().filter(|&d| d < devices);
         let table = groups.are_lists().then(|| {
@@ -37,17 +37,17 @@ impl Members {
         Self { groups: groups.clone(), permutes, devices, table }
     }
 
-    /// Whether the groups are chains of a permute.
+    /// Returns whether the groups are chains of a permute.
     pub fn permutes(&self) -> bool {
         self.permutes
     }
 
-    /// An upper bound on the number of groups.
+    /// Returns an upper bound on the number of groups.
     pub fn count(&self) -> usize {
         if self.permutes { self.devices } else { self.groups.count() }
     }
 
-    /// The devices of a group, in order.
+    /// Returns the devices of a group, in order.
     pub fn of_group(&self, group: usize) -> Vec<usize> {
         if !self.permutes {
             let known = |id: i64| usize::try_from(id).ok().filter(|&d| d < self.devices);
@@ -60,13 +60,13 @@ impl Members {
         chain
     }
 
-    /// The number of devices of a group.
+    /// Returns the number of devices of a group.
     pub fn size(&self, group: usize) -> usize {
-        // Axes divide all devices into groups of one size.
+        // Axes divide all devices into groups of equal size.
         if self.table.is_none() && !self.permutes { self.groups.size() } else { self.of_group(group).len() }
     }
 
-    /// The group a device is in, and its place there.
+    /// Returns the group of a device and the device's position in it.
     pub fn place(&self, device: usize) -> Option<(usize, usize)> {
         if self.permutes {
             return self.place_in_chain(device);
@@ -77,7 +77,8 @@ impl Members {
         }
     }
 
-    /// A chain is identified by its first device; a cycle by the smallest of its devices, with which it begins.
+    /// Returns the chain of a device and its position in the chain. The first device of a chain identifies it. A cycle
+    /// begins with its smallest device.
     fn place_in_chain(&self, device: usize) -> Option<(usize, usize)> {
         let takes_part = self.source(device).is_some() || self.target(device).is_some();
         takes_part.then_some(())?;
@@ -93,7 +94,7 @@ impl Members {
         Some((at, steps))
     }
 
-    /// The device from which a permute sends a value to `device`.
+    /// Returns the device from which a permute sends a value to `device`.
     pub fn source(&self, device: usize) -> Option<usize> {
         match &self.table {
             Some(table) => table.get(device)?.0,
@@ -101,7 +102,7 @@ impl Members {
         }
     }
 
-    /// The device to which a permute sends the value of `device`.
+    /// Returns the device to which a permute sends the value of `device`.
     fn target(&self, device: usize) -> Option<usize> {
         match &self.table {
             Some(table) => table.get(device)?.1,

@@ -1,8 +1,9 @@
-//! Collectives: what devices compute from each other's values, over any transport.
+//! Collectives: functions of the values of several devices, over any transport.
 //!
 //! Every collective is built on one operation: the devices of a group make their operands visible to each other until
-//! all of them have read what they need. A [`Transport`] does that; a [`Plan`] says what is read. Every device of a
-//! group combines operands in the order of the group, so results are bitwise the same on all of them.
+//! all of them have read what they need. A [`Transport`] implements this operation, and a [`Plan`] chooses the bytes to
+//! read. Every device of a group combines operands in the order of the group, so results are bitwise the same on all of
+//! them.
 
 mod channels;
 mod members;
@@ -32,16 +33,18 @@ pub use reduce::Rows;
 pub use shared::Shared;
 pub use wire::{Combination, Incoming, Outgoing, Route, State, Watched, Wire};
 
-/// What a member of a group does with the operands of all members.
+/// A function that reads the operands of all members of a group.
 pub type Read<'a> = dyn FnMut(&[&[u8]]) + Send + 'a;
 
-/// How devices read each other's bytes.
+/// A way for devices to read each other's bytes.
 pub trait Transport: Sync {
     /// Makes `mine` visible to the devices of group `group` of collective `site`, and calls `read` with the bytes of
-    /// all members in the order of the group, of which it may look at what `needs` says alone. Returns once nobody reads
-    /// `mine` anymore. Fails if a device of the group has ended or failed, or if devices wait for each other forever.
+    /// all members in the order of the group. `read` may only look at the parts in `needs`. Returns after the last
+    /// member has read `mine`. Fails if a device of the group has ended or failed, or if devices wait for each other
+    /// forever.
     ///
-    /// `read` must wait for nobody: it may be called by another member, which does all of the group's work.
+    /// `read` must not wait for another device, because another member may call it while it does the work of the whole
+    /// group.
     fn share(
         &self,
         device: usize,
@@ -52,8 +55,8 @@ pub trait Transport: Sync {
         read: &mut Read<'_>,
     ) -> Result<(), String>;
 
-    /// Combines the operands of a group in an order of its own, if it may: where that gives the same bits, or somebody has
-    /// said that the order doesn't matter. Otherwise nothing happens.
+    /// Combines the operands of a group in an order that the transport chooses. Returns `None` and does nothing if the
+    /// transport can't, or if the order could change the result and the caller hasn't allowed that.
     fn combine(
         &self,
         _device: usize,
@@ -66,45 +69,45 @@ pub trait Transport: Sync {
         None
     }
 
-    /// Announces that `device` takes part in no further collectives; `failure` is the reason if it failed.
+    /// Announces that `device` takes part in no further collectives. `failure` is the reason if the device failed.
     fn leave(&self, device: usize, failure: Option<&str>);
 }
 
-/// How operands are combined element by element.
+/// How the operands of a reduction are combined, element by element.
 pub struct Reduction<'a> {
-    /// By what.
+    /// The operation.
     pub op: ScalarOp,
-    /// The type of their elements.
+    /// The type of the operands' elements.
     pub element: ElementType,
-    /// Combines rows of the operands into the last argument, where they follow each other.
+    /// Combines rows of the operands into the last argument, where the combined rows are contiguous.
     pub combine: fn(&[&[u8]], Rows, &mut [u8]),
-    /// Where the result is scattered: the part of it that the member at this place of the group gets.
+    /// For a scattered result: returns the part of the result that the member at this position of the group gets.
     pub scattered: Option<&'a dyn Fn(usize) -> Part>,
 }
 
-/// A collective of a program: its groups, and its op's name for messages.
+/// A collective of a program: its groups, and the name of its op for messages.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// `all_reduce`, …
+    /// The op's name: `all_reduce`, …
     pub name: String,
     /// The groups of devices that exchange data.
     pub members: Arc<Members>,
 }
 
-/// When a thread waited for other devices, and how long.
+/// The start and the duration of one wait for other devices.
 pub type Wait = (Instant, Duration);
 
 thread_local! {
-    /// All waits of this thread, if somebody wants to know.
+    /// All waits of this thread, if they are recorded.
     static WAITS: RefCell<Option<Vec<Wait>>> = const { RefCell::new(None) };
 }
 
-/// Begins or ends to note down the waits of this thread, and returns those noted so far.
+/// Starts or stops recording the waits of this thread, and returns the waits recorded so far.
 pub fn note_waits(on: bool) -> Vec<Wait> {
     WAITS.replace(on.then(Vec::new)).unwrap_or_default()
 }
 
-/// How long this thread has waited since it has noted its waits, and how often.
+/// Returns the total duration of the recorded waits from number `since` on, and the number of all recorded waits.
 pub fn waited(since: usize) -> (Duration, usize) {
     WAITS.with_borrow(|waits| {
         let waits = waits.as_deref().unwrap_or_default();
@@ -112,7 +115,7 @@ pub fn waited(since: usize) -> (Duration, usize) {
     })
 }
 
-/// Runs what blocks this thread until other devices are there.
+/// Runs `block`, which blocks this thread until other devices have arrived, and records the wait.
 fn wait<T>(block: impl FnOnce() -> T) -> T {
     if WAITS.with_borrow(Option::is_none) {
         return block();

@@ -1,11 +1,11 @@
-//! The parts of an operand that another device reads: what a transport between processes sends.
+//! The parts of an operand that another device reads, and that a transport between processes therefore sends.
 
 /// Bytes of a member's operand: `count` runs of `run` bytes, `stride` apart, from byte `first` on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part {
-    /// Bytes of the whole operand.
+    /// Size of the whole operand in bytes.
     pub of: usize,
-    /// Where the first run begins.
+    /// Byte offset of the first run.
     pub first: usize,
     /// Bytes of each run.
     pub run: usize,
@@ -15,36 +15,37 @@ pub struct Part {
     pub count: usize,
 }
 
-/// Which part of the operand of one member of a group another member reads, both by their places in the group.
+/// Returns the part of a member's operand (first argument) that another member (second argument) reads. Both arguments
+/// are positions in the group.
 pub type Needs<'a> = dyn Fn(usize, usize) -> Part + 'a;
 
 impl Part {
-    /// All of an operand of `bytes` bytes.
+    /// Returns all of an operand of `bytes` bytes.
     pub fn whole(bytes: usize) -> Self {
         Self::one(bytes, 0, bytes)
     }
 
-    /// Nothing of it.
+    /// Returns the empty part of an operand of `bytes` bytes.
     pub fn nothing(bytes: usize) -> Self {
         Self::one(bytes, 0, 0)
     }
 
-    /// `run` bytes from `first` on.
+    /// Returns one run of `run` bytes from byte `first` on.
     pub fn one(of: usize, first: usize, run: usize) -> Self {
         Self { of, first, run, stride: run, count: 1 }
     }
 
-    /// The `place`-th of the blocks of `run` bytes in each of `count` rows of `stride` bytes.
+    /// Returns, from each of `count` rows of `stride` bytes, the block of `run` bytes at position `place`.
     pub fn block(of: usize, place: usize, run: usize, stride: usize, count: usize) -> Self {
         Self { of, first: place * run, run, stride, count }
     }
 
-    /// How many bytes it has.
+    /// Returns the size of this part in bytes.
     pub fn bytes(&self) -> usize {
         self.run * self.count
     }
 
-    /// Where it begins, if it is one run.
+    /// Returns the offset of this part if its runs are contiguous.
     pub fn start_if_contiguous(&self) -> Option<usize> {
         (self.count == 1 || self.run == self.stride).then_some(self.first)
     }
@@ -54,12 +55,12 @@ impl Part {
         (0..count).map(move |i| first + i * stride)
     }
 
-    /// Appends this part of an operand.
+    /// Appends this part of `operand` to `to`.
     pub fn pack(&self, operand: &[u8], to: &mut Vec<u8>) {
         self.starts().for_each(|start| to.extend_from_slice(&operand[start..start + self.run]));
     }
 
-    /// Puts the bytes of this part, which come first, to their place in an operand, and returns those behind them.
+    /// Copies this part from the start of `bytes` to its position in `operand`, and returns the remaining bytes.
     pub fn unpack<'b>(&self, bytes: &'b [u8], operand: &mut [u8]) -> &'b [u8] {
         let (mine, rest) = bytes.split_at(self.bytes());
         if self.run > 0 {

@@ -1,4 +1,4 @@
-//! What each device reads of the others' operands.
+//! What each device reads of the other devices' operands.
 
 #![allow(unsafe_code, reason = "devices of a group write parts of one result")]
 
@@ -15,8 +15,8 @@ use dialect::scalar::{Scalar, ScalarOp};
 use super::reduce::Rows;
 use super::{Members, Part, Reduction, Site, Transport, reduce};
 
-/// Machine code that combines elements: given are those so far, those of the next operand, where the combined ones go, all at
-/// multiples of 8 bytes, and how many there are.
+/// Machine code that combines elements. Its arguments are the elements combined so far, the elements of the next
+/// operand, the buffer for the results (all three aligned to 8 bytes), and the number of elements.
 pub(crate) type Combiner = Arc<dyn Fn(&[u64], &[u64], &mut [u64], usize) + Send + Sync>;
 
 /// One collective of a program, ready to run.
@@ -26,14 +26,15 @@ pub struct Plan {
     members: Arc<Members>,
     /// Element type of the operands.
     operand: ElementType,
-    /// Element type that is exchanged and returned: that of the computation, to which operands are promoted.
+    /// Element type that is exchanged and returned: the element type of the computation, to which operands are
+    /// promoted.
     element: ElementType,
     /// Operand sizes before, along and after the dimension that is gathered, scattered or split.
     split: (usize, usize, usize),
-    /// The same for the dimension that an all_to_all concatenates, in one block of the split operand.
+    /// Sizes before, along and after the dimension that an all_to_all concatenates, in one block of the split operand.
     concat: (usize, usize, usize),
     body: Option<Body>,
-    /// The code of the body, once it is compiled.
+    /// The compiled code of the body; `None` before compilation.
     combiner: Option<Combiner>,
     /// The sizes of a ragged_all_to_all.
     ragged: Option<Ragged>,
@@ -46,7 +47,7 @@ fn around(shape: &[i64], dim: usize) -> (usize, usize, usize) {
 }
 
 impl Plan {
-    /// The plan of `collective` for operands of `shape` on `devices` devices.
+    /// Creates the plan of `collective` for operands of `shape` on `devices` devices.
     pub fn new(collective: &Collective, element: ElementType, shape: &[i64], devices: usize) -> Self {
         let permutes = collective.kind == CollectiveKind::CollectivePermute;
         let members = Arc::new(Members::new(&collective.groups, permutes, devices));
@@ -68,38 +69,38 @@ impl Plan {
         }
     }
 
-    /// The plan of a ragged_all_to_all, whose operand is what [`Ragged::shown`] makes of its operands.
+    /// Creates the plan of a ragged_all_to_all, whose operand is the result of [`Ragged::shown`].
     pub fn ragged(collective: &Collective, ragged: Ragged, devices: usize) -> Self {
         Self { ragged: Some(ragged), ..Self::new(collective, ElementType::UI8, &[], devices) }
     }
 
-    /// The sizes of a ragged_all_to_all.
+    /// Returns the sizes of a ragged_all_to_all; `None` for other collectives.
     pub fn as_ragged(&self) -> Option<Ragged> {
         self.ragged
     }
 
-    /// The groups and name, for a transport.
+    /// Returns the groups and the name, for a transport.
     pub fn site(&self) -> Site {
         Site { name: self.kind.text().to_owned(), members: self.members.clone() }
     }
 
-    /// The number of the group that a device is in.
+    /// Returns the number of the group of a device.
     pub fn group(&self, device: usize) -> Option<usize> {
         self.members.place(device).map(|(group, _)| group)
     }
 
-    /// Whether all devices of a group get the same result, so that one copy of it does for all of them.
+    /// Returns whether all devices of a group get the same result, so that they can share one copy of it.
     pub fn is_alike(&self) -> bool {
         matches!(self.kind, CollectiveKind::AllGather | CollectiveKind::AllReduce)
     }
 
-    /// Whether the region can be run here: it is scalar arithmetic, or there is none.
+    /// Returns whether this collective can be run: it has no region, or its region is scalar arithmetic.
     pub fn is_supported(&self) -> bool {
         use CollectiveKind::{AllReduce, CollectiveReduce, ReduceScatter};
         self.body.is_some() || !matches!(self.kind, AllReduce | CollectiveReduce | ReduceScatter)
     }
 
-    /// What it combines elements by, if that has to be compiled.
+    /// Returns the region that combines elements, if it has to be compiled.
     #[cfg(feature = "jit")]
     pub(crate) fn uncompiled(&self) -> Option<&Body> {
         let body = self.body.as_ref()?;
@@ -107,18 +108,19 @@ impl Plan {
         known.is_none().then_some(body)
     }
 
-    /// Takes the code of [`Self::uncompiled`].
+    /// Stores the compiled code of [`Self::uncompiled`].
     #[cfg(feature = "jit")]
     pub(crate) fn link(&mut self, combiner: Combiner) {
         self.combiner = Some(combiner);
     }
 
-    /// Whether a device only gives, and gets zeros; then [`Self::run`] takes no result.
+    /// Returns whether `device` sends without receiving in a permute, and therefore gets zeros. [`Self::run`] then
+    /// takes no result.
     pub fn gives_zeros(&self, device: usize) -> bool {
         self.kind == CollectiveKind::CollectivePermute && self.members.source(device).is_none()
     }
 
-    /// Runs it on `device`: `operand` in, `result` out.
+    /// Runs the collective on `device`: reads `operand` and writes `result`.
     pub fn run(
         &self,
         transport: &dyn Transport,
@@ -133,8 +135,8 @@ impl Plan {
             if self.ragged.is_some() {
                 return Ok(());
             }
-            // A device outside of every group gets zeros from a permute or a reduction to one device, and otherwise its own
-            // operand if the size fits.
+            // A device outside of every group gets zeros from a permute or a reduction to one device. From other
+            // collectives it gets its own operand if the sizes agree, and zeros otherwise.
             let sends = matches!(self.kind, CollectiveKind::CollectivePermute | CollectiveKind::CollectiveReduce);
             if sends || result.len() != operand.len() {
                 result.fill(0);
@@ -152,14 +154,14 @@ impl Plan {
                 return self.reduce_in_two(transport, (device, site, group, place), n, operand, result);
             }
         }
-        // Only asked for where members are on several machines.
+        // Computed lazily, because only transports between several processes call `needs`.
         let members = OnceCell::new();
         let count = || *members.get_or_init(|| self.members.size(group));
         let needs = |from: usize, to: usize| self.needs(operand.len(), group, &count, from, to);
         transport.share(device, site, group, operand, &needs, &mut |all| self.read(device, place, all, result))
     }
 
-    /// A reduction that the transport does, if it can.
+    /// Lets the transport do a reduction. Returns `None` if it can't.
     fn combine_in_any_order(
         &self,
         transport: &dyn Transport,
@@ -181,7 +183,8 @@ impl Plan {
         transport.combine(device, site, group, operand, &how, result)
     }
 
-    /// What the member at place `to` of a group of `count` reads of an operand of `bytes` bytes of that at place `from`.
+    /// Returns the part of the operand (of `bytes` bytes) of the member at position `from` that the member at position
+    /// `to` of a group of `count` reads.
     fn needs(&self, bytes: usize, group: usize, count: &dyn Fn() -> usize, from: usize, to: usize) -> Part {
         use CollectiveKind::{
             AllGather, AllReduce, AllToAll, CollectiveBroadcast, CollectivePermute, CollectiveReduce, RaggedAllToAll,
@@ -191,7 +194,7 @@ impl Plan {
             AllReduce | AllGather | RaggedAllToAll => true,
             CollectiveReduce => to == 0,
             CollectiveBroadcast => from == 0,
-            // Of a cycle, the last one sends to the first.
+            // In a cycle, the last device sends to the first.
             CollectivePermute => match to.checked_sub(1) {
                 Some(source) => from == source,
                 None => from + 1 == count() && self.members.source(group).is_some(),
@@ -205,13 +208,13 @@ impl Plan {
         if all { Part::whole(bytes) } else { Part::nothing(bytes) }
     }
 
-    /// [`Self::run`] where the result [is alike](Self::is_alike) and lies in memory of the group: each device writes a
-    /// part of it.
+    /// Does the same as [`Self::run`] where the result [is alike](Self::is_alike) and stored in memory that the group
+    /// shares: each device writes a part of it.
     ///
     /// # Safety
     ///
-    /// There are `length` bytes, as many as a result has, which devices of this group alone access, and none of them
-    /// while they are in this function.
+    /// `result` must be valid for writes of `length` bytes, which must be the size of the result. Only devices of this
+    /// group may access these bytes, and none of them may do so while it is in this function.
     pub unsafe fn run_together(
         &self,
         transport: &dyn Transport,
@@ -227,10 +230,11 @@ impl Plan {
         let together = Together(result);
         let part = |range: Range<usize>| {
             assert!(range.end <= length, "a part of a result that is longer");
-            // SAFETY: inside the result; no other device's part has these bytes.
+            // SAFETY: `range.end <= length`, so the slice is inside of the result. The ranges below are disjoint for
+            // the devices of a group: an all_gather writes rows by `place`, a reduction writes the piece of `place`.
             unsafe { std::slice::from_raw_parts_mut(together.start().add(range.start), range.len()) }
         };
-        // All of them are in one process.
+        // All devices of the group are in one process, so the transport reads whole operands in place.
         let needs = |_: usize, _: usize| Part::whole(operand.len());
         transport.share(device, site, group, operand, &needs, &mut |all| {
             if self.kind == CollectiveKind::AllGather {
@@ -248,14 +252,14 @@ impl Plan {
         })
     }
 
-    /// The bytes of a result of so many bytes that the `i`-th of `n` devices reduces.
+    /// Returns the range of the bytes of a result that the `i`-th of `n` devices reduces.
     fn piece(&self, length: usize, n: usize, i: usize) -> Range<usize> {
         let width = self.element.bytes();
         let count = length / width;
         i * count / n * width..(i + 1) * count / n * width
     }
 
-    /// An all_reduce of long operands: each device reduces one block, then copies the others' blocks.
+    /// Runs an all_reduce of long operands: each device reduces one block, then copies the blocks of the others.
     fn reduce_in_two(
         &self,
         transport: &dyn Transport,
@@ -295,7 +299,7 @@ impl Plan {
             CollectiveKind::CollectiveReduce => result.fill(0),
             CollectiveKind::CollectiveBroadcast => result.copy_from_slice(all[0]),
             CollectiveKind::CollectivePermute => {
-                // The previous device of the chain; in a cycle, the last one comes before the first.
+                // The source is the previous device of the chain. In a cycle, the last device precedes the first.
                 let source = self.members.source(device).map(|_| place.checked_sub(1).unwrap_or(n - 1));
                 match source {
                     Some(i) => result.copy_from_slice(all[i]),
@@ -329,8 +333,8 @@ impl Plan {
         let width = self.element.bytes();
         let n = all.len();
         let (outer, along, inner) = self.split;
-        // A block is contiguous in rows of one length where it is read, and of another where it is written; one is a
-        // multiple of the other.
+        // A block is contiguous in rows of one length in the operand and of another length in the result. One length is
+        // a multiple of the other.
         let read = along / n * inner * width;
         let (_, size, behind) = self.concat;
         let written = size * behind * width;
@@ -347,7 +351,7 @@ impl Plan {
         }
     }
 
-    /// Reduces these rows of the operands to rows that follow each other, as [`Self::combine`] does.
+    /// Reduces these rows of the operands to contiguous rows, like [`Self::combine`].
     fn combine_rows(&self, all: &[&[u8]], rows: Rows, out: &mut [u8]) {
         if let Some(combine) =
             self.body.as_ref().and_then(Body::as_binary).and_then(|op| reduce::combine(op, self.element))
@@ -360,7 +364,7 @@ impl Plan {
         }
     }
 
-    /// Reduces element by element, in the order of the group.
+    /// Reduces the operands element by element, in the order of the group.
     pub(crate) fn combine(&self, parts: &[&[u8]], out: &mut [u8]) {
         let Some(body) = &self.body else { return out.fill(0) };
         let op = body.as_binary();
@@ -388,12 +392,13 @@ impl Plan {
     }
 }
 
-/// A result that devices of a group write together.
+/// A result that the devices of a group write together.
 struct Together(*mut u8);
 
-// SAFETY: the caller of `run_together` lets any thread of the group's devices write it.
+// SAFETY: the pointer is dereferenced only in `run_together`, whose contract lets the threads of the group's devices
+// write it.
 unsafe impl Send for Together {}
-// SAFETY: as above.
+// SAFETY: the same reason holds for shared references, since they allow nothing but copying the pointer.
 unsafe impl Sync for Together {}
 
 impl Together {

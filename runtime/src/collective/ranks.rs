@@ -1,12 +1,12 @@
-//! Devices of several processes, a *rank* each: those of one rank read each other's operands in place, and one of them,
-//! the first, exchanges with the other ranks what its companions need.
+//! The transport for devices of several processes, each called a *rank*. Devices of one rank read each other's operands
+//! in place. The first device of the rank exchanges with the other ranks the bytes that the rank's devices need.
 //!
-//! A collective whose group spans ranks goes in two meetings of the rank's own devices. In the first they show their
-//! operands; while all can be read, the first device sends the other ranks what their devices need of them, and receives
-//! what its own need of theirs. In the second it shows what it has received, and each device reads its companions'
-//! operands and the received parts of the others exactly as it would read them in one process: in the order of the
-//! group, so that results have the same bits whatever the number of ranks. What may be combined in any order is combined
-//! on the rank first, and between ranks by the wire (`combine`).
+//! A collective whose group spans ranks has two meetings of the rank's own devices. In the first, the devices show
+//! their operands. While all operands can be read, the first device sends the other ranks the parts that their devices
+//! need, and receives the parts that its own rank needs. In the second meeting it shows the received bytes, and each
+//! device reads its companions' operands and the received parts exactly as it would read them in one process: in the
+//! order of the group. So results have the same bits for any number of ranks. Operands that may be combined in any
+//! order are combined on the rank first, and then between ranks by the wire (`combine`).
 
 mod combine;
 mod groups;
@@ -21,68 +21,69 @@ use self::groups::Spanning;
 use super::wire::{FIRST_TAG, Incoming, Outgoing, Route, State, Watched, Wire};
 use super::{Needs, Part, Read, Reduction, Shared, Site, Transport, wait};
 
-/// The most devices of a rank that a message tells of.
+/// The maximum number of devices of a rank that a message describes.
 const MAX_DESCRIBED: usize = 4;
 
-/// What is kept from run to run: received bytes, and who is where in which group.
+/// State that is kept from run to run: received bytes, and the positions of devices in groups.
 #[derive(Default)]
 pub struct Scratch {
-    /// What each device of the rank has received last.
+    /// The bytes that each device of the rank has received last.
     received: Vec<Mutex<Vec<u8>>>,
-    /// What each device has combined last.
+    /// The bytes that each device has combined last.
     combined: Vec<Mutex<Vec<u8>>>,
     spanning: Mutex<FxHashMap<(usize, usize), Option<Arc<Spanning>>>>,
-    /// The numbers of groups of ranks that the wire knows, by collective and group of devices.
+    /// The wire's numbers for groups of ranks, by collective and group of devices.
     routes: FxHashMap<(usize, usize), usize>,
     /// Bytes that this rank has sent to others.
     sent: AtomicU64,
 }
 
 impl Scratch {
-    /// For a rank with so many devices.
+    /// Creates the state of a rank with `devices` devices.
     pub fn new(devices: usize) -> Self {
         let buffers = || (0..devices).map(|_| Mutex::default()).collect();
         Self { received: buffers(), combined: buffers(), ..Self::default() }
     }
 
-    /// Lets the wire prepare for the groups of these collectives, each of which comes with whether all devices run it exactly
-    /// once: only those are sure to come in one order on all ranks. All ranks do so together.
+    /// Lets the wire prepare for the groups of these collectives. The flag next to each collective says whether all
+    /// devices run it exactly once: only those collectives are sure to come in the same order on all ranks. All ranks
+    /// must call this together.
     pub fn meet(&mut self, wire: &dyn Wire, sites: &[(Site, bool)]) -> Result<(), String> {
         let devices = self.received.len();
         let (groups, of) = groups::of_sites(sites, devices);
-        // All are here, so that nobody waits long for another in what follows.
+        // After this barrier all ranks have arrived, so no rank waits long for another one below.
         wire.barrier()?;
         let numbers = wire.meet(&groups)?;
         self.routes = of.into_iter().filter_map(|(place, group)| Some((place, numbers[group]?))).collect();
         Ok(())
     }
 
-    /// Bytes that this rank has sent to other ranks so far.
+    /// Returns the number of bytes that this rank has sent to other ranks so far.
     pub fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
     }
 }
 
-/// The bytes of a member's operand, if some of these members read anything of it.
+/// Returns the size in bytes of a member's operand if some of the members `to` read a part of it, and 0 otherwise.
 fn room(from: usize, to: &[usize], needs: &Needs<'_>) -> usize {
     let read = |&to: &usize| Some(needs(from, to)).filter(|part| *part != Part::nothing(part.of));
     to.iter().find_map(read).map_or(0, |part| part.of)
 }
 
-/// The devices of this rank, as others see them.
+/// The devices of this rank, as the other ranks see them.
 struct Here {
     held: Range<usize>,
-    /// The numbers of all devices in messages.
+    /// The numbers of all devices, for messages.
     ids: Vec<u32>,
     /// The names of the collectives.
     names: Vec<String>,
-    /// Where devices waited when another rank failed.
+    /// The collectives at which devices waited when another rank failed.
     stuck: Mutex<Vec<(u32, usize)>>,
     shared: Shared,
-    /// What each device does: [`RUNS`], [`LEFT`], or the number of a collective.
+    /// The current state of each device: [`RUNS`], [`LEFT`], or the number of a collective.
     at: Vec<AtomicU32>,
     version: AtomicU64,
-    /// The first tag of each collective, and the end of the last one's.
+    /// The first tag of each collective, and the end of the last collective's tags.
     tags: Vec<u32>,
 }
 
@@ -121,7 +122,7 @@ impl Watched for Here {
         let each = self.held.len();
         for (i, id) in self.ids.iter().skip(rank * each).take(each).enumerate() {
             let what = match states.get(i) {
-                // Short calls may all have been between two beats.
+                // All calls may have been shorter than the interval between two beats.
                 None => "is between two calls".to_owned(),
                 Some(State::Runs) => "computes".to_owned(),
                 Some(State::Left) => "has ended".to_owned(),
@@ -140,19 +141,19 @@ impl Watched for Here {
     }
 }
 
-/// The transport of devices of which this process has some.
+/// The transport for devices of which this process has a part.
 pub struct Ranks<'s> {
     wire: &'s dyn Wire,
     scratch: &'s Scratch,
     sites: Vec<Site>,
     here: Arc<Here>,
-    /// Whether sums may be in any order.
+    /// Whether operands may be summed in any order.
     fast: bool,
 }
 
 impl<'s> Ranks<'s> {
-    /// A transport for these collectives and devices with these numbers, of which each rank has as many, in order; `scratch`
-    /// is that of all runs of this rank's.
+    /// Creates a transport for these collectives and devices. `ids` are the devices' numbers, in order; each rank has
+    /// an equal share of them. `scratch` is shared by all runs of this rank.
     pub fn new(wire: &'s dyn Wire, ids: Vec<u32>, sites: &[Site], scratch: &'s Scratch) -> Result<Self, String> {
         let each = ids.len() / wire.ranks().max(1);
         let held = wire.rank() * each..(wire.rank() + 1) * each;
@@ -177,13 +178,14 @@ impl<'s> Ranks<'s> {
         Ok(Self { wire, scratch, sites: sites.to_vec(), here, fast: false })
     }
 
-    /// The same; with `fast`, sums between ranks may be in any order.
+    /// Lets ranks sum operands in any order if `fast` is set.
     pub fn with_fast_sums(mut self, fast: bool) -> Self {
         self.fast = fast;
         self
     }
 
-    /// [`Shared::stuck`] of this rank's devices; or where they waited when another rank failed.
+    /// Returns [`Shared::stuck`] of this rank's devices, or the collectives at which they waited when another rank
+    /// failed.
     pub fn stuck(&self) -> Vec<(u32, usize)> {
         let stuck = self.here.stuck.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if !stuck.is_empty() {
@@ -192,20 +194,20 @@ impl<'s> Ranks<'s> {
         self.here.shared.stuck().into_iter().map(|(device, site)| (device, site % self.sites.len())).collect()
     }
 
-    /// Who is where in a group, if it spans ranks.
+    /// Returns the positions of a group's devices on the ranks, if the group spans ranks.
     fn spanning(&self, site: usize, group: usize) -> Option<Arc<Spanning>> {
         let make = || Spanning::of(&self.sites[site].members.of_group(group), &self.here.held).map(Arc::new);
         let mut known = self.scratch.spanning.lock().unwrap_or_else(PoisonError::into_inner);
         known.entry((site, group)).or_insert_with(make).clone()
     }
 
-    /// How ranks exchange what a group needs.
+    /// Returns the route by which ranks exchange the bytes that a group needs.
     fn route(&self, site: usize, group: usize) -> Route {
         Route { tag: self.here.tags[site] + group as u32, group: self.scratch.routes.get(&(site, group)).copied() }
     }
 
-    /// Exchanges what this rank's devices and those of the others need. The operands of the others, with the parts that
-    /// are needed in place, are in `buffer` then, one after the other.
+    /// Exchanges the parts of operands that this rank's devices and those of the other ranks need. Afterwards `buffer`
+    /// has the operands of the others one after the other, with only the needed parts filled in.
     fn exchange(
         &self,
         route: Route,
@@ -214,7 +216,7 @@ impl<'s> Ranks<'s> {
         needs: &Needs<'_>,
         buffer: &mut Vec<u8>,
     ) -> Result<(), String> {
-        // The parts of an operand that some members need, each once.
+        // The distinct parts of an operand that some members need.
         let parts = |from: usize, to: &[usize]| {
             let mut parts: Vec<Part> = Vec::with_capacity(1);
             for &to in to {
@@ -245,13 +247,13 @@ impl<'s> Ranks<'s> {
         self.scratch.sent.fetch_add(sends.iter().map(|s| s.part.bytes() as u64).sum(), Ordering::Relaxed);
         let done = wait(|| self.wire.exchange(route, &sends, buffer, &receives));
         if done.is_err() {
-            // Somebody may still write there.
+            // The buffer is leaked, because the wire may still write to it after an error.
             std::mem::forget(std::mem::take(buffer));
         }
         done
     }
 
-    /// A collective among ranks.
+    /// Runs a collective whose group spans ranks.
     fn share_across(
         &self,
         (device, site, group): (usize, usize, usize),
@@ -269,7 +271,7 @@ impl<'s> Ranks<'s> {
             if spanning.leader == device {
                 let route = self.route(site, group);
                 if let Err(why) = self.exchange(route, spanning, operands, needs, &mut received) {
-                    // The others of this rank wait for this device.
+                    // The other devices of this rank wait for this device.
                     here.shared.fail(why.clone());
                     outcome = Err(why);
                     return;

@@ -1,7 +1,7 @@
-//! Combining many devices' operands fast, for the operations that reductions use.
+//! Fast combination of many devices' operands, for the operations that reductions use.
 //!
-//! Operands are combined element by element in the order given. bf16 and f16 are combined in f32, f32 is summed in f64;
-//! they are rounded once, whatever the number of devices. Blocks of partial results stay in the L1 cache, so every
+//! Operands are combined element by element in the order given. bf16 and f16 are combined in f32, f32 is summed in f64.
+//! They are rounded once, whatever the number of devices. Blocks of partial results stay in the L1 cache, so every
 //! operand is read once.
 
 #![allow(unsafe_code, reason = "functions for wider vectors are called where the processor has them")]
@@ -13,36 +13,36 @@ use half::slice::HalfFloatSliceExt;
 
 use super::plan::Combiner;
 
-/// Combines these rows of the operands into the last argument, where they follow each other.
+/// Combines these rows of the operands into the last argument, where the combined rows are contiguous.
 pub(super) type Combine = fn(&[&[u8]], Rows, &mut [u8]);
 
 /// Rows of an operand, in bytes of whole elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows {
-    /// Where the first one begins.
+    /// Byte offset of the first row.
     pub first: usize,
-    /// How long each is.
+    /// Bytes of each row.
     pub row: usize,
-    /// How far apart they begin.
+    /// Bytes from the start of one row to the start of the next.
     pub stride: usize,
 }
 
 impl Rows {
-    /// All of an operand of so many bytes.
+    /// Returns the rows that cover all of an operand of `bytes` bytes.
     pub fn all(bytes: usize) -> Self {
         Self { first: 0, row: bytes, stride: bytes }
     }
 
-    /// The bytes of an operand that are in row `i`.
+    /// Returns the bytes of row `i` of an operand.
     pub(super) fn of(self, operand: &[u8], i: usize) -> &[u8] {
         &operand[self.first + i * self.stride..][..self.row]
     }
 }
 
-/// Elements combined at a time.
+/// The number of elements combined at a time.
 const BLOCK: usize = 512;
 
-/// An element type in memory and the type its combinations are computed in.
+/// An element type in memory and the type of its partial results.
 trait Element {
     /// The type of partial results.
     type Sum: Copy + Default;
@@ -51,7 +51,7 @@ trait Element {
 
     /// Reads elements.
     fn load(from: &[u8], to: &mut [Self::Sum]);
-    /// Writes elements, rounding where the type in memory is narrower.
+    /// Writes elements, and rounds them if the type in memory is narrower.
     fn store(from: &[Self::Sum], to: &mut [u8]);
 }
 
@@ -156,16 +156,16 @@ impl Element for Half {
     }
 }
 
-/// Combines with the widest vectors of the processor; results are the same with any.
+/// Combines operands with the widest vectors of the processor. Results are the same for any width.
 fn blocks<E: Element>(operands: &[&[u8]], rows: Rows, out: &mut [u8], combine: impl Fn(E::Sum, E::Sum) -> E::Sum) {
     #[cfg(target_arch = "x86_64")]
     {
         if has_avx512() {
-            // SAFETY: the processor has these instructions, as was just asked.
+            // SAFETY: `has_avx512` has just found these instructions on this processor.
             return unsafe { blocks_avx512::<E>(operands, rows, out, combine) };
         }
         if is_x86_feature_detected!("avx2") {
-            // SAFETY: as above.
+            // SAFETY: `is_x86_feature_detected!` has just found AVX2 on this processor.
             return unsafe { blocks_avx2::<E>(operands, rows, out, combine) };
         }
     }
@@ -206,7 +206,7 @@ fn blocks_plain<E: Element>(
 ) {
     let Some((first, rest)) = operands.split_first() else { return };
     let (fit, row) = (BLOCK * E::BYTES, rows.row.max(E::BYTES));
-    // Several short rows at a time, so that memory is asked for all of them at once, or a long one in parts.
+    // Combines several short rows at a time, so that their loads from memory overlap; splits a long row into parts.
     let together = (fit / row).max(1);
     let (mut sums, mut values) = ([E::Sum::default(); BLOCK], [E::Sum::default(); BLOCK]);
     for (index, out) in out.chunks_mut(together * row).enumerate() {
@@ -232,7 +232,8 @@ fn blocks_plain<E: Element>(
     }
 }
 
-/// Combines elements of `width` bytes by compiled code, some at a time, in memory that is aligned for it.
+/// Combines elements of `width` bytes by compiled code, block by block, through buffers with the alignment that the
+/// code needs.
 pub(super) fn by_code(combiner: &Combiner, width: usize, operands: &[&[u8]], out: &mut [u8]) {
     let Some((first, rest)) = operands.split_first() else { return };
     let [mut sums, mut values, mut combined] = [(); 3].map(|()| vec![0u64; BLOCK * width.div_ceil(8)]);
@@ -269,7 +270,7 @@ macro_rules! of_floats {
         match $op {
             ScalarOp::Add => |all, rows, out| blocks::<$element>(all, rows, out, |a, b| a + b),
             ScalarOp::Mul => |all, rows, out| blocks::<$element>(all, rows, out, |a, b| a * b),
-            // NaN wins. Equal numbers differ at most in the sign of zero, where +0 is the larger.
+            // NaN wins. Equal numbers differ at most in the sign of zero, and +0 counts as the larger zero.
             ScalarOp::Max => |all, rows, out| {
                 blocks::<$element>(all, rows, out, |a, b| {
                     let larger = if a > b { a } else { b };
@@ -289,7 +290,7 @@ macro_rules! of_floats {
     };
 }
 
-/// A fast function that combines elements of a type by `op`; `None` if there is none.
+/// Returns a fast function that combines elements of a type by `op`; `None` if there is none.
 pub(super) fn combine(op: ScalarOp, element: ElementType) -> Option<Combine> {
     Some(match element {
         ElementType::I1 => match op {
@@ -322,7 +323,7 @@ mod tests {
 
     use super::*;
 
-    /// Elements of random bits, among them zeros of both signs, infinities and NaN.
+    /// Returns elements of random bits, among them zeros of both signs, infinities and NaN.
     fn random(element: ElementType, count: usize, seed: u64) -> Vec<u8> {
         let special = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.0, -1.0];
         let mut random = fastrand::Rng::with_seed(seed);
@@ -362,7 +363,7 @@ mod tests {
                 }
             }
         }
-        // Booleans have six, eight integers seven each, four floats four each.
+        // Booleans have six operations, each of eight integer types seven, each of four float types four.
         assert_eq!(count, 6 + 8 * 7 + 4 * 4);
     }
 
@@ -402,7 +403,7 @@ mod tests {
 
     #[test]
     fn narrow_floats_round_once() {
-        // The sum is 256 + 7: rounding every step to bf16, it would stay at 256.
+        // The sum is 256 + 7. It would stay at 256 if every step were rounded to bf16.
         let all: Vec<Vec<u8>> = [256.0f64, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
             .iter()
             .map(|&v| {

@@ -1,14 +1,13 @@
-//! Devices as threads of one process: each reads the others' operands in place.
+//! The transport for devices that are threads of one process: each device reads the others' operands in place.
 //!
-//! A group synchronizes twice at a collective: when all operands are available, and when all members have read them. Where
-//! there is little to read, or other groups use the cores meanwhile, the last member reads for all, and the others wait
-//! once: waking a thread costs as much as copying some ten thousand bytes.
-//! Threads block and never spin. Nobody waits forever: the run ends with an error if a device ends or fails, or if all
-//! devices wait.
+//! A group synchronizes twice at a collective: when all operands are available, and when all members have read them. If
+//! the operands are small, or if other groups use the cores meanwhile, the last member reads for all, and the others
+//! wait only once, because waking a thread costs as much as copying some ten thousand bytes. Threads block and never
+//! spin. No thread waits forever: the run ends with an error if a device ends or fails, or if all devices wait.
 //!
 //! **Invariant:** an operand is seen only by members of a complete group, and its owner waits until all of them have
-//! read it. A failure elsewhere ends the first wait and withdraws the operand, but never once somebody reads it: readers
-//! don't block.
+//! read it. A failure elsewhere ends the first wait and withdraws the operand, but never once a member reads it:
+//! readers don't block.
 
 #![allow(unsafe_code, reason = "devices read each other's buffers in place")]
 
@@ -20,43 +19,45 @@ use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::{Needs, Read, Site, Transport, wait};
 
-/// Bytes that are read sooner by one thread than by several that have to be woken.
+/// The threshold in bytes below which one thread that reads for all is faster than several threads that have to be
+/// woken.
 const LITTLE: usize = 1 << 18;
 
-/// A member of a group that has come.
+/// A member of a group that has arrived.
 struct Arrival {
     /// Address and length of its operand.
     operand: (usize, usize),
-    /// What it does with all operands, if another member may do that.
+    /// The closure that reads all operands, if another member may call it.
     read: Option<*mut Read<'static>>,
 }
 
-// SAFETY: the closure may be called on any thread, and its owner waits until that is done.
+// SAFETY: the closure behind the pointer is `Send` (see [`Read`]), and its owner stays in `share` until the round in
+// which it is called has ended.
 unsafe impl Send for Arrival {}
 
 #[derive(Default)]
 struct Meeting {
-    /// Each member that has come.
+    /// The members that have arrived.
     arrivals: Vec<Option<Arrival>>,
     arrived: usize,
     read: usize,
-    /// The last member reads for all.
+    /// Whether the last member reads for all.
     is_served: bool,
     /// How often the group has synchronized.
     round: u64,
-    /// What members are still to be told: that reading for them panicked.
+    /// Panics of members' closures that another member called; each is still to be passed on to its owner.
     panics: Vec<(usize, Box<dyn Any + Send>)>,
 }
 
 impl Meeting {
-    /// Makes ready for the next time.
+    /// Resets the state for the next round.
     fn end(&mut self) {
         self.arrivals.clear();
         (self.arrived, self.read, self.is_served) = (0, 0, false);
         self.round += 1;
     }
 
-    /// The operands of all members.
+    /// Returns the operands of all members.
     fn operands(&self) -> Vec<(usize, usize)> {
         self.arrivals.iter().flatten().map(|arrival| arrival.operand).collect()
     }
@@ -95,12 +96,12 @@ struct Devices {
     /// The collective at which each device waits for operands.
     at: Vec<Option<usize>>,
     failure: Option<String>,
-    /// What `at` was when devices were found to wait forever.
+    /// The content of `at` when a deadlock was found.
     stuck: Vec<(u32, usize)>,
 }
 
 impl Devices {
-    /// Remembers where devices wait: forever, as was found.
+    /// Records the collectives at which devices wait, when they turn out to wait forever.
     fn keep_waits(&mut self) {
         let waits = self.ids.iter().zip(&self.at).filter_map(|(&id, at)| Some((id, (*at)?)));
         self.stuck = waits.collect();
@@ -112,9 +113,10 @@ pub struct Shared {
     sites: Vec<Place>,
     devices: Mutex<Devices>,
     failed: AtomicBool,
-    /// How many threads run at once: with as many groups, one member of each reads for all.
+    /// The number of threads that run at once: if there are at least as many groups, one member of each group reads for
+    /// all.
     cores: usize,
-    /// It does too if what they read is at most so many bytes.
+    /// One member also reads for all if they read at most this number of bytes together.
     little: usize,
 }
 
@@ -123,18 +125,18 @@ fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    /// A transport for `devices` devices and these collectives.
+    /// Creates a transport for `devices` devices and these collectives.
     pub fn new(devices: usize, sites: &[Site]) -> Self {
         Self::on((0..devices as u32).collect(), sites)
     }
 
-    /// A transport for these collectives and devices with these numbers, which messages use.
+    /// Creates a transport for these collectives and for devices with these numbers, which messages use.
     pub fn on(ids: Vec<u32>, sites: &[Site]) -> Self {
         let all = 0..ids.len();
         Self::within(ids, sites, all)
     }
 
-    /// The same where only the devices `held` meet: of each group, those among them.
+    /// Like [`Self::on`], but only the devices `held` meet: in each group, only its members among them.
     pub(super) fn within(ids: Vec<u32>, sites: &[Site], held: Range<usize>) -> Self {
         let place = |site: &Site| Place {
             site: site.clone(),
@@ -155,13 +157,13 @@ impl Shared {
         }
     }
 
-    /// The same where the last member of a group reads for all, or every member for itself.
+    /// Makes the last member of a group read for all, or every member read for itself.
     #[cfg(test)]
     pub(super) fn served(self, is_served: bool) -> Self {
         Self { cores: usize::MAX, little: if is_served { usize::MAX } else { 0 }, ..self }
     }
 
-    /// The numbers of devices that were found to wait forever, each with the collective at which it does.
+    /// Returns the devices that were found to wait forever, each with the collective at which it waits.
     pub fn stuck(&self) -> Vec<(u32, usize)> {
         lock(&self.devices).stuck.clone()
     }
@@ -175,14 +177,15 @@ impl Shared {
         lock(&self.devices).failure.get_or_insert(message);
         self.failed.store(true, Ordering::SeqCst);
         for group in self.sites.iter().flat_map(|s| &s.groups).filter_map(OnceLock::get) {
-            // Taking the lock ensures that any thread that checked `failed` before it was set is waiting by now.
+            // A thread checks `failed` under this lock. Taking the lock ensures that any thread that saw `failed` unset
+            // waits by now.
             drop(lock(&group.meeting));
             group.changed.notify_all();
         }
     }
 
-    /// Waits until all operands are available, or have been read; counts the waiting devices, so that the last one detects
-    /// a deadlock. On an error, the operand at `position` is withdrawn before anyone can see it.
+    /// Waits until all operands are available, or have been read. Counts the waiting devices, so that the last one
+    /// detects a deadlock. On an error, withdraws the operand at `position` before another member can see it.
     fn wait_for_operands<'g>(
         &self,
         site: usize,
@@ -247,8 +250,8 @@ impl Shared {
         }
     }
 
-    /// Counts the other members as no longer waiting. They are to be woken when the caller holds no lock that they need:
-    /// each of many devices would only begin to wait for that.
+    /// Counts the other members as no longer waiting. The caller must wake them after it has released every lock that
+    /// they need, because otherwise each woken device would only begin to wait for the lock.
     fn end_waits(&self, group: &Group) {
         let mut devices = lock(&self.devices);
         devices.waiting -= group.members.len() - 1;
@@ -257,7 +260,7 @@ impl Shared {
         }
     }
 
-    /// [`Transport::share`] for a `read` that may wait for other devices.
+    /// Does the same as [`Transport::share`] for a `read` that may wait for other devices.
     pub(super) fn each_reads(
         &self,
         device: usize,
@@ -271,7 +274,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Waits for the other members, of which the last reads for those that let it.
+    /// Waits for the other members. The last member reads for all if each of them passed its closure.
     fn meet(
         &self,
         (device, site, group): (usize, usize, usize),
@@ -319,7 +322,8 @@ impl Shared {
             return Ok(Met::All { group, round, operands });
         };
         let slices = slices(&operands);
-        // SAFETY: each closure's owner stays in `share` until the round has ended; this one's doesn't use it either.
+        // SAFETY: each closure's owner stays in `share` until `meeting.end()` below has ended the round. This thread's
+        // own closure isn't used by its owner meanwhile, because its owner is this function's caller.
         let call = |read: *mut Read<'static>| catch_unwind(AssertUnwindSafe(|| unsafe { (*read)(&slices) }));
         let outcomes = readers.into_iter().map(call).enumerate();
         let mut panics: Vec<_> = outcomes.filter_map(|(place, outcome)| Some((place, outcome.err()?))).collect();
@@ -343,17 +347,17 @@ impl Shared {
     }
 }
 
-/// What a member has after a group has met.
+/// The state of a member after its group has met.
 enum Met<'g> {
-    /// The operands of all, which it must read now.
+    /// The operands of all members, which this member must read now.
     All { group: &'g Group, round: u64, operands: Vec<(usize, usize)> },
-    /// Nothing to do: the last member has read for it.
+    /// The last member has already read for this one.
     Served,
 }
 
 fn slices(operands: &[(usize, usize)]) -> Vec<&[u8]> {
     // SAFETY: each address and length is that of a slice whose owner stays in `share`, even if a member panics, until
-    // every member has read, so it is alive and nobody writes it.
+    // every member has read. So the slice is alive, and its owner's shared borrow rules out writes.
     operands.iter().map(|&(p, n)| unsafe { std::slice::from_raw_parts(p as *const u8, n) }).collect()
 }
 
@@ -367,11 +371,12 @@ impl Transport for Shared {
         _: &Needs<'_>,
         read: &mut Read<'_>,
     ) -> Result<(), String> {
-        // SAFETY: only the lifetime changes. The closure is used until the round has ended, and this function returns after
-        // that.
+        // SAFETY: only the lifetime changes. The closure is used only until the round has ended, and `meet` and
+        // `read_here` return after that.
         let read = unsafe { std::mem::transmute::<*mut Read<'_>, *mut Read<'static>>(read) };
         let met = self.meet((device, site, group), mine, Some(read))?;
-        // SAFETY: nobody else uses it where each member reads.
+        // SAFETY: `read_here` calls it only for `Met::All`, when each member reads for itself and no other member uses
+        // the closure.
         self.read_here(met, unsafe { &mut *read });
         Ok(())
     }
@@ -392,7 +397,7 @@ impl Transport for Shared {
                 }
                 None => None,
             };
-            // Whoever sees from now on that it has left sees why.
+            // Stored before the lock is released, so that a thread that sees `left` also sees the reason.
             if let (None, Some(message)) = (&devices.failure, &message) {
                 devices.failure = Some(message.clone());
             }

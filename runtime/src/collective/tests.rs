@@ -1,4 +1,4 @@
-//! Both transports, against shards computed by hand; and that no device hangs or reads freed memory.
+//! Tests of the transports against shards computed by hand. They also check that no device hangs or reads freed memory.
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +16,7 @@ use dialect::scalar::{Scalar, ScalarOp};
 use super::wire::{Combination, Incoming, Outgoing, Route};
 use super::{Channels, Members, Part, Plan, Ranks, Scratch, Shared, Site, Transport, Watched, Wire};
 
-/// Every member reads all of every operand; of which sizes, nobody asks in one process.
+/// Needs for transports of one process, which ignore them: every member reads whole operands.
 fn all(_: usize, _: usize) -> Part {
     Part::nothing(0)
 }
@@ -33,7 +33,7 @@ fn value(device: usize, shape: &[i64], element: ElementType) -> Literal {
 /// Messages between ranks that are threads of this process.
 #[derive(Default)]
 struct Post {
-    /// By sender, receiver and route.
+    /// The messages by sender, receiver and route.
     boxes: Mutex<HashMap<(usize, usize, Route), VecDeque<Vec<u8>>>>,
     came: Condvar,
 }
@@ -95,7 +95,7 @@ impl Wire for Mail<'_> {
         Ok(())
     }
 
-    /// Numbers every second group, backwards.
+    /// Numbers every second group, in descending order.
     fn meet(&self, groups: &[Vec<usize>]) -> Result<Vec<Option<usize>>, String> {
         *self.groups.lock().expect("no panic") = groups.iter().rev().cloned().collect();
         Ok((0..groups.len()).map(|i| (i % 2 == 0).then_some(groups.len() - 1 - i)).collect())
@@ -105,7 +105,7 @@ impl Wire for Mail<'_> {
         op == ScalarOp::Add && element != ElementType::BF16
     }
 
-    /// Adds up from the last rank to the first.
+    /// Sums from the last rank to the first.
     fn combine(&self, route: Route, what: &Combination<'_>, into: &mut [u8]) -> Result<(), String> {
         let ranks = self.groups.lock().expect("no panic")[route.group.expect("it has one")].clone();
         let others = ranks.iter().filter(|&&rank| rank != self.rank);
@@ -131,7 +131,8 @@ impl Wire for Mail<'_> {
     fn watch(&self, _: Option<Arc<dyn Watched>>) {}
 }
 
-/// [`run`] on devices that are divided among so many ranks. Every message has a receiver.
+/// Does the same as [`run`] on devices that are divided among `ranks` ranks, and checks that every message has a
+/// receiver.
 fn run_on_ranks(
     (ranks, fast): (usize, bool),
     plan: &Plan,
@@ -165,7 +166,7 @@ fn run(
     run_on(&[transport], plan, inputs, result_bytes)
 }
 
-/// Runs it on devices of which each transport has as many.
+/// Runs the collective on devices that are divided evenly among the transports.
 fn run_on(
     transports: &[&dyn Transport],
     plan: &Plan,
@@ -178,7 +179,7 @@ fn run_on(
             let transport = transports[d * transports.len() / inputs.len()];
             s.spawn(move || {
                 let mut out = vec![1; result_bytes];
-                // Twice, as in a loop.
+                // Two iterations, as in a loop.
                 for _ in 0..2 {
                     plan.run(transport, d, 0, &bytes, &mut out)?;
                 }
@@ -238,7 +239,7 @@ fn check(
     }
 }
 
-/// The same where each group has one result in common, which is alone in its memory.
+/// Like [`run`], but each group shares one result in memory of its own.
 #[allow(unsafe_code, reason = "devices of a group write parts of one result")]
 fn run_together(
     transport: &dyn Transport,
@@ -255,7 +256,8 @@ fn run_together(
                 let operand = input.dense_bytes();
                 let result = group.as_ptr().cast::<u8>().cast_mut();
                 for _ in 0..2 {
-                    // SAFETY: only this collective uses the memory, which may be written through shared references.
+                    // SAFETY: only this collective uses the memory, which has `bytes` bytes and may be written through
+                    // shared references, because its elements are atomics.
                     unsafe { plan.run_together(transport, d, 0, &operand, result, bytes) }.expect("runs");
                 }
                 transport.leave(d, None);
@@ -278,7 +280,7 @@ fn all_kinds_over_both_transports() {
     for element in [ElementType::F32, ElementType::BF16, ElementType::I32, ElementType::UI8, ElementType::F64] {
         check(CollectiveKind::AllReduce, element, &[3, 6], &groups, (0, 0), |all, _| sum(all));
         check(CollectiveKind::AllReduce, element, &[64, 65], &groups, (0, 0), |all, _| sum(all));
-        // So long that parts are sent from where they lie.
+        // These operands are so long that their parts are sent without being copied first.
         check(CollectiveKind::AllReduce, element, &[300, 400], &groups, (0, 0), |all, _| sum(all));
         check(CollectiveKind::CollectiveReduce, element, &[3, 6], &groups, (0, 0), |all, i| {
             let zero = Scalar::zero(element);
@@ -390,7 +392,7 @@ fn an_operand_outlives(shared: Shared) {
         });
     });
     assert!(!was_gone.load(Ordering::SeqCst));
-    // Everything after the failure fails too.
+    // Every collective after the failure fails too.
     assert_eq!(shared.share(0, 0, 0, &[], &all, &mut |_| {}), Err("device 2 failed: out of memory".to_owned()));
 }
 
@@ -428,7 +430,7 @@ fn a_reader_panics(shared: Shared) {
 
 #[test]
 fn devices_at_different_collectives_do_not_hang() {
-    // In a cycle each waits for the next; in the other case two wait for a third that waits for them.
+    // In the first case the devices wait in a cycle. In the second, two devices wait for a third that waits for them.
     let rings: [(&[&[usize]], [usize; 3]); 2] =
         [(&[&[0, 1], &[1, 2], &[2, 0]], [0, 1, 2]), (&[&[0, 1, 2], &[0, 1, 2]], [0, 0, 1])];
     for (groups, at) in rings {

@@ -1,4 +1,4 @@
-//! What moves bytes between ranks: the processes of one run, each of which has some of its devices.
+//! Moves bytes between ranks: the processes of one run, each of which has a part of the devices.
 
 use std::sync::Arc;
 
@@ -7,34 +7,34 @@ use dialect::scalar::ScalarOp;
 
 use super::Part;
 
-/// The first tag that no collective of a program has.
+/// The first tag that no collective of a program uses.
 pub(super) const FIRST_TAG: u32 = 1 << 30;
 const TAG_LENGTHS: u32 = FIRST_TAG;
 const TAG_BYTES: u32 = FIRST_TAG + 1;
 const TAG_BARRIER: u32 = FIRST_TAG + 2;
 
-/// Where an exchange belongs.
+/// Identifies the exchange to which a message belongs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Route {
-    /// What has one tag comes, between two ranks, in the order in which it was sent.
+    /// Messages with the same tag between two ranks arrive in the order in which they were sent.
     pub tag: u32,
-    /// The number of the group of ranks that exchange, if [`Wire::meet`] gave it one. All of them exchange then, and in the
-    /// same order all that they exchange in this group; nobody else does.
+    /// The number of the group of ranks that exchange, if [`Wire::meet`] assigned one. Then all ranks of the group take
+    /// part, in the same order for all exchanges in this group, and no other rank does.
     pub group: Option<usize>,
 }
 
-/// A part of an operand that goes to another rank.
+/// A part of an operand that is sent to another rank.
 pub struct Outgoing<'b> {
-    /// That rank.
+    /// The receiving rank.
     pub to: usize,
     /// The operand.
     pub operand: &'b [u8],
-    /// What of it.
+    /// The part to send.
     pub part: Part,
 }
 
 impl<'b> Outgoing<'b> {
-    /// All of these bytes.
+    /// Returns all of these bytes, to be sent to rank `to`.
     pub fn whole(to: usize, operand: &'b [u8]) -> Self {
         Self { to, operand, part: Part::whole(operand.len()) }
     }
@@ -42,37 +42,38 @@ impl<'b> Outgoing<'b> {
 
 /// A part of an operand that comes from another rank.
 pub struct Incoming {
-    /// That rank.
+    /// The sending rank.
     pub from: usize,
-    /// Where the whole operand would begin.
+    /// Offset at which the whole operand would begin.
     pub start: usize,
-    /// What of it comes.
+    /// The part that is received.
     pub part: Part,
 }
 
 /// Operands that ranks combine element by element.
 pub struct Combination<'b> {
-    /// By what.
+    /// The operation.
     pub op: ScalarOp,
     /// The type of the elements.
     pub element: ElementType,
     /// This rank's operand.
     pub operand: &'b [u8],
-    /// Where the result is scattered: of how many elements each rank of the group, in ascending order, gets the result.
+    /// For a scattered result: the number of elements of the result that each rank of the group gets, in ascending
+    /// order of ranks.
     pub counts: Option<Vec<usize>>,
 }
 
-/// What moves bytes between ranks.
+/// Moves bytes between ranks.
 pub trait Wire: Send + Sync {
-    /// The number of this rank.
+    /// Returns the number of this rank.
     fn rank(&self) -> usize;
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     fn ranks(&self) -> usize;
 
-    /// Sends parts to ranks, and receives parts from ranks into `into`, where operands begin as [`Incoming`] says; returns
-    /// when all of it is done. Parts from one rank to another, which follow each other, are one message. After an error,
-    /// `into` and what was to be sent must stay in memory: somebody may still access them.
+    /// Sends parts to ranks, and receives parts from ranks into `into`, at the offsets in [`Incoming`]. Returns when
+    /// all of it is done. Consecutive parts from one rank to another are one message. After an error, `into` and the
+    /// operands to send must stay in memory, because the transfer may still access them.
     fn exchange(
         &self,
         route: Route,
@@ -81,39 +82,41 @@ pub trait Wire: Send + Sync {
         receives: &[Incoming],
     ) -> Result<(), String>;
 
-    /// Prepares for exchanges in groups of ranks, each in ascending order, and numbers those that it has something better
-    /// for than messages between two ranks. All ranks must name the same groups in the same order.
+    /// Prepares for exchanges in groups of ranks, each in ascending order. Numbers the groups for which this wire has a
+    /// faster way than messages between two ranks. All ranks must pass the same groups in the same order.
     fn meet(&self, groups: &[Vec<usize>]) -> Result<Vec<Option<usize>>, String> {
         Ok(vec![None; groups.len()])
     }
 
-    /// Whether [`Self::combine`] knows this operation.
+    /// Returns whether [`Self::combine`] supports this operation.
     fn can_combine(&self, _op: ScalarOp, _element: ElementType) -> bool {
         false
     }
 
-    /// Combines what the ranks of a group that [`Self::meet`] has numbered give, in an order of its own, and puts all of it
-    /// or this rank's share into `into`. After an error, both must stay in memory.
+    /// Combines the operands of the ranks of a group that [`Self::meet`] has numbered, in an order that the wire
+    /// chooses. Writes the whole result or this rank's share to `into`. After an error, the operand and `into` must
+    /// stay in memory.
     fn combine(&self, _route: Route, _what: &Combination<'_>, _into: &mut [u8]) -> Result<(), String> {
         Err("ranks can't combine values".to_owned())
     }
 
-    /// From now on, asks these devices how they are, and tells them if another rank fails.
+    /// From now on, queries the state of these devices, and informs them if another rank fails.
     fn watch(&self, devices: Option<Arc<dyn Watched>>);
 
-    /// What every rank gives, in their order.
+    /// Returns the bytes `mine` of every rank, in the order of the ranks.
     fn everybody(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, String> {
         let others: Vec<usize> = (0..self.ranks()).filter(|&r| r != self.rank()).collect();
         self.among(mine, &others, &others)
     }
 
-    /// What every rank gives, in their order, on the first rank; nothing on the others.
+    /// Returns the bytes `mine` of every rank on the first rank, in the order of the ranks, and nothing on the others.
     fn to_first(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, String> {
         let others: Vec<usize> = (1..self.ranks()).collect();
         if self.rank() == 0 { self.among(mine, &[], &others) } else { self.among(mine, &[0], &[]).map(|_| Vec::new()) }
     }
 
-    /// What ranks give that send to and receive from these.
+    /// Sends `mine` to the ranks `to`, and returns what the ranks `from` sent and this rank's own bytes, in the order
+    /// of the ranks.
     fn among(&self, mine: &[u8], to: &[usize], from: &[usize]) -> Result<Vec<Vec<u8>>, String> {
         let length = (mine.len() as u64).to_le_bytes();
         let sends: Vec<Outgoing<'_>> = to.iter().map(|&to| Outgoing::whole(to, &length)).collect();
@@ -121,7 +124,7 @@ pub trait Wire: Send + Sync {
         let place = |(i, &from): (usize, &usize)| Incoming { from, start: 8 * i, part: Part::whole(8) };
         let receives: Vec<Incoming> = from.iter().enumerate().map(place).collect();
         if let Err(error) = self.exchange(Route { tag: TAG_LENGTHS, group: None }, &sends, &mut lengths, &receives) {
-            // Somebody may still write there.
+            // The buffer is leaked, because the transfer may still write to it after an error.
             std::mem::forget(lengths);
             return Err(error);
         }
@@ -146,7 +149,7 @@ pub trait Wire: Send + Sync {
         Ok(parts)
     }
 
-    /// Waits until every rank is here.
+    /// Waits until every rank has arrived.
     fn barrier(&self) -> Result<(), String> {
         let mut came = vec![0; self.ranks()];
         let others = || (0..self.ranks()).filter(|&r| r != self.rank());
@@ -158,25 +161,25 @@ pub trait Wire: Send + Sync {
     }
 }
 
-/// Devices that a [`Wire`] looks after.
+/// Devices that a [`Wire`] watches.
 pub trait Watched: Send + Sync {
-    /// Ends their waits for this reason.
+    /// Ends the devices' waits for this reason.
     fn fail(&self, why: &str);
 
-    /// What each of them does, and a number that grows whenever one of them does something else.
+    /// Returns the state of each device, and a number that grows whenever a state changes.
     fn state(&self) -> (u64, Vec<State>);
 
-    /// What the devices of a rank did when they were heard of last, in words; without states, that they were in no call.
+    /// Describes the last known states of the devices of a rank. Empty `states` mean that the devices were in no call.
     fn describe(&self, rank: usize, states: &[State]) -> String;
 }
 
-/// What a device does.
+/// The state of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
-    /// It computes.
+    /// The device computes.
     Runs,
-    /// It waits for others at the collective with this number.
+    /// The device waits for others at the collective with this number.
     Waits(u32),
-    /// It has ended.
+    /// The device has ended.
     Left,
 }
