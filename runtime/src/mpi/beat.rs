@@ -1,17 +1,17 @@
-//! What ranks tell each other all the time: how their devices are, and for whom they wait.
+//! The regular messages between ranks: the states of their devices, and the ranks for which they wait.
 
 use crate::collective::State;
 
-/// How one rank is.
+/// The state of one rank.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Beat {
-    /// Grows whenever something has happened there.
+    /// A number that grows whenever something has happened on the rank.
     pub(super) version: u64,
-    /// What its devices do; `None` outside of a run.
+    /// The states of the rank's devices; `None` outside of a run.
     pub(super) devices: Option<Vec<State>>,
     /// Exchanges that aren't done.
     pub(super) pending: Vec<Pending>,
-    /// How many collectives it has begun in each group of ranks.
+    /// The number of collectives that the rank has begun in each group of ranks.
     pub(super) begun: Vec<u32>,
 }
 
@@ -19,13 +19,13 @@ pub(super) struct Beat {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Pending {
     pub(super) tag: u32,
-    /// The ranks for which it waits; of a collective, all others in it.
+    /// The ranks for which the exchange waits. For a collective: all other ranks that take part.
     pub(super) ranks: Vec<u32>,
-    /// Of a collective, the number of its group, and how many were begun there with it.
+    /// For a collective: the number of its group, and the number of collectives begun in that group up to this one.
     pub(super) collective: Option<(u32, u32)>,
 }
 
-/// How long nothing must have happened anywhere until it counts as forever.
+/// The time without any event on any rank after which waits count as endless.
 pub(super) const STILL: std::time::Duration = std::time::Duration::from_secs(3);
 
 const RUNS: u32 = u32::MAX;
@@ -34,7 +34,7 @@ const OUTSIDE: u32 = u32::MAX;
 const NO_GROUP: u32 = u32::MAX;
 
 impl Beat {
-    /// As bytes.
+    /// Encodes the state as bytes.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut words = vec![self.version as u32, (self.version >> 32) as u32];
         words.push(self.devices.as_ref().map_or(OUTSIDE, |d| d.len() as u32));
@@ -53,7 +53,7 @@ impl Beat {
         words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    /// From bytes; `None` if they are something else.
+    /// Decodes bytes; returns `None` if they aren't an encoded state.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut words = bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word));
         let version = u64::from(words.next()?) | u64::from(words.next()?) << 32;
@@ -77,7 +77,7 @@ impl Beat {
         Some(Self { version, devices, pending, begun })
     }
 
-    /// Whether nothing will happen there unless others do something.
+    /// Returns whether nothing will happen on this rank unless other ranks do something.
     fn is_idle(&self) -> bool {
         match &self.devices {
             Some(devices) => devices.iter().all(|state| *state != State::Runs),
@@ -90,13 +90,14 @@ impl Beat {
     }
 
     fn has_begun(&self, (group, number): (u32, u32)) -> bool {
-        // Counts go round.
+        // The counters wrap around.
         self.begun.get(group as usize).is_some_and(|begun| (begun.wrapping_sub(number) as i32) >= 0)
     }
 }
 
-/// Whether ranks that are like this will stay so forever: all wait, and no two of them for each other in one exchange, nor for
-/// a collective that all have come to, whose bytes may be on their way.
+/// Returns whether ranks in these states will stay in them forever. This holds if all ranks wait, and none of their
+/// exchanges can still finish. An exchange can finish if two ranks wait for each other in it, or if all ranks have
+/// begun its collective, because its bytes may be on their way.
 pub(super) fn is_forever(beats: &[Beat]) -> bool {
     let at = |other: &u32| beats.get(*other as usize);
     let on_its_way = |rank: usize, pending: &Pending| match pending.collective {
@@ -117,7 +118,8 @@ mod tests {
         Beat { version: 1 << 40 | 3, devices: Some(devices.to_vec()), pending: pending.collect(), begun: Vec::new() }
     }
 
-    /// A rank that waits in a group's collective with this number for these ranks, having begun so many of each group's.
+    /// Returns the state of a rank that waits for these ranks in the collective `which`, and that has begun `begun`
+    /// collectives in each group.
     fn in_collective(which: (u32, u32), ranks: &[u32], begun: &[u32]) -> Beat {
         let pending = vec![Pending { tag: 7, ranks: ranks.to_vec(), collective: Some(which) }];
         Beat { version: 1, devices: Some(vec![State::Waits(0)]), pending, begun: begun.to_vec() }
@@ -135,33 +137,34 @@ mod tests {
     #[test]
     fn who_waits_for_whom_forever() {
         let waits = [State::Waits(0)];
-        // At different collectives; one has ended while the other waits.
+        // The ranks wait at different collectives; then one rank has ended while the other waits.
         assert!(is_forever(&[beat(&waits, &[(1, &[1])]), beat(&waits, &[(2, &[0])])]));
         assert!(is_forever(&[beat(&waits, &[(1, &[1])]), beat(&[State::Left], &[])]));
-        // At the same one; one computes; all have ended.
+        // Both ranks wait at the same collective; then one computes; then both have ended.
         assert!(!is_forever(&[beat(&waits, &[(1, &[1])]), beat(&waits, &[(1, &[0])])]));
         assert!(!is_forever(&[beat(&waits, &[(1, &[1])]), beat(&[State::Runs], &[])]));
         assert!(!is_forever(&[beat(&[State::Left], &[]), beat(&[State::Left], &[])]));
-        // Two of three are done with each other and wait for the third, which is elsewhere.
+        // Two of three ranks are done with each other and wait for the third, which is at another collective.
         let third = beat(&waits, &[(2, &[0])]);
         assert!(is_forever(&[beat(&waits, &[(1, &[2])]), beat(&waits, &[(1, &[2])]), third]));
     }
 
     #[test]
     fn who_waits_forever_in_collectives() {
-        // Of three, the first waits for two that are at another collective of theirs.
+        // The first of three ranks waits for two others that have ended.
         let first = in_collective((0, 1), &[1, 2], &[1, 0]);
         let other = |to: u32| in_collective((1, 1), &[to], &[0, 1]);
         let ended = Beat { pending: Vec::new(), devices: Some(vec![State::Left]), ..other(2) };
         assert!(is_forever(&[first.clone(), ended.clone(), ended]));
-        // All have come to it, one has its part already and waits elsewhere: the bytes of the others are on their way.
+        // All three ranks have begun the collective. One of them has its part already and waits at the next collective,
+        // so the bytes of the others are on their way.
         let beside = in_collective((0, 1), &[0, 2], &[1, 0]);
         let ahead = in_collective((1, 1), &[1], &[1, 1]);
         assert!(!is_forever(&[first.clone(), beside.clone(), ahead]));
-        // The third never came.
+        // The third rank never came to the collective.
         let away = in_collective((1, 1), &[1], &[0, 1]);
         assert!(is_forever(&[first, beside, away]));
-        // Counts go round.
+        // The counters wrap around.
         assert!(in_collective((0, 0), &[], &[2]).has_begun((0, u32::MAX)));
     }
 }

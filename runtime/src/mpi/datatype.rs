@@ -1,4 +1,4 @@
-//! Parts of operands as MPI's datatypes, so that it reads and writes them where they lie.
+//! MPI datatypes for parts of operands, so that MPI reads and writes the operands in place.
 
 #![allow(unsafe_code, reason = "calls MPI")]
 
@@ -11,22 +11,22 @@ use dialect::scalar::ScalarOp;
 use super::funnel::check;
 use crate::collective::Part;
 
-/// The most bytes of one block: counts are 32-bit.
+/// The maximum size of one block in bytes, because counts are 32-bit.
 const MAX_BLOCK: usize = 1 << 30;
 
-/// Bytes of this process: what one message is made of.
+/// The bytes of this process that make up one message.
 pub(super) enum Bytes {
-    /// They follow each other.
+    /// Contiguous bytes.
     Run { start: *const u8, count: c_int },
-    /// They lie apart; a datatype, at this address.
+    /// Bytes that aren't contiguous, as a datatype at this address.
     Apart { base: *const u8, datatype: ffi::MPI_Datatype },
 }
 
 impl Bytes {
-    /// The parts of operands that begin at these addresses, in this order, which have one byte at least.
+    /// Describes the parts of operands that begin at these addresses, in this order. The parts must have at least one
+    /// byte.
     ///
-    /// # Safety
-    /// On the thread that makes all calls of MPI.
+    /// # Safety Must run on the thread that makes all calls of MPI.
     pub(super) unsafe fn of(parts: &[(*const u8, Part)]) -> Result<Self, String> {
         let base = parts.first().map_or(std::ptr::null(), |part| part.0);
         let blocks = blocks(parts, base as isize);
@@ -34,25 +34,24 @@ impl Bytes {
             [block] if block.count == 1 => {
                 Bytes::Run { start: base.wrapping_offset(block.start), count: block.length as c_int }
             }
-            // SAFETY: as the caller says.
+            // SAFETY: `datatype` requires only that this is MPI's thread, which this function requires too.
             blocks => Bytes::Apart { base, datatype: unsafe { datatype(blocks) }? },
         })
     }
 }
 
-/// Parts of operands that begin at these addresses as a datatype, of which there is one at `base`.
+/// Returns a datatype that describes, relative to `base`, the parts of operands that begin at these addresses.
 ///
-/// # Safety
-/// On the thread that makes all calls of MPI.
+/// # Safety Must run on the thread that makes all calls of MPI.
 pub(super) unsafe fn typed(parts: &[(*const u8, Part)], base: *const u8) -> Result<ffi::MPI_Datatype, String> {
-    // SAFETY: as the caller says.
+    // SAFETY: `datatype` requires only that this is MPI's thread, which this function requires too.
     unsafe { datatype(&blocks(parts, base as isize)) }
 }
 
 /// Runs of bytes at regular distances.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Block {
-    /// Bytes from the base on.
+    /// Byte offset from the base.
     start: isize,
     /// Bytes of each run, at most [`MAX_BLOCK`].
     length: usize,
@@ -60,7 +59,7 @@ struct Block {
     count: usize,
 }
 
-/// The blocks of parts of operands at these addresses; those that follow each other are joined.
+/// Returns the blocks of parts of operands at these addresses. Contiguous blocks are merged.
 fn blocks(parts: &[(*const u8, Part)], base: isize) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::with_capacity(parts.len());
     for (operand, part) in parts.iter().filter(|(_, part)| part.bytes() > 0) {
@@ -76,7 +75,7 @@ fn blocks(parts: &[(*const u8, Part)], base: isize) -> Vec<Block> {
     blocks
 }
 
-/// Adds bytes that follow each other.
+/// Adds contiguous bytes.
 fn push(blocks: &mut Vec<Block>, mut start: isize, mut length: usize) {
     let follows = |last: &&mut Block| last.count == 1 && last.start + last.length as isize == start;
     if let Some(last) = blocks.last_mut().filter(follows) {
@@ -92,13 +91,13 @@ fn push(blocks: &mut Vec<Block>, mut start: isize, mut length: usize) {
     }
 }
 
-/// A datatype of these blocks, committed.
+/// Creates and commits a datatype of these blocks.
 ///
-/// # Safety
-/// On the thread that makes all calls of MPI.
+/// # Safety Must run on the thread that makes all calls of MPI.
 unsafe fn datatype(blocks: &[Block]) -> Result<ffi::MPI_Datatype, String> {
     let mut starts: Vec<ffi::MPI_Aint> = blocks.iter().map(|block| block.start as ffi::MPI_Aint).collect();
-    // SAFETY: of `unsafe fn`; each array has as many elements as there are blocks.
+    // SAFETY: this is MPI's thread by this function's contract. Each array is collected from `blocks` and so has
+    // `count` elements.
     unsafe {
         let (byte, mut all) = (ffi::RSMPI_UINT8_T, ffi::RSMPI_DATATYPE_NULL);
         let count = blocks.len() as c_int;
@@ -126,10 +125,10 @@ unsafe fn datatype(blocks: &[Block]) -> Result<ffi::MPI_Datatype, String> {
     }
 }
 
-/// MPI's name for an element type, if it has one.
+/// Returns MPI's datatype for an element type, if there is one.
 fn element(element: ElementType) -> Option<ffi::MPI_Datatype> {
     use ElementType::{F32, F64, I1, I8, I16, I32, I64, UI8, UI16, UI32, UI64};
-    // SAFETY: constants of the library.
+    // SAFETY: these statics are constants of the library.
     unsafe {
         Some(match element {
             F32 => ffi::RSMPI_FLOAT,
@@ -147,14 +146,14 @@ fn element(element: ElementType) -> Option<ffi::MPI_Datatype> {
     }
 }
 
-/// MPI's operation that gives what this one does, up to the order of sums, and its type. Not the maximum of floats, where MPI
-/// says nothing of NaN.
+/// Returns MPI's operation that has the result of this one, up to the order of sums, and its datatype. Returns `None`
+/// for the maximum of floats, because MPI doesn't specify it for NaN.
 pub(super) fn operation(op: ScalarOp, of: ElementType) -> Option<(ffi::MPI_Op, ffi::MPI_Datatype)> {
     let datatype = element(of)?;
-    // SAFETY: constants of the library.
+    // SAFETY: these statics are constants of the library.
     let operation = unsafe {
         match op {
-            // Truth values are bytes, 0 or 1.
+            // Booleans are bytes of value 0 or 1.
             ScalarOp::Add | ScalarOp::Max | ScalarOp::Or if of == ElementType::I1 => ffi::RSMPI_BOR,
             ScalarOp::Mul | ScalarOp::Min | ScalarOp::And if of == ElementType::I1 => ffi::RSMPI_BAND,
             ScalarOp::Xor if of == ElementType::I1 => ffi::RSMPI_BXOR,
@@ -192,7 +191,7 @@ mod tests {
         ];
         let strided = Block { start: -96, length: 4, stride: 12, count: 2 };
         assert_eq!(blocks(&parts, 1000), [run(0, 30), strided, run(1010, 20)]);
-        // Rows that follow each other are one run.
+        // Contiguous rows are one run.
         assert_eq!(blocks(&[(at(8), Part::block(24, 0, 12, 12, 2))], 8), [run(0, 24)]);
     }
 

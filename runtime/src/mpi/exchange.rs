@@ -1,4 +1,5 @@
-//! What threads ask for, and the requests that MPI answers it by: messages between two ranks, or a collective of a group.
+//! Exchanges that threads request, and the MPI requests that carry them out: messages between two ranks, or a
+//! collective of a group.
 
 #![allow(unsafe_code, reason = "calls MPI")]
 
@@ -13,17 +14,17 @@ use super::funnel::check;
 use super::groups::Groups;
 use crate::collective::{Combination, Incoming, Outgoing, Part, Route};
 
-/// Where the result of an exchange is awaited.
+/// The result of an exchange, and the condition variable by which its thread waits for it.
 pub(super) type Done = Arc<(Mutex<Option<Result<(), String>>>, Condvar)>;
 
-/// Parts of operands, each with its rank and its operand's address, those of a rank next to each other.
+/// Parts of operands, each with its rank and its operand's address. The parts of a rank are next to each other.
 type Parts = Vec<(usize, (*const u8, Part))>;
 
-/// What is to be done.
+/// The work of an exchange.
 enum Work {
-    /// Bytes are sent and received.
+    /// Sends and receives bytes.
     Parts { sends: Parts, receives: Parts },
-    /// Elements are combined.
+    /// Combines elements.
     Combine { operation: ffi::MPI_Op, datatype: ffi::MPI_Datatype, from: *const u8, into: *mut u8, count: usize },
 }
 
@@ -32,20 +33,20 @@ pub(super) struct Exchange {
     route: Route,
     work: Work,
     pub(super) requests: Vec<ffi::MPI_Request>,
-    /// The rank of each request; nothing of a collective.
+    /// The rank of each request; empty for a collective.
     ranks: Vec<u32>,
-    /// Which of its group's collectives it is, and the other ranks there.
+    /// For a collective: its number in its group, and the other ranks of the group.
     collective: Option<(u32, Vec<u32>)>,
-    /// What MPI reads until the exchange is done: counts and displacements, and datatypes.
+    /// Counts, displacements and datatypes, which MPI reads until the exchange is done.
     numbers: [Vec<c_int>; 3],
     types: [Vec<ffi::MPI_Datatype>; 2],
-    /// Datatypes to give back then.
+    /// Datatypes to free when the exchange is done.
     made: Vec<ffi::MPI_Datatype>,
     done: Done,
 }
 
-// SAFETY: the thread that waits for the exchange keeps the memory, and touches none of it until it is done; after an
-// error it gives the memory to nobody else.
+// SAFETY: the pointers are to memory of the thread that waits for the exchange (`World::wait_for`). It borrows the
+// memory and doesn't touch it until the exchange is done; after an error the memory is leaked.
 unsafe impl Send for Exchange {}
 
 impl Exchange {
@@ -63,7 +64,7 @@ impl Exchange {
         }
     }
 
-    /// Parts of operands.
+    /// Creates an exchange of parts of operands.
     pub(super) fn of_parts(route: Route, sends: &[Outgoing<'_>], into: &mut [u8], receives: &[Incoming]) -> Self {
         let fits = |of: usize, part: &Part| {
             let last = part.count.checked_sub(1).filter(|_| part.run > 0);
@@ -85,7 +86,8 @@ impl Exchange {
         Self::new(route, Work::Parts { sends, receives })
     }
 
-    /// Elements that are combined; `None` if MPI has no such operation, or the result has another size.
+    /// Creates an exchange that combines elements. Returns `None` if MPI has no such operation, or if the result has
+    /// the wrong size.
     pub(super) fn of_combination(route: Route, what: &Combination<'_>, into: &mut [u8]) -> Option<Self> {
         let (operation, datatype) = operation(what.op, what.element)?;
         let count = what.operand.len() / what.element.bytes().max(1);
@@ -98,7 +100,8 @@ impl Exchange {
         (is_whole && c_int::try_from(count).is_ok()).then_some(exchange)
     }
 
-    /// For each rank of a group, how many elements of the result it gets, if not all get all.
+    /// Returns the number of elements of the result for each rank of a group; `None` if each rank gets the whole
+    /// result.
     fn counts(&self) -> Option<&[c_int]> {
         Some(&self.numbers[0][..]).filter(|counts| !counts.is_empty())
     }
@@ -112,7 +115,7 @@ impl Exchange {
         self.done.1.notify_all();
     }
 
-    /// What it still waits for.
+    /// Returns the ranks for which the exchange still waits.
     pub(super) fn pending(&self) -> Pending {
         let mut ranks = self.ranks.clone();
         ranks.sort_unstable();
@@ -124,24 +127,24 @@ impl Exchange {
         Pending { tag: self.route.tag, ranks, collective: number }
     }
 
-    /// Gives its requests to MPI.
+    /// Starts the exchange's MPI requests.
     ///
-    /// # Safety
-    /// On the thread that makes all calls of MPI; the memory lives until the exchange is done, and longer after an error.
+    /// # Safety Must run on the thread that makes all calls of MPI. The memory must live until the exchange is done, or
+    /// forever after an error.
     pub(super) unsafe fn post(&mut self, data: ffi::MPI_Comm, groups: &mut Groups, rank: usize) -> Result<(), String> {
         let Some(number) = self.route.group else {
-            // SAFETY: as the caller says.
+            // SAFETY: `post_messages` has the same requirements as this function.
             return unsafe { self.post_messages(data) };
         };
         let group = groups.get(number).ok_or("an exchange in a group that this rank isn't in")?;
         let others = group.ranks.iter().filter(|&&r| r != rank).map(|&r| r as u32).collect();
         let (comm, ranks) = (group.comm, group.ranks.clone());
         self.collective = Some((groups.begin(number), others));
-        // SAFETY: as the caller says.
+        // SAFETY: `post_collective` has the same requirements as this function.
         unsafe { self.post_collective(comm, &ranks) }
     }
 
-    /// One message to and from each rank.
+    /// Starts one message to and one from each rank.
     unsafe fn post_messages(&mut self, comm: ffi::MPI_Comm) -> Result<(), String> {
         let Work::Parts { sends, receives } = &self.work else {
             return Err("ranks combine only in groups".to_owned());
@@ -150,9 +153,10 @@ impl Exchange {
             for of_rank in all.chunk_by(|a, b| a.0 == b.0) {
                 let rank = of_rank[0].0;
                 let parts: Vec<(*const u8, Part)> = of_rank.iter().map(|entry| entry.1).collect();
-                // SAFETY: a constant of the library.
+                // SAFETY: this static is a constant of the library.
                 let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
-                // SAFETY: as the caller says.
+                // SAFETY: this is MPI's thread, and the memory of `parts` lives until the exchange is done, both by the
+                // contract of `post`.
                 let code = unsafe {
                     let (start, count, datatype) = match Bytes::of(&parts)? {
                         Bytes::Run { start, count } => (start, count, ffi::RSMPI_UINT8_T),
@@ -176,14 +180,16 @@ impl Exchange {
         Ok(())
     }
 
-    /// One collective of the group with this communicator and these ranks.
+    /// Starts one collective of the group that has this communicator and these ranks.
     unsafe fn post_collective(&mut self, comm: ffi::MPI_Comm, ranks: &[usize]) -> Result<(), String> {
-        // SAFETY: a constant of the library.
+        // SAFETY: this static is a constant of the library.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
         let code = match &self.work {
             &Work::Combine { operation, datatype, from, into, count } => {
                 let (from, into) = (from.cast(), into.cast());
-                // SAFETY: both have as many elements as are named.
+                // SAFETY: `of_combination` has taken `count` from the operand. Without `counts` it has checked that the result
+                // is as large; with `counts`, `combine_across` passes memory for the whole result. Both buffers live until
+                // the exchange is done, by the contract of `post`.
                 unsafe {
                     match self.counts() {
                         None => {
@@ -197,9 +203,9 @@ impl Exchange {
                 }
             }
             Work::Parts { sends, receives } => {
-                // Of each rank one datatype, at addresses relative to that of the first operand.
+                // Each rank has one datatype, with addresses relative to the first operand's.
                 self.numbers = [vec![0; ranks.len()], vec![0; ranks.len()], vec![0; ranks.len()]];
-                // SAFETY: a constant of the library.
+                // SAFETY: this static is a constant of the library.
                 self.types = [(); 2].map(|()| vec![unsafe { ffi::RSMPI_UINT8_T }; ranks.len()]);
                 let mut bases = [std::ptr::null(); 2];
                 for (side, all) in [sends, receives].into_iter().enumerate() {
@@ -207,7 +213,7 @@ impl Exchange {
                     for of_rank in all.chunk_by(|a, b| a.0 == b.0) {
                         let at = ranks.binary_search(&of_rank[0].0).map_err(|_| "a rank outside of the group")?;
                         let parts: Vec<(*const u8, Part)> = of_rank.iter().map(|entry| entry.1).collect();
-                        // SAFETY: as the caller says.
+                        // SAFETY: this is MPI's thread by the contract of `post`.
                         let datatype = unsafe { typed(&parts, bases[side]) }?;
                         self.made.push(datatype);
                         self.types[side][at] = datatype;
@@ -217,7 +223,7 @@ impl Exchange {
                 let [sent, received, zeros] = self.numbers.each_ref().map(|numbers| numbers.as_ptr());
                 let [sent_types, received_types] = self.types.each_ref().map(|types| types.as_ptr());
                 let (from, into) = (bases[0].cast(), bases[1].cast_mut().cast());
-                // SAFETY: all arrays have an element for each rank, and live in this exchange.
+                // SAFETY: each array was allocated above with `ranks.len()` elements, and lives in this exchange.
                 unsafe {
                     ffi::MPI_Ialltoallw(
                         from,
@@ -240,10 +246,10 @@ impl Exchange {
         Ok(())
     }
 
-    /// Forgets requests that are done, by their indices; whether none is left. Then what MPI was given is given back.
+    /// Removes the requests with these indices, which are done. Returns whether none is left, and in that case frees
+    /// the exchange's datatypes.
     ///
-    /// # Safety
-    /// On the thread that makes all calls of MPI.
+    /// # Safety Must run on the thread that makes all calls of MPI.
     pub(super) unsafe fn forget(&mut self, mut completed: Vec<usize>) -> bool {
         completed.sort_unstable();
         for i in completed.into_iter().rev() {
@@ -252,7 +258,8 @@ impl Exchange {
         }
         if self.requests.is_empty() {
             for mut datatype in self.made.drain(..) {
-                // SAFETY: this exchange has made it, and nothing uses it any longer.
+                // SAFETY: this exchange has created the datatype, and all its requests are done, so nothing uses it
+                // anymore.
                 unsafe { ffi::MPI_Type_free(&mut datatype) };
             }
         }

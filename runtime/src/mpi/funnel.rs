@@ -16,45 +16,46 @@ use super::groups::Groups;
 use super::peers::{CARD, Peer, card};
 use crate::collective::Watched;
 
-/// How often ranks tell each other how they are.
+/// The interval between two beats of a rank.
 const BEAT: Duration = Duration::from_millis(250);
-/// How long this process has to end by itself after a failure, and after it was asked to: launchers kill after a second.
+/// The time that this process has to end by itself after a failure, and after a signal. Launchers kill a process one
+/// second after the signal.
 const GRACE: [Duration; 2] = [Duration::from_secs(2), Duration::from_millis(300)];
-/// How long the last words of a rank that is no longer there may still be on their way.
+/// The time during which the last message of an ended rank may still be on its way.
 const ON_ITS_WAY: Duration = Duration::from_millis(60);
-/// How often it asks MPI at once before it sleeps between.
+/// The number of times that the thread polls MPI without sleeping in between.
 const EAGER: u32 = 200;
 
-/// Tags of what ranks tell each other, on a communicator of its own.
+/// Tags of the messages about ranks' states, which have a communicator of their own.
 const TAG_BEAT: c_int = 1;
 const TAG_FAILED: c_int = 2;
 
-/// What other threads ask for.
+/// Requests of other threads, and the thread's replies.
 #[derive(Default)]
 pub(super) struct Asked {
     pub(super) exchanges: Vec<Exchange>,
     /// Groups of ranks to be numbered.
     pub(super) groups: Option<Vec<Vec<usize>>>,
-    /// Their numbers.
+    /// The numbers of `groups`.
     pub(super) numbers: Option<Result<Vec<usize>, String>>,
     pub(super) watched: Option<Arc<dyn Watched>>,
-    /// The devices of the run that is or was last, who know their names.
+    /// The devices of the current or last run, which know their names.
     pub(super) named: Option<Arc<dyn Watched>>,
-    /// Why this rank has failed; to be told to the others.
+    /// The reason why this rank has failed; to be sent to the other ranks.
     pub(super) failed: Option<String>,
-    /// Whether they have been told.
+    /// Whether the failure has been sent.
     pub(super) told: bool,
-    /// Why nothing works any longer.
+    /// The reason why no exchange works anymore.
     pub(super) ended: Option<String>,
-    /// Whether to leave.
+    /// Whether to end the thread.
     pub(super) over: bool,
-    /// Ranks in words.
+    /// A description of each rank.
     pub(super) places: Vec<String>,
-    /// Ranks on this machine.
+    /// The number of ranks on this machine.
     pub(super) neighbors: usize,
 }
 
-/// What other threads share with this one.
+/// State that other threads share with this one.
 #[derive(Default)]
 pub(super) struct Shared {
     asked: Mutex<Asked>,
@@ -70,13 +71,13 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Waits until something has changed, or for this long.
+    /// Waits until something has changed, at most for the time `most`.
     pub(super) fn wait<'l>(&self, asked: MutexGuard<'l, Asked>, most: Duration) -> MutexGuard<'l, Asked> {
         self.changed.wait_timeout(asked, most).unwrap_or_else(PoisonError::into_inner).0
     }
 }
 
-/// The signal that has asked this process to end.
+/// The signal that told this process to end; 0 if there was none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn on_signal(number: c_int) {
@@ -88,11 +89,11 @@ unsafe extern "C" {
     fn _exit(code: c_int) -> !;
 }
 
-/// Ends this process at once, whatever its other threads do: without what libraries do at an exit, which may take away what those
-/// threads use.
+/// Ends this process at once, whatever its other threads do. Skips the libraries' exit handlers, which might free
+/// memory that those threads use.
 pub fn exit_at_once(code: u8) -> ! {
     crate::files::remove_drafts();
-    // SAFETY: it can be called at any time.
+    // SAFETY: `_exit` can be called at any time.
     unsafe { _exit(code.into()) }
 }
 
@@ -106,7 +107,7 @@ struct Letter {
     _bytes: Vec<u8>,
 }
 
-/// The thread's state.
+/// The state of the thread.
 pub(super) struct Funnel {
     shared: Arc<Shared>,
     behavior: Behavior,
@@ -117,15 +118,15 @@ pub(super) struct Funnel {
     peers: Vec<Peer>,
     active: Vec<Exchange>,
     letters: Vec<Letter>,
-    /// Why nothing works any longer, and when the process has to end.
+    /// The reason why no exchange works anymore, and the time at which the process has to end.
     ended: Option<(String, Instant)>,
-    /// When something has happened last, on any rank.
+    /// The time of the last event on any rank.
     moved: Instant,
-    /// Exchanges that are over.
+    /// The number of completed exchanges.
     version: u64,
 }
 
-/// What asks this process to end, in words, if something does; others than the caller still hear of it.
+/// Returns a description of the signal that told this process to end, if there was one. Reading it doesn't reset it.
 pub(super) fn asked_to_end() -> Option<&'static str> {
     match SIGNAL.load(Ordering::SeqCst) {
         0 => None,
@@ -139,12 +140,12 @@ pub(super) fn check(code: c_int, what: &str) -> Result<(), String> {
 }
 
 impl Funnel {
-    /// Starts MPI on this thread, and meets the other ranks.
+    /// Starts MPI on this thread, and exchanges cards with the other ranks.
     pub(super) fn start(shared: Arc<Shared>, behavior: Behavior) -> Result<Self, String> {
         let (mut provided, mut rank, mut ranks) = (0, 0, 0);
         let (mut data, mut control);
         let mut cards;
-        // SAFETY: MPI is started once, by this thread, which makes all its calls; every pointer is to what lives here.
+        // SAFETY: MPI is started once, by this thread, which makes all its calls; every pointer is to a local variable.
         unsafe {
             (data, control) = (ffi::RSMPI_COMM_NULL, ffi::RSMPI_COMM_NULL);
             let none = std::ptr::null_mut();
@@ -164,7 +165,7 @@ impl Funnel {
             let (mine, byte) = (card(), ffi::RSMPI_UINT8_T);
             let (from, to) = (mine.as_ptr().cast(), cards.as_mut_ptr().cast());
             check(ffi::MPI_Allgather(from, CARD as c_int, byte, to, CARD as c_int, byte, control), "meet the others")?;
-            // Launchers end ranks by signals; each says why before it does.
+            // Launchers end ranks by signals. The handlers let each rank report its reason before it ends.
             signal(INTERRUPTED, on_signal);
             signal(TERMINATED, on_signal);
         }
@@ -199,13 +200,13 @@ impl Funnel {
         self.peers.len()
     }
 
-    /// All ranks but this one.
+    /// Returns all ranks but this one.
     fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let rank = self.rank;
         (0..self.peers.len()).filter(move |&other| other != rank)
     }
 
-    /// Works until it is told to leave.
+    /// Runs the thread's loop until `over` is set.
     pub(super) fn run(mut self) {
         let (mut beat, mut idle, mut looked) = (Instant::now(), 0u32, Instant::now());
         loop {
@@ -218,13 +219,13 @@ impl Funnel {
                 continue;
             }
             if over {
-                // SAFETY: all ranks are here, and this thread has started MPI.
+                // SAFETY: all ranks are here, because `World::finish` sets `over` after a barrier. This thread has
+                // started MPI.
                 unsafe { ffi::MPI_Finalize() };
                 return;
             }
             if let Some(groups) = groups {
-                // This waits for other ranks; who asked for it looks at the time.
-                // SAFETY: this thread makes all calls of MPI.
+                // This call waits for other ranks. The requesting thread checks for failures meanwhile.
                 let numbers = unsafe { self.groups.meet(&groups, self.rank, self.data) };
                 self.shared.lock().numbers = Some(numbers);
                 self.shared.wake();
@@ -242,7 +243,8 @@ impl Funnel {
             // A launcher that ends its processes doesn't wait long.
             if now - beat >= BEAT || asked_to_end().is_some() {
                 if now - looked > 4 * BEAT {
-                    // This process itself was away: what the others said meanwhile is still to be read.
+                    // This process itself was suspended, so messages that the other ranks sent meanwhile are still
+                    // unread.
                     self.peers.iter_mut().for_each(|peer| peer.heard = now);
                     self.moved = now;
                 }
@@ -262,7 +264,7 @@ impl Funnel {
                 std::thread::yield_now();
                 continue;
             }
-            // Short naps while something is on its way; a new exchange ends them.
+            // Sleeps shortly while an exchange is active. A new exchange ends the sleep.
             let nap = if self.active.is_empty() { 10_000 } else { (u64::from(idle) / 4).clamp(50, 500) };
             let asked = self.shared.lock();
             if asked.exchanges.is_empty() && asked.groups.is_none() && asked.failed.is_none() && !asked.over {
@@ -271,8 +273,8 @@ impl Funnel {
         }
     }
 
-    /// What is left to do after a failure, when MPI isn't called any more: who waited for an exchange has gone on and perhaps
-    /// given back memory that MPI would still send.
+    /// Does the remaining work after a failure, without calling MPI: threads that waited for an exchange have gone on
+    /// and may have freed memory that MPI would still send.
     fn keep_out(&mut self, exchanges: Vec<Exchange>, has_failed: bool) {
         let Some((why, end)) = &mut self.ended else { return };
         if asked_to_end().is_some() {
@@ -283,19 +285,19 @@ impl Funnel {
             (self.behavior.last_words)(why);
         }
         let mut asked = self.shared.lock();
-        // The others have heard of the first failure.
+        // The other ranks have been informed of the first failure.
         asked.told |= has_failed;
         if asked.exchanges.is_empty() && asked.failed.is_none() {
             drop(self.shared.wait(asked, BEAT / 10));
         }
     }
 
-    /// Gives an exchange to MPI.
+    /// Starts an exchange.
     fn begin(&mut self, mut exchange: Exchange) {
         if let Some((why, _)) = &self.ended {
             return exchange.end(Err(why.clone()));
         }
-        // SAFETY: this thread makes all calls of MPI; who waits for the exchange keeps its memory.
+        // SAFETY: this thread makes all calls of MPI. The thread that waits for the exchange keeps its memory.
         let result = unsafe { exchange.post(self.data, &mut self.groups, self.rank) };
         self.active.push(exchange);
         if let Err(why) = result {
@@ -303,14 +305,14 @@ impl Funnel {
         }
     }
 
-    /// Lets MPI work, and ends what is done. Whether anything was.
+    /// Lets MPI work, and completes the exchanges that are done. Returns whether there was progress.
     fn progress(&mut self) -> bool {
         let (mut any, mut fault) = (false, None);
         let mut completed: Vec<c_int> = Vec::new();
         self.active.retain_mut(|exchange| {
             let mut count = 0;
             completed.resize(exchange.requests.len(), 0);
-            // SAFETY: requests of this thread, and as many places for indices.
+            // SAFETY: the requests were made by this thread, and `completed` was resized to their number.
             let code = unsafe {
                 ffi::MPI_Testsome(
                     exchange.requests.len() as c_int,
@@ -324,7 +326,7 @@ impl Funnel {
                 fault = Some(why);
                 return true;
             }
-            // Of no requests at all, the count is undefined.
+            // The count is undefined if there are no requests at all.
             let count = usize::try_from(count).unwrap_or(0).min(exchange.requests.len());
             any |= count > 0;
             let done: Vec<usize> = completed[..count].iter().map(|&i| i as usize).collect();
@@ -345,11 +347,11 @@ impl Funnel {
         any
     }
 
-    /// Reads what the others say.
+    /// Reads the messages of the other ranks.
     fn listen(&mut self) {
         loop {
             let mut flag = 0;
-            // SAFETY: the status is written before it is read.
+            // SAFETY: `status` is read only if `MPI_Iprobe` has found a message and written it.
             let (from, tag, bytes) = unsafe {
                 let mut status: ffi::MPI_Status = std::mem::zeroed();
                 let (any, every) = (ffi::RSMPI_ANY_SOURCE, ffi::RSMPI_ANY_TAG);
@@ -362,7 +364,7 @@ impl Funnel {
                 let (from, tag) = (status.MPI_SOURCE, status.MPI_TAG);
                 let mut bytes = vec![0u8; count.max(0) as usize];
                 let place = bytes.as_mut_ptr().cast();
-                // It is there already, so this doesn't wait.
+                // The message has already arrived, so this doesn't wait.
                 let nothing = ffi::RSMPI_STATUS_IGNORE;
                 let code = ffi::MPI_Recv(place, count, ffi::RSMPI_UINT8_T, from, tag, self.control, nothing);
                 if code != 0 {
@@ -382,7 +384,7 @@ impl Funnel {
         }
     }
 
-    /// Tells the others how this rank is.
+    /// Sends the state of this rank to the other ranks.
     fn speak(&mut self) {
         let watched = self.shared.lock().watched.clone();
         let state = watched.as_ref().map(|watched| watched.state());
@@ -397,7 +399,7 @@ impl Funnel {
             self.moved = Instant::now();
         }
         for to in self.others() {
-            // One that doesn't read gets no more.
+            // A rank that doesn't receive gets no further messages.
             if !self.letters.iter().any(|letter| letter.to == to) {
                 self.send(to, TAG_BEAT, bytes.clone());
             }
@@ -405,7 +407,7 @@ impl Funnel {
     }
 
     fn send(&mut self, to: usize, tag: c_int, bytes: Vec<u8>) {
-        // SAFETY: the letter keeps the bytes until they are sent, or forever.
+        // SAFETY: the letter owns the bytes, and `post` drops it only when MPI reports them sent, or an error.
         unsafe {
             let mut request = ffi::RSMPI_REQUEST_NULL;
             let (place, count) = (bytes.as_ptr().cast(), bytes.len() as c_int);
@@ -417,17 +419,17 @@ impl Funnel {
         self.post();
     }
 
-    /// Forgets letters that are sent.
+    /// Drops letters that are sent.
     fn post(&mut self) {
         self.letters.retain_mut(|letter| {
             let mut flag = 0;
-            // SAFETY: a request of this thread.
+            // SAFETY: the request was made by this thread.
             let code = unsafe { ffi::MPI_Test(&mut letter.request, &mut flag, ffi::RSMPI_STATUS_IGNORE) };
             code == 0 && flag == 0
         });
     }
 
-    /// Tells the others of a failure, and gives MPI at most so long to send it.
+    /// Informs the other ranks of a failure, and gives MPI at most the time `most` to send the messages.
     fn tell_failure(&mut self, why: &str, most: Duration) {
         for to in self.others() {
             self.send(to, TAG_FAILED, why.as_bytes().to_vec());
@@ -440,7 +442,7 @@ impl Funnel {
         self.shared.lock().told = true;
     }
 
-    /// Whether everybody is still there, and waits for something that may come.
+    /// Checks that every rank is alive, and that not all of them wait forever.
     fn look(&mut self) {
         self.post();
         let others = || self.others();
@@ -469,8 +471,9 @@ impl Funnel {
         }
     }
 
-    /// Ends because these ranks are no longer there. A rank that ended because of another has told who that was, so what it
-    /// said is waited for; where nothing comes, all of them are named, the one that fell silent first before the others.
+    /// Ends because these ranks are gone. A rank that ended because of another one has sent the other's name, so this
+    /// first waits for such a message. Without one, the error names all gone ranks, beginning with the one that fell
+    /// silent first.
     fn lost(&mut self, mut gone: Vec<usize>) {
         let start = Instant::now();
         while self.ended.is_none() && start.elapsed() < ON_ITS_WAY {
@@ -487,7 +490,7 @@ impl Funnel {
         self.shared.lock().places.get(rank).cloned().unwrap_or_else(|| format!("rank {rank}"))
     }
 
-    /// What the devices of a rank did when it was heard of last.
+    /// Describes the last known states of the devices of a rank.
     fn scene(&self, rank: usize) -> String {
         let states = &self.peers[rank].devices;
         let named = self.shared.lock().named.clone();
@@ -495,8 +498,8 @@ impl Funnel {
         if text.is_empty() { text } else { format!("; on rank {rank} {text}") }
     }
 
-    /// Ends everything that waits, for this reason; the process ends at the latest after `grace`. The others are told first,
-    /// while all that MPI may still send is there.
+    /// Ends all waits for this reason. The process ends after `grace` at the latest. The other ranks are informed
+    /// first, while the memory that MPI may still send exists.
     fn end(&mut self, why: &str, grace: Duration) {
         if self.ended.is_some() {
             return;

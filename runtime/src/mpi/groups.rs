@@ -1,4 +1,4 @@
-//! Groups of ranks with a communicator of their own.
+//! Groups of ranks that have a communicator.
 
 #![allow(unsafe_code, reason = "calls MPI")]
 
@@ -11,44 +11,43 @@ use super::funnel::check;
 
 /// A group of ranks.
 pub(super) struct Group {
-    /// In ascending order.
+    /// The ranks in ascending order.
     pub(super) ranks: Vec<usize>,
     pub(super) comm: ffi::MPI_Comm,
 }
 
-/// All groups that ranks have named so far, each with a number that is the same on all ranks.
+/// All groups of ranks that were numbered so far. Each has the same number on all ranks.
 #[derive(Default)]
 pub(super) struct Groups {
-    /// `None` where this rank isn't in it.
+    /// The groups by number; `None` if this rank isn't in the group.
     list: Vec<Option<Group>>,
-    /// How many collectives this rank has begun in each.
+    /// The number of collectives that this rank has begun in each group.
     begun: Vec<u32>,
-    /// The numbers of groups of the same ranks.
+    /// The numbers of all groups that have the same ranks.
     of_ranks: HashMap<Vec<usize>, Vec<usize>>,
 }
 
 impl Groups {
-    /// A group that this rank is in.
+    /// Returns a group that this rank is in.
     pub(super) fn get(&self, number: usize) -> Option<&Group> {
         self.list.get(number)?.as_ref()
     }
 
-    /// Counts a collective that begins, and says which it is: the first is 1.
+    /// Counts a collective that begins, and returns its number; the first is 1.
     pub(super) fn begin(&mut self, number: usize) -> u32 {
         self.begun[number] = self.begun[number].wrapping_add(1);
         self.begun[number]
     }
 
-    /// How many collectives this rank has begun in each group.
+    /// Returns the number of collectives that this rank has begun in each group.
     pub(super) fn begun(&self) -> Vec<u32> {
         self.begun.clone()
     }
 
-    /// Numbers these groups, and makes communicators for those that there are none for yet. All ranks call it with the same
-    /// groups, and wait for each other.
+    /// Numbers these groups, and creates communicators for new ones. All ranks must call it with the same groups; they
+    /// wait for each other.
     ///
-    /// # Safety
-    /// On the thread that makes all calls of MPI.
+    /// # Safety Must run on the thread that makes all calls of MPI.
     pub(super) unsafe fn meet(
         &mut self,
         wanted: &[Vec<usize>],
@@ -65,7 +64,7 @@ impl Groups {
                 let number = self.list.len();
                 known.push(number);
                 let mine = ranks.contains(&rank);
-                // SAFETY: as the caller says.
+                // SAFETY: this is MPI's thread by this function's contract.
                 let comm = mine.then(|| unsafe { communicator(ranks, data, number) }).transpose()?;
                 self.list.push(comm.map(|comm| Group { ranks: ranks.clone(), comm }));
                 self.begun.push(0);
@@ -76,13 +75,12 @@ impl Groups {
     }
 }
 
-/// A communicator of these ranks, all of which make it, in the same order as others.
+/// Creates a communicator of these ranks. All of them must call this, and must create communicators in the same order.
 ///
-/// # Safety
-/// On the thread that makes all calls of MPI.
+/// # Safety Must run on the thread that makes all calls of MPI.
 unsafe fn communicator(ranks: &[usize], data: ffi::MPI_Comm, number: usize) -> Result<ffi::MPI_Comm, String> {
     let list: Vec<c_int> = ranks.iter().map(|&rank| rank as c_int).collect();
-    // SAFETY: as the caller says; every pointer is to what lives here.
+    // SAFETY: this is MPI's thread by this function's contract; every pointer is to a local variable.
     unsafe {
         let (mut all, mut some, mut comm) = (ffi::RSMPI_GROUP_NULL, ffi::RSMPI_GROUP_NULL, ffi::RSMPI_COMM_NULL);
         check(ffi::MPI_Comm_group(data, &mut all), "make a group")?;

@@ -1,10 +1,9 @@
-//! The processes that an MPI launcher has started, as ranks: what moves bytes between them, and who notices that one of
-//! them is no longer there.
+//! The processes that an MPI launcher has started, as ranks. Moves bytes between them, and detects ranks that are gone.
 //!
-//! One thread makes all calls of MPI (`MPI_THREAD_FUNNELED`, which every MPI has), none of which blocks: devices give it
-//! what they want to exchange and sleep until it is done. The same thread tells the other ranks four times a second how
-//! this one is, so that everybody notices who has ended, has stopped answering, or waits for something that will never
-//! come: MPI itself would let the others wait forever.
+//! One thread makes all calls of MPI (`MPI_THREAD_FUNNELED`, which every MPI has), none of which blocks: devices hand
+//! their exchanges to it and sleep until they are done. The same thread sends the state of this rank to the other ranks
+//! four times a second. So every rank detects a rank that has ended, has stopped answering, or waits for something that
+//! will never come; MPI itself would let the others wait forever.
 
 mod beat;
 mod datatype;
@@ -26,8 +25,8 @@ pub use self::funnel::exit_at_once;
 use self::funnel::{Funnel, Shared, asked_to_end};
 use crate::collective::{Combination, Incoming, Outgoing, Route, Watched, Wire};
 
-/// How much longer than others may be silent MPI may take to start: it waits for all processes, which the launcher starts one
-/// after the other.
+/// The factor by which MPI's start may take longer than the patience for a silent rank, because it waits for all
+/// processes, which the launcher starts one after the other.
 const START: u32 = 3;
 
 /// This process and the others of its launch.
@@ -39,19 +38,19 @@ pub struct World {
     thread: Option<JoinHandle<()>>,
 }
 
-/// How a [`World`] behaves.
+/// The settings of a [`World`].
 pub struct Behavior {
-    /// How long another rank may be silent until it counts as gone.
+    /// The time after which a silent rank counts as gone.
     pub patience: Duration,
-    /// Called when this rank has to end and doesn't by itself within a moment: says why, and ends the process.
+    /// Called when this rank has to end and doesn't end by itself within a moment. It must report the reason it is
+    /// given, and end the process.
     pub last_words: Box<dyn Fn(&str) + Send>,
 }
 
 impl World {
     /// Joins the other processes of the launch. Each process can do so once.
     ///
-    /// # Errors
-    /// If there is no MPI to talk to, or no thread for it.
+    /// # Errors If MPI can't be started, or its thread can't be started.
     pub fn join(behavior: Behavior) -> Result<Self, String> {
         let shared = Arc::new(Shared::default());
         let (tell, told) = channel();
@@ -80,7 +79,7 @@ impl World {
         Ok(Self { rank, ranks, patience, shared, thread: Some(thread) })
     }
 
-    /// Tells the other ranks that this one has failed, and waits a moment until they know.
+    /// Informs the other ranks that this one has failed, and waits a moment until they have been informed.
     pub fn fail(&self, why: &str) {
         let mut queue = self.shared.lock();
         queue.failed.get_or_insert_with(|| why.to_owned());
@@ -92,12 +91,12 @@ impl World {
         }
     }
 
-    /// How many ranks run on the machine of this one, itself among them.
+    /// Returns the number of ranks on this rank's machine, including this rank.
     pub fn neighbors(&self) -> usize {
         self.shared.lock().neighbors.max(1)
     }
 
-    /// Where a rank is, in words: its number, its host and its process.
+    /// Describes a rank: its number, its host and its process.
     pub fn place(&self, rank: usize) -> String {
         self.shared.lock().places.get(rank).cloned().unwrap_or_else(|| format!("rank {rank}"))
     }
@@ -151,7 +150,8 @@ impl Wire for World {
         let mut asked = self.shared.lock();
         asked.groups = Some(groups.to_vec());
         self.shared.wake();
-        // MPI makes communicators by waiting, in which nobody is heard.
+        // Creating communicators blocks MPI's thread, which receives no messages meanwhile. So this loop watches the
+        // time.
         loop {
             if let Some(numbers) = asked.numbers.take() {
                 return Ok(numbers?.into_iter().map(Some).collect());

@@ -1,4 +1,4 @@
-//! The other ranks, and whether they are still there.
+//! The other ranks, and whether they are alive.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -6,30 +6,30 @@ use std::time::Instant;
 use super::beat::Beat;
 use crate::collective::State;
 
-/// Bytes with which ranks say where they are when they meet.
+/// The size in bytes of the card that ranks exchange when they start: their process and host.
 pub(super) const CARD: usize = 128;
 
 /// One rank.
 pub(super) struct Peer {
     pub(super) host: String,
     pub(super) process: u32,
-    /// When it was heard of last.
+    /// The time of its last message.
     pub(super) heard: Instant,
-    /// What it said.
+    /// Its last beat.
     pub(super) beat: Beat,
-    /// What its devices did when it was in a run last.
+    /// The states of its devices in its last beat from a run.
     pub(super) devices: Vec<State>,
-    /// Where the system says how its process is, if it is on this machine.
+    /// The file with the state of its process, if it runs on this machine.
     status: Option<PathBuf>,
 }
 
-/// The name of this machine.
+/// Returns the name of this machine.
 fn host() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     name.or_else(|| std::env::var("HOSTNAME").ok()).unwrap_or_default().trim().to_owned()
 }
 
-/// What this rank says of itself.
+/// Returns the card of this rank.
 pub(super) fn card() -> [u8; CARD] {
     let mut card = [0; CARD];
     card[..4].copy_from_slice(&std::process::id().to_le_bytes());
@@ -40,7 +40,7 @@ pub(super) fn card() -> [u8; CARD] {
 }
 
 impl Peer {
-    /// A rank that has said this of itself.
+    /// Creates the rank that has sent this card.
     pub(super) fn new(card: &[u8]) -> Self {
         let mut process = [0; 4];
         process.copy_from_slice(&card[..4]);
@@ -48,12 +48,12 @@ impl Peer {
         let name = card[4..].split(|&byte| byte == 0).next().unwrap_or_default();
         let name = String::from_utf8_lossy(name).into_owned();
         let status = PathBuf::from(format!("/proc/{process}/stat"));
-        // A container shares its machine's name perhaps, but not its processes.
+        // A container may have the same host name as its machine, but it sees other processes.
         let status = (name == host() && status.exists()).then_some(status);
         Self { host: name, process, heard: Instant::now(), beat: Beat::default(), devices: Vec::new(), status }
     }
 
-    /// Notes what it says; whether that is something else than before.
+    /// Stores a beat, and returns whether it differs from the last one.
     pub(super) fn says(&mut self, beat: Beat) -> bool {
         if let Some(devices) = &beat.devices {
             self.devices.clone_from(devices);
@@ -63,16 +63,16 @@ impl Peer {
         is_new
     }
 
-    /// Whether it runs on this machine.
+    /// Returns whether the rank runs on this machine.
     pub(super) fn is_here(&self) -> bool {
         self.status.is_some()
     }
 
-    /// Whether its process is no longer there.
+    /// Returns whether the rank's process has ended.
     pub(super) fn has_ended(&self) -> bool {
         let Some(status) = &self.status else { return false };
         match std::fs::read_to_string(status) {
-            // The state stands behind the name, which is in parentheses.
+            // The state follows the name, which is in parentheses.
             Ok(text) => text.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with(['Z', 'X'])),
             Err(error) => error.kind() == std::io::ErrorKind::NotFound,
         }

@@ -1,5 +1,5 @@
-//! Reductions that may be in any order: on each rank first, then between ranks by the wire. A rank sends one operand
-//! instead of one for each of its devices.
+//! Reductions that may be done in any order: first on each rank, then between ranks by the wire. A rank sends one
+//! operand instead of one for each of its devices.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -9,14 +9,14 @@ use super::{RUNS, Ranks};
 use crate::collective::wire::Combination;
 use crate::collective::{Reduction, Rows, wait};
 
-/// From how many bytes on fewer bytes count for more than one more meeting of a rank's devices.
+/// The threshold in bytes from which sending fewer bytes outweighs one more meeting of a rank's devices.
 const LONG: usize = 4096;
 
-/// The most elements of one operand: counts are 32-bit.
+/// The maximum number of elements of one operand, because counts are 32-bit.
 const MAX_ELEMENTS: usize = i32::MAX as usize;
 
 impl Ranks<'_> {
-    /// Whether a reduction is done in this way: alike on all ranks.
+    /// Returns whether a reduction is done in this way. All ranks come to the same decision.
     pub(super) fn combines(
         &self,
         site: usize,
@@ -25,7 +25,7 @@ impl Ranks<'_> {
         operand: &[u8],
         how: &Reduction<'_>,
     ) -> bool {
-        // Of integers, any order gives the same bits.
+        // Integers have the same bits in any order.
         let is_exact = !how.element.is_float() && !how.element.is_complex();
         let pays = operand.len() >= LONG && spanning.local.len() > spanning.ranks();
         (self.fast || is_exact && pays)
@@ -34,9 +34,9 @@ impl Ranks<'_> {
             && self.wire.can_combine(how.op, how.element)
     }
 
-    /// A reduction in three meetings of this rank's devices. After the first each has combined a piece of their operands,
-    /// after the second the first device has all pieces, which it combines with those of the other ranks, and in the third
-    /// it shows the result.
+    /// Runs a reduction in three meetings of this rank's devices. After the first, each device has combined a piece of
+    /// their operands. After the second, the first device has all pieces and combines them with those of the other
+    /// ranks. In the third it shows the result.
     pub(super) fn combine_across(
         &self,
         (device, site, group): (usize, usize, usize),
@@ -91,7 +91,8 @@ impl Ranks<'_> {
             let what = Combination { op: how.op, element: how.element, operand: &whole, counts };
             let done = wait(|| self.wire.combine(self.route(site, group), &what, &mut received[..end]));
             if let Err(why) = done {
-                // Somebody may still read or write them, and the others of this rank wait for this device.
+                // The buffers are leaked, because the wire may still read or write them. `fail` ends the waits of this
+                // rank's other devices.
                 std::mem::forget((std::mem::take(&mut whole), std::mem::take(&mut *received)));
                 here.shared.fail(why.clone());
                 return Err(why);

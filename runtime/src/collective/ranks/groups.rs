@@ -1,4 +1,4 @@
-//! Which ranks the devices of a group are on.
+//! The ranks that have the devices of a group.
 
 use std::ops::Range;
 
@@ -6,24 +6,24 @@ use rustc_hash::FxHashMap;
 
 use crate::collective::Site;
 
-/// The most groups of ranks that get something of their own from the wire: MPI's communicators are few, and each takes
+/// The maximum number of groups of ranks that the wire is asked to prepare: MPI has few communicators, and each takes
 /// memory.
 const MAX_GROUPS: usize = 128;
 
-/// Who of a group is where.
+/// The positions of a group's members, by rank.
 pub(super) struct Spanning {
-    /// For each member, which of those on this rank it is.
+    /// For each member on this rank, its index among the members on this rank; `None` for the others.
     pub(super) local: Vec<Option<usize>>,
-    /// The places of those on this rank.
+    /// The positions of the members on this rank.
     pub(super) mine: Vec<usize>,
-    /// The places of those on each other rank.
+    /// Each other rank with the positions of its members.
     pub(super) others: Vec<(usize, Vec<usize>)>,
-    /// The first device on this rank.
+    /// The first device of the group on this rank.
     pub(super) leader: usize,
 }
 
 impl Spanning {
-    /// Of a group with these members, if not all of them are among the devices `held` here.
+    /// Returns the distribution of these members; `None` if all of them are among the devices `held` on this rank.
     pub(super) fn of(members: &[usize], held: &Range<usize>) -> Option<Self> {
         let mine: Vec<usize> = (0..members.len()).filter(|&i| held.contains(&members[i])).collect();
         if mine.len() == members.len() {
@@ -45,12 +45,12 @@ impl Spanning {
         Some(Self { local, mine, others, leader })
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     pub(super) fn ranks(&self) -> usize {
         self.others.len() + 1
     }
 
-    /// The places of the members of each rank, ranks in ascending order; this one's number is `rank`.
+    /// Returns the positions of the members of each rank, ranks in ascending order. `rank` is the number of this rank.
     pub(super) fn by_rank(&self, rank: usize) -> Vec<&[usize]> {
         let mine = [(rank, &self.mine[..])];
         let others = self.others.iter().map(|(rank, places)| (*rank, &places[..]));
@@ -60,19 +60,19 @@ impl Spanning {
     }
 }
 
-/// By collective and group of devices, the number of a group of ranks.
+/// The number of a group of ranks, by collective and group of devices.
 type Numbers = Vec<((usize, usize), usize)>;
 
-/// The groups of ranks that the groups of these collectives span, where ranks have so many devices each, and for each
-/// collective and group of devices the number of its group of ranks.
+/// Returns the groups of ranks that the groups of these collectives span, if each rank has `devices` devices. Also
+/// returns the number of the group of ranks for each collective and group of devices.
 ///
-/// What is exchanged in one group of ranks must come in the same order everywhere. Members of a group of devices run
-/// collectives in one order where there are no loops and branches; of those that are inside of one, each has a group of its
-/// own, so that devices which are at different ones never take each other's bytes.
+/// Exchanges in one group of ranks must come in the same order on all its ranks. Members of a group of devices run
+/// collectives in one order if there are no loops and branches. Each collective inside a loop or branch gets groups of
+/// its own, so that devices which are at different collectives never receive each other's bytes.
 pub(super) fn of_sites(sites: &[(Site, bool)], devices: usize) -> (Vec<Vec<usize>>, Numbers) {
     let (mut groups, mut of): (Vec<Vec<usize>>, Numbers) = Default::default();
     let mut known: FxHashMap<(Option<usize>, Vec<usize>), usize> = FxHashMap::default();
-    // Permutes are messages between two ranks.
+    // Permutes use messages between two ranks, so they need no groups.
     for (number, (site, once)) in sites.iter().enumerate().filter(|(_, (site, _))| !site.members.permutes()) {
         for group in 0..site.members.count() {
             let members = site.members.of_group(group);
@@ -121,7 +121,7 @@ mod tests {
             (site(across, false), false),
             (site(&[&[0, 2]], true), true),
         ];
-        // Two devices on a rank: both groups are on all ranks, but not at the same time.
+        // Each rank has two devices. Both groups are on all ranks, but not at the same time.
         let (groups, of) = of_sites(&sites, 2);
         assert_eq!(groups, vec![vec![0, 1, 2, 3]; 4]);
         let wanted = [((0, 0), 0), ((0, 1), 1), ((2, 0), 0), ((2, 1), 1), ((3, 0), 2), ((3, 1), 3)];
