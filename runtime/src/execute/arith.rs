@@ -1,7 +1,7 @@
 //! Scalar operations as `arith` and `math` ops, with the semantics of `ScalarOp::apply`.
 //!
-//! What machine instructions leave undefined gets the same results as there: division by zero, shifts by more than the
-//! width, conversions out of range.
+//! Cases that machine instructions leave undefined get the same results as there: division by zero, shifts by more than
+//! the width, conversions out of range.
 
 use std::borrow::Cow;
 
@@ -12,38 +12,38 @@ use dialect::scalar::{Comparison, Scalar, ScalarOp};
 use super::emit::{register, storage};
 use super::{precision, small};
 
-/// How elementary functions are computed.
+/// The implementation of elementary functions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Math {
-    /// By code of ours that vectorizes, within a few units in the last place.
+    /// Vectorizable code of this crate, with errors of a few units in the last place.
     #[default]
     Fast,
-    /// By the C library in f64, rounded once: one call for each element.
+    /// The C library in f64, rounded once: one call for each element.
     Strict,
 }
 
-/// Marks an op of the math dialect that stays a call of the C library.
+/// The attribute of an op of the math dialect that stays a call of the C library.
 pub(crate) const STRICT: &str = "strict";
 
-/// Where operations are written, on single elements or on vectors of them.
+/// Writes operations, either on single elements or on vectors of elements.
 pub(super) trait Write {
-    /// Appends `%n = text` and gives `%n`.
+    /// Appends `%n = text` and returns `%n`.
     fn value(&mut self, text: &str) -> String;
 
-    /// The MLIR type of values whose elements have this type.
+    /// Returns the MLIR type of values whose elements have this type.
     fn of(&self, element: &'static str) -> Cow<'static, str>;
 }
 
 type Emit<'a> = &'a mut dyn Write;
 
-/// Whether the result, which is computed in a wider type, must be rounded to `ty`.
+/// Returns whether the result, which is computed in a wider type, must be rounded to `ty`.
 pub(super) fn rounds(op: ScalarOp, from: ElementType, ty: ElementType) -> bool {
     use ScalarOp::*;
     match op {
-        // These return one of their operands, perhaps with another sign, so they are exact.
+        // These return one of their operands, possibly with another sign, so they are exact.
         Select | Max | Min | Bitcast | Real | Imag => false,
         Neg | Abs | Sign => small::lacks_zeros(ty),
-        // The next integer may be past the largest number.
+        // The next integer may be larger than the largest number of the type.
         Floor | Ceil | RoundAfz | RoundEven => small::is_small(ty),
         Convert if from == ty => false,
         Convert if small::is_small(ty) || small::is_small(from) => ty.is_float(),
@@ -52,7 +52,7 @@ pub(super) fn rounds(op: ScalarOp, from: ElementType, ty: ElementType) -> bool {
     }
 }
 
-/// A constant of an element type, in its register type.
+/// Writes a constant of an element type, in its register type.
 pub(super) fn constant(value: Scalar, ty: ElementType, emit: Emit<'_>) -> String {
     let reg = register(ty);
     let text = match value {
@@ -65,7 +65,7 @@ pub(super) fn constant(value: Scalar, ty: ElementType, emit: Emit<'_>) -> String
     literal(&text, reg, emit)
 }
 
-/// A constant written as in MLIR, in each element.
+/// Writes a constant from MLIR text, in each element.
 pub(super) fn literal(text: &str, element: &'static str, emit: Emit<'_>) -> String {
     let ty = emit.of(element);
     match element {
@@ -75,14 +75,14 @@ pub(super) fn literal(text: &str, element: &'static str, emit: Emit<'_>) -> Stri
     }
 }
 
-/// `then` where the condition holds, else `otherwise`; each holds elements of this MLIR type.
+/// Selects `then` where the condition holds and `otherwise` elsewhere. Both have elements of this MLIR type.
 pub(super) fn select(condition: &str, then: &str, otherwise: &str, element: &'static str, emit: Emit<'_>) -> String {
     let ty = emit.of(element);
     let condition_ty = if ty == element { String::new() } else { format!("{}, ", emit.of("i1")) };
     emit.value(&format!("arith.select {condition}, {then}, {otherwise} : {condition_ty}{ty}"))
 }
 
-/// [`operation`], where an elementary function of floats is the C library's in f64.
+/// Does the same as [`operation`], but computes elementary functions of floats by the C library in f64.
 pub(super) fn strict_operation(
     op: ScalarOp,
     from: ElementType,
@@ -114,7 +114,7 @@ impl Write for Marking<'_> {
     }
 }
 
-/// `op` applied to `args`; operands have type `from` (except select's predicate), the result `to`.
+/// Writes `op` applied to `args`. Operands have type `from` (except select's predicate), the result has type `to`.
 pub(super) fn operation(op: ScalarOp, from: ElementType, to: ElementType, args: &[String], emit: Emit<'_>) -> String {
     use ScalarOp::*;
     let reg = emit.of(register(from));
@@ -124,7 +124,7 @@ pub(super) fn operation(op: ScalarOp, from: ElementType, to: ElementType, args: 
     match op {
         Select => return select(a, b, &args[2], register(to), emit),
         Convert => return convert(a, from, to, emit),
-        // Of real numbers.
+        // Real and imaginary parts of real numbers.
         Real => return a.to_owned(),
         Imag => return constant(Scalar::Float(0.0), to, emit),
         MulAdd => return emit.value(&format!("math.fma {a}, {b}, {} : {reg}", args[2])),
@@ -137,7 +137,7 @@ pub(super) fn operation(op: ScalarOp, from: ElementType, to: ElementType, args: 
             return emit.value(&text);
         }
         CompareTotal(c) => return precision::compare_total(c, from, a, b, emit),
-        // These have their digits in f64, too.
+        // The numbers of digits hold for f64, too, so small types are rounded there.
         ReducePrecision { .. } if small::is_small(from) => {
             let wide = convert(a, from, ElementType::F64, emit);
             let v = operation(op, ElementType::F64, ElementType::F64, &[wide], emit);
@@ -145,7 +145,7 @@ pub(super) fn operation(op: ScalarOp, from: ElementType, to: ElementType, args: 
         }
         ReducePrecision { exponent, mantissa } => return precision::reduce(exponent, mantissa, from, a, emit),
         Bitcast => {
-            // Narrow floats are held in wider registers: convert to their stored form first.
+            // Narrow floats are held in wider registers, so this first converts to their stored form.
             let (low, high) = (emit.of(storage(from).unwrap_or("i8")), emit.of(storage(to).unwrap_or("i8")));
             let stored = stored(a, from, emit);
             let cast =
@@ -198,7 +198,7 @@ fn float(op: ScalarOp, ty: ElementType, reg: &str, a: &str, b: &str, emit: Emit<
         Sin => unary("math.sin"),
         Cos => unary("math.cos"),
         Logistic => {
-            // An exponential that can't overflow, so that small results have all their digits.
+            // Uses an exponential that can't overflow, so that small results have all their digits.
             let (zero, one) = (constant(Scalar::Float(0.0), ty, emit), constant(Scalar::Float(1.0), ty, emit));
             let magnitude = emit.value(&format!("math.absf {a} : {reg}"));
             let minus = emit.value(&format!("arith.negf {magnitude} : {reg}"));
@@ -295,7 +295,8 @@ fn integer(op: ScalarOp, ty: ElementType, reg: &str, a: &str, b: &str, emit: Emi
     emit.value(&text)
 }
 
-/// Dividing by zero gives a quotient of all ones and the dividend as remainder; the smallest number by -1 wraps.
+/// Divides integers. Dividing by zero gives a quotient of all ones and the dividend as remainder; the smallest number
+/// divided by -1 wraps.
 fn divide(remainder: bool, ty: ElementType, reg: &str, a: &str, b: &str, emit: Emit<'_>) -> String {
     let signed = ty.class() == ElementClass::Signed;
     let (zero, one) = (constant(Scalar::Int(0), ty, emit), constant(Scalar::Int(1), ty, emit));
@@ -325,7 +326,7 @@ fn divide(remainder: bool, ty: ElementType, reg: &str, a: &str, b: &str, emit: E
     select(&by_zero, &otherwise, &v, register(ty), emit)
 }
 
-/// A value in the form in which it is stored.
+/// Converts a value to its stored form.
 pub(super) fn stored(v: &str, ty: ElementType, emit: Emit<'_>) -> String {
     let (wide, low) = (emit.of(register(ty)), emit.of(storage(ty).unwrap_or("i8")));
     match ty {
@@ -336,7 +337,7 @@ pub(super) fn stored(v: &str, ty: ElementType, emit: Emit<'_>) -> String {
     }
 }
 
-/// The value of what is stored.
+/// Converts the stored form to a value.
 pub(super) fn loaded(v: &str, ty: ElementType, emit: Emit<'_>) -> String {
     let (wide, low) = (emit.of(register(ty)), emit.of(storage(ty).unwrap_or("i8")));
     match ty {
@@ -369,7 +370,7 @@ fn convert(a: &str, from: ElementType, to: ElementType, emit: Emit<'_>) -> Strin
             let zero = constant(Scalar::Int(0), from, emit);
             emit.value(&format!("arith.cmpi ne, {a}, {zero} : {f}"))
         }
-        // Through f64, which has more digits.
+        // Converts through f64, which has more digits.
         (ElementClass::Signed | ElementClass::Unsigned, ElementClass::Float)
             if small::is_small(to) && from.bits() > 16 =>
         {
@@ -399,7 +400,7 @@ fn narrow(a: &str, to: ElementType, emit: Emit<'_>) -> String {
     if low == f32 { v } else { emit.value(&format!("arith.extf {v} : {low} to {f32}")) }
 }
 
-/// Rounds toward zero; NaN becomes 0, and what is out of range becomes the nearest bound.
+/// Rounds toward zero. NaN becomes 0, and values out of range become the nearest bound.
 fn float_to_int(a: &str, from: ElementType, to: ElementType, emit: Emit<'_>) -> String {
     let signed = to.class() == ElementClass::Signed;
     let bits = to.bits();

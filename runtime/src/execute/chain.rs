@@ -1,9 +1,10 @@
-//! Kernels and products in a row that go over the same rows.
+//! Chains: consecutive kernels and products that iterate over the same rows.
 //!
-//! Where kernels pass tensors to each other that are too large for a cache, and each row of a result depends on that row
-//! alone, some rows go through all the kernels before the next ones do: what one writes, the next finds in the cache.
-//! So do products of short sums, such as those around the softmax of an attention: what they compute is worth less than
-//! writing it to memory and reading it again. Products of long sums gain nothing, and stay whole.
+//! If kernels pass tensors to each other that are too large for a cache, and each row of a result depends only on the
+//! same row of the operands, a block of rows goes through all the kernels before the next block does. So each kernel
+//! finds the output of the previous one in the cache. Products with short sums also take part, such as those around the
+//! softmax of an attention, because computing them costs less than writing their results to memory and reading them
+//! again. Products with long sums gain nothing from a chain, so they stay whole.
 
 mod order;
 mod ranges;
@@ -17,51 +18,54 @@ use super::panels::Panels;
 use super::step::{Slot, SlotData, Step, Steps};
 use crate::gemm::{DEPTH, Gemm, Packed};
 
-/// What a kernel does with a slot.
+/// How a kernel accesses a slot.
 #[derive(Clone, Copy)]
 struct Access {
     slot: Slot,
     reads: bool,
     writes: bool,
-    /// Whether each part touches only its own part of the slot.
+    /// Whether each part of the kernel accesses only the same part of the slot.
     own: bool,
 }
 
-/// The least bytes that kernels pass to each other in a chain: fewer stay in a cache anyway. Tests have small tensors.
+/// The minimum number of bytes that the kernels of a chain pass to each other, because smaller tensors stay in a cache
+/// anyway. Tests have small tensors.
 const LARGE: usize = if cfg!(test) { 1 << 12 } else { 4 << 20 };
 
-/// The most kernels of a chain.
+/// The maximum number of kernels in a chain.
 const LONG: usize = 32;
 
-/// The bytes of some rows in all the slots of a chain, which a core's cache holds.
+/// The bytes of one block of rows, in all the slots of a chain together: they fit in a core's cache.
 const SOME: usize = if cfg!(test) { 1 << 10 } else { 256 << 10 };
 
-/// The same where there are products, whose operands in the cache are larger.
+/// Like `SOME`, for chains with products, whose operands in the cache are larger.
 const MORE: usize = if cfg!(test) { 1 << 15 } else { 512 << 10 };
 
-/// The least rows that are multiplied at a time.
+/// The minimum number of rows that a product in a chain multiplies at a time.
 const ROWS: usize = if cfg!(test) { 2 } else { 16 };
 
-/// The least rows and columns of each product that takes part.
+/// The minimum number of rows and of columns of a product in a chain.
 const SIDE: usize = 49;
 
-/// The longest sums of a product that takes part: no longer than those that have the bits of the whole product.
+/// The maximum length of the sums of a product in a chain. It is at most `DEPTH`, so that a product by rows has the
+/// bits of the whole product.
 const SHORT: usize = 128;
 const _: () = assert!(SHORT <= DEPTH);
 
-/// What steps are made of.
+/// The objects to which steps refer by number.
 pub(super) struct Parts<'a> {
-    /// How kernels are divided.
+    /// The ranges into which each kernel is divided.
     pub kernels: &'a [Option<Ranges>],
     /// Matrix products.
     pub gemms: &'a [Gemm],
     /// All slots.
     pub slots: &'a mut TiVec<Slot, SlotData>,
-    /// Products by rows, and where the panels of their operands are.
+    /// Products by rows, and the positions of their operands' panels.
     pub panels: &'a mut Panels,
 }
 
-/// Joins kernels and products to chains, also in the bodies of loops and in branches; `threads` run a kernel.
+/// Merges kernels and products into chains, also in the bodies of loops and in branches. `threads` threads run a
+/// kernel.
 pub(super) fn join(steps: Steps, of: &mut Parts<'_>, threads: usize) -> Steps {
     let mut out = Vec::with_capacity(steps.len());
     let mut chain = Chain {
@@ -86,7 +90,7 @@ pub(super) fn join(steps: Steps, of: &mut Parts<'_>, threads: usize) -> Steps {
         };
         match (Member::of(&step, of, threads), &step) {
             (Some(member), _) => chain.push((op, step, member), of, &mut out),
-            // A scalar, or so little that it isn't divided: it may as well be computed before.
+            // This kernel is a scalar, or too small to be divided. It can run before the chain.
             (None, Step::Kernel { kernel, slots })
                 if of.kernels[*kernel].is_none() && chain.is_apart(slots, of.slots) =>
             {
@@ -102,13 +106,13 @@ pub(super) fn join(steps: Steps, of: &mut Parts<'_>, threads: usize) -> Steps {
     out
 }
 
-/// A step that may be in a chain.
+/// A step that can be part of a chain.
 struct Member {
     rows: i64,
-    /// Whether there is enough to do for several threads.
+    /// Whether there is enough work for several threads.
     shared: bool,
     accesses: Vec<Access>,
-    /// A product by rows.
+    /// The product by rows, if the step is a product.
     product: Option<Packed>,
 }
 
@@ -122,7 +126,8 @@ impl Member {
             }
             Step::Gemm { gemm, lhs, rhs, out } if threads > 1 => {
                 let product = Packed::of(&of.gemms[*gemm])?;
-                // Its bits are those of the whole product, so that they don't depend on whether it is in a chain.
+                // Only such products have the bits of the whole product, so that results don't depend on whether they
+                // are in a chain.
                 if product.depth() > SHORT || product.least_side() < SIDE {
                     return None;
                 }
@@ -141,23 +146,23 @@ impl Member {
     }
 }
 
-/// A chain that is being made.
+/// A chain under construction.
 struct Chain {
     threads: usize,
     steps: Vec<(Op, Step, Member)>,
-    /// Steps that were taken out, and run before it.
+    /// Steps that were taken out of the chain, and run before it.
     before: Vec<(Op, Step, Member)>,
-    /// How many equal rows all the kernels go over.
+    /// The number of equal blocks of rows that all the kernels iterate over.
     rows: i64,
     accesses: Vec<Access>,
-    /// Values that lie elsewhere.
+    /// Values that are moved to other memory while the chain runs.
     moved: Vec<Moved>,
-    /// Whether nothing is moved of which it isn't known that nobody needs it after the chain.
+    /// Whether to move only values that are known to have no users after the chain.
     careful: bool,
 }
 
 impl Chain {
-    /// Adds a step, or ends the chain and begins one with it.
+    /// Adds a step, or ends the chain and begins a new one with the step.
     fn push(&mut self, (op, step, member): (Op, Step, Member), of: &mut Parts<'_>, out: &mut Steps) {
         if !self.takes(&member, of.slots) {
             self.take_out(&member, of.slots);
@@ -169,8 +174,8 @@ impl Chain {
         self.steps.push((op, step, member));
     }
 
-    /// Takes out the steps of which a next one needs all rows, if they need nothing of those before: what they compute, as
-    /// the mask of an attention, may as well be there before the chain begins.
+    /// Takes out the steps of which a later step needs all rows, if they need no results of earlier steps of the chain.
+    /// Such steps, for example the mask of an attention, can run before the chain begins.
     fn take_out(&mut self, member: &Member, slots: &TiVec<Slot, SlotData>) {
         let clashes = |old: &Member| {
             old.accesses.iter().any(|old| member.accesses.iter().any(|new| !self.allows(old, new, slots)))
@@ -198,14 +203,14 @@ impl Chain {
         self.rows = self.steps.iter().map(|(.., member)| member.rows).min().unwrap_or(0);
     }
 
-    /// Whether nothing in the chain touches these slots.
+    /// Returns whether no step of the chain accesses these slots.
     fn is_apart(&self, of: &[Slot], slots: &TiVec<Slot, SlotData>) -> bool {
         let before = self.before.iter().flat_map(|(.., member)| &member.accesses);
         let mut all = before.chain(&self.accesses);
         all.all(|access| of.iter().all(|&slot| are_apart(&slots[access.slot], &slots[slot])))
     }
 
-    /// Appends the steps so far, as a chain if that pays.
+    /// Appends the steps so far, as a chain if that saves enough memory traffic.
     fn end(&mut self, of: &mut Parts<'_>, out: &mut Steps) {
         let accesses = std::mem::take(&mut self.accesses);
         let (steps, before) = (std::mem::take(&mut self.steps), std::mem::take(&mut self.before));
@@ -225,7 +230,7 @@ impl Chain {
                 None => places.push((slot.offset, slot.bytes, 0)),
             }
         }
-        // What is read again would have to come from memory again.
+        // Without a chain, slots that are read again would have to come from memory again.
         let passed: usize = places.iter().filter(|p| p.2 > 0).map(|p| p.1).sum();
         let shared = steps.iter().any(|(.., member)| member.shared);
         let mut products = steps.iter().filter_map(|(.., member)| member.product.as_ref()).peekable();

@@ -1,12 +1,14 @@
-//! Memory that the devices of a group have in common.
+//! Memory that the devices of a group share.
 //!
-//! What an all_gather or an all_reduce gives is alike on all devices of a group. Such a value lies in memory of the group,
-//! to which each device writes its part, instead of copying everybody's to memory of its own. So do arguments of which
-//! several devices have the same shard: what all of them read is in the cache that they share once, not once for each.
+//! The results of an all_gather or an all_reduce are the same on all devices of a group. Such a value is stored in
+//! memory of the group, to which each device writes its part, instead of copying the parts of all devices to its own
+//! memory. Arguments of which several devices have the same shard are stored there too, so that the cache that those
+//! devices share holds them once, not once for each device.
 //!
-//! **Invariant:** values lie in it where the plan of each device's memory has them. So two at one place aren't needed at
-//! once, and each device of the group is done with the first when all of them have come to the collective that gives the
-//! second; nothing else ever writes there, and nothing at all where an argument lies.
+//! **Invariant:** values have the same offsets in this memory as in the plan of each device's memory. So two values at
+//! the same place aren't live at the same time, and each device of the group has finished with the first when all of
+//! them have come to the collective that returns the second. Nothing else ever writes there, and nothing at all writes
+//! to an argument.
 
 use dialect::buffers::{BufferId, Buffers};
 use dialect::ir::{Block, Program};
@@ -16,38 +18,39 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::step::SlotData;
 use crate::collective::Plan;
 
-/// Arguments of fewer bytes are in a core's own caches whoever holds them. Tests have small ones.
+/// The size in bytes below which arguments aren't shared, because they fit in each core's own caches. Tests have small
+/// arguments.
 const LEAST: usize = if cfg!(test) { 1 } else { 1 << 16 };
 
-/// Memory for values that are alike in groups of devices.
+/// Memory for values that are the same in each group of devices.
 pub(super) struct Common {
     /// The group of each device.
     pub group: Vec<usize>,
-    /// Where the last value ends.
+    /// The end of the last value.
     pub bytes: usize,
 }
 
 impl Common {
-    /// Number of groups.
+    /// Returns the number of groups.
     pub(super) fn groups(&self) -> usize {
         self.group.iter().max().map_or(0, |last| last + 1)
     }
 
-    /// Devices of the smallest group.
+    /// Returns the number of devices of the smallest group.
     pub(super) fn fewest(&self) -> usize {
         let mut members = vec![0usize; self.groups()];
         self.group.iter().for_each(|&group| members[group] += 1);
         members.into_iter().min().unwrap_or(0)
     }
 
-    /// Bytes of all groups together.
+    /// Returns the bytes of all groups together.
     pub(super) fn all_bytes(&self) -> u64 {
         (self.bytes as u64).saturating_mul(self.groups() as u64)
     }
 }
 
-/// The buffers that hold one value and nothing else: no result that is computed in place, nothing that is copied there,
-/// nothing that the caller gives or gets.
+/// Returns the buffers that hold only one value: no result is computed in place there, nothing is copied there, and the
+/// value is neither an argument nor a result of the program.
 pub(super) fn alone(program: &Program, buffers: &Buffers, main: Block) -> FxHashSet<BufferId> {
     let mut values: FxHashMap<BufferId, usize> = FxHashMap::default();
     let arguments = program.block_args(main).iter();
@@ -60,8 +63,8 @@ pub(super) fn alone(program: &Program, buffers: &Buffers, main: Block) -> FxHash
     values.into_iter().filter(|&(_, count)| count == 1).map(|(id, _)| id).collect()
 }
 
-/// Puts the result of a collective, which is alone in its buffer, into memory that groups have in common, if it is alike in
-/// each of them and every device is in one.
+/// Stores the result of a collective, which is the only value of its buffer, in memory that groups share. Does nothing
+/// if the result differs within a group, or if a device is in no group.
 pub(super) fn hold(commons: &mut Vec<Common>, plan: &Plan, devices: usize, slot: &mut SlotData) {
     if !plan.is_alike() {
         return;
@@ -72,13 +75,13 @@ pub(super) fn hold(commons: &mut Vec<Common>, plan: &Plan, devices: usize, slot:
     }
 }
 
-/// Puts an argument, which nothing writes, into memory that the devices with the same shard have in common.
+/// Stores an argument, which nothing writes, in memory that the devices with the same shard share.
 pub(super) fn hold_argument(commons: &mut Vec<Common>, layout: &Layout, devices: usize, slot: &mut SlotData) {
     if slot.bytes < LEAST {
         return;
     }
     let (shards, partitions) = (layout.same_shards(), layout.devices());
-    // Replicas have arguments of their own.
+    // Each replica has its own arguments.
     hold_of(commons, (0..devices).map(|d| d / partitions * partitions + shards[d % partitions]).collect(), slot);
 }
 
@@ -104,7 +107,7 @@ fn number(group: &mut [usize]) {
     }
 }
 
-/// Whether every device is a group of its own, which has nothing in common.
+/// Returns whether every group has only one device, so that nothing can be shared.
 fn is_each_alone(group: &[usize]) -> bool {
     group.iter().collect::<FxHashSet<_>>().len() == group.len()
 }
@@ -122,8 +125,8 @@ mod tests {
     const X: &str = "replica_groups = dense<[[0, 3], [1, 4], [2, 5]]> : tensor<3x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids";
     const Y: &str = "replica_groups = dense<[[0, 1, 2], [3, 4, 5]]> : tensor<2x3xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids";
 
-    /// Runs ops on each device's `%a`, of 2 x 2 elements of a tensor of 4 x 6, natively and by the reference evaluator;
-    /// the result has as many elements. Says how many bytes are held in common by each kind of groups.
+    /// Runs ops on each device's `%a`, of 2 x 2 elements of a tensor of 4 x 6, natively and by the reference evaluator.
+    /// The result has the same number of elements. Returns the bytes that each kind of groups shares.
     fn run(ops: &str) -> Vec<usize> {
         let shard = |tensor: &str| {
             format!(
@@ -179,7 +182,7 @@ mod tests {
              %r = stablehlo.add %p, %q : tensor<2x2xf32>"
         ));
         assert_eq!(found.len(), 2);
-        // What is computed from a sum might be computed in its place, were it not read later as well.
+        // The next result could be computed in place of the sum, but the sum is read again later.
         let found = run(&format!(
             "%s = \"stablehlo.all_reduce\"(%a) <{{{Y}}}> ({{
              ^bb0(%b: tensor<f32>, %c: tensor<f32>):
@@ -218,9 +221,9 @@ mod tests {
         assert_eq!(found.len(), 2);
     }
 
-    /// A program of six devices with these arguments, each a global type, its local type and its sharding; two replicas of
-    /// it have other inputs. Compares all results with the reference evaluator's, and says which arguments lie in memory of
-    /// groups, with how many there are.
+    /// Runs a program of six devices with these arguments, each given by its global type, its local type and its
+    /// sharding, and a second replica with other inputs. Compares all results with the reference evaluator's. Returns
+    /// the number of groups for each argument in memory of groups, and the number of operands with shared panels.
     fn arguments(
         arguments: &[(&str, &str, &str)],
         results: &[(&str, &str, &str)],
@@ -272,7 +275,7 @@ mod tests {
         let (whole, rows, columns) =
             (of("[{}, {}]", "4x6xf32"), of("[{\\22x\\22}, {}]", "2x6xf32"), of("[{}, {\\22y\\22}]", "4x2xf32"));
         let both = of("[{\\22x\\22}, {\\22y\\22}]", "2x2xf32");
-        // Two arguments of one sharding, and two that are results as they are.
+        // Two arguments have the same sharding, and two are returned unchanged.
         let found = arguments(
             &[whole, rows, columns, both, rows],
             &[whole, rows, ("12x12xf32", "6x4xf32", both.2)],
@@ -290,7 +293,7 @@ mod tests {
                 "{name} = stablehlo.dot_general {from}, {right}, contracting_dims = [1] x [1] : (tensor<6x80xf32>, tensor<70x80xf32>) -> tensor<6x70xf32>"
             )
         };
-        // The first two have the same panels; the third's operand is computed.
+        // The first two products have the same panels. The third one's operand is computed.
         let ops = format!(
             "{}\n{}\n%s = stablehlo.add %1, %1 : tensor<70x80xf32>\n{}\nreturn %p, %q, %r : tensor<6x70xf32>, tensor<6x70xf32>, tensor<6x70xf32>",
             product("%p", "%0", "%1"),
@@ -300,7 +303,7 @@ mod tests {
         let result = ("12x70xf32", "6x70xf32", split.2);
         let found = arguments(&[split, whole, split], &[result; 3], &ops);
         assert_eq!(found, (vec![Some(4), Some(2), Some(4)], 1));
-        // Each turn of a loop finds what the first one's panels are; devices take other branches.
+        // Every iteration of a loop finds the panels that the first one has made. Devices take different branches.
         let ops = format!(
             "%zero = stablehlo.constant dense<0> : tensor<i32>
              %one = stablehlo.constant dense<1> : tensor<i32>

@@ -1,4 +1,4 @@
-//! For tests: programs of one device, compiled and compared with what the reference evaluator makes of them.
+//! For tests: compiles programs of one device and compares their results with the reference evaluator's.
 
 use dialect::diagnostic::Diagnostics;
 use dialect::ir::{ElementType, TensorType};
@@ -8,13 +8,13 @@ use dialect::scalar::Scalar;
 use super::Executable;
 use crate::reference::evaluate_global;
 
-/// A tensor of these floats.
+/// Returns a tensor of these floats.
 pub(super) fn floats(shape: &[i64], mut value: impl FnMut() -> f64) -> Literal {
     Literal::from_fn(&TensorType::new(shape, ElementType::F32), |_| Scalar::Float(value()))
 }
 
-/// Compiles a program with one result and runs it twice: each element may be so far from the reference's, relative to it
-/// where that is more than 1.
+/// Compiles a program with one result and runs it twice. Each element may differ from the reference by at most
+/// `tolerance`, relative to the reference where that is larger than 1.
 pub(super) fn compared(text: &str, inputs: &[Literal], tolerance: f64) -> Executable {
     let mut diagnostics = Diagnostics::default();
     let program = dialect::parse(text, &mut diagnostics);

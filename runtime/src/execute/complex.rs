@@ -1,5 +1,5 @@
-//! Kernels of complex numbers as kernels of real ones: a complex node becomes its real and its imaginary part, and a
-//! tensor of complex numbers one of real numbers whose last dimension has both.
+//! Rewrites kernels of complex numbers as kernels of real ones: a complex node becomes its real and its imaginary part,
+//! and a tensor of complex numbers becomes a tensor of real numbers whose last dimension has both parts.
 
 use dialect::id::TiVec;
 use dialect::ir::ElementType;
@@ -13,11 +13,11 @@ mod formulas;
 
 use formulas::Reals;
 
-/// A node of the kernel with complex numbers in the one without: itself, or its two parts.
+/// The replacement of a node of the complex kernel in the real one: one node, or its two parts.
 type Parts = SmallVec<[Node; 2]>;
 
-/// The kernel with complex numbers in parts; `None` if it has none. A complex result stays one result, of which both parts
-/// follow each other in [`Fused::results`].
+/// Returns the kernel with complex numbers split into parts; `None` if it has none. A complex result stays one result,
+/// whose two parts are consecutive in [`Fused::results`].
 pub(super) fn split(kernel: &Fused) -> Option<Fused> {
     let buffers = kernel.buffers.iter().map(|b| b.1);
     let mut types = buffers.chain(kernel.nodes.iter().map(|n| n.1)).chain(kernel.outputs.iter().map(|o| o.element));
@@ -52,7 +52,7 @@ pub(super) fn split(kernel: &Fused) -> Option<Fused> {
 struct Splitter<'a> {
     kernel: &'a Fused,
     real: Fused,
-    /// The first of each accumulator's accumulators.
+    /// For each accumulator of the complex kernel, the index of its first accumulator in the real one.
     first: Vec<usize>,
     parts: TiVec<Node, Parts>,
 }
@@ -101,7 +101,7 @@ impl Splitter<'_> {
         }
     }
 
-    /// `op` of operands in parts; those of a select without its predicate have type `from`.
+    /// Applies `op` to operands in parts. The operands, except a select's predicate, have type `from`.
     fn operation(&mut self, op: ScalarOp, from: ElementType, ty: ElementType, args: &[Parts]) -> Parts {
         let part = ty.part();
         if !from.is_complex() && !ty.is_complex() {
@@ -151,7 +151,7 @@ impl Splitter<'_> {
     }
 }
 
-/// Ordered by real parts, then by imaginary ones; with a NaN in any part only "not equal" holds.
+/// Compares by real parts, then by imaginary parts. If any part is NaN, only "not equal" holds.
 fn compare(reals: &mut Reals<'_>, comparison: Comparison, a: (Node, Node), b: (Node, Node)) -> Node {
     let ((ar, ai), (br, bi)) = (a, b);
     let equal = reals.is(Comparison::Eq, ar, br);
@@ -176,7 +176,7 @@ fn compare(reals: &mut Reals<'_>, comparison: Comparison, a: (Node, Node), b: (N
     }
 }
 
-/// Whether `a` is the larger (or the smaller) one; one with a NaN wins.
+/// Selects the larger (or smaller) number. A number with a NaN part wins.
 fn pick(reals: &mut Reals<'_>, larger: bool, a: (Node, Node), b: (Node, Node)) -> Node {
     let mut nan = |z: (Node, Node)| {
         let parts = [reals.is(Comparison::Ne, z.0, z.0), reals.is(Comparison::Ne, z.1, z.1)];

@@ -1,5 +1,5 @@
-//! An all_to_all whose pieces are only added up is run as one reduction of the members' shards: each device reads its
-//! part of every other's operand once, and the pieces are never written.
+//! Runs an all_to_all whose pieces are only combined as one reduction of the members' shards: each device reads its
+//! part of every other operand once, and the pieces are never written.
 
 use dialect::buffers::Fusion;
 use dialect::collective::{Collective, CollectiveKind};
@@ -9,9 +9,10 @@ use smallvec::smallvec;
 
 use super::fuse::nest_of;
 
-/// What an all_to_all and the op that combines its pieces are together: a reduce_scatter, and its operand.
+/// Merges an all_to_all and the op that combines its pieces into a reduce_scatter. Returns the combining op, the
+/// operand and the reduce_scatter.
 ///
-/// `ops` are the ops behind it in its block, and `readers` says how many operands a value is.
+/// `ops` are the ops after `op` in its block, and `readers` returns the number of operands that are a given value.
 pub(super) fn reduced(
     program: &Program,
     fusion: &Fusion,
@@ -24,11 +25,12 @@ pub(super) fn reduced(
     let &[operand] = &program.op(op).operands[..] else { return None };
     let pieces = program.result(op, 0);
     let shape = &program.tensor_type(operand)?.shape;
-    // Each device has one piece of its own along the dimension that is put together, so the rest is what is split.
+    // The size of the concatenated dimension is 1 on each device, so after the all_to_all its elements are the pieces.
     if collective.dim == collective.concat_dim || shape.get(collective.concat_dim) != Some(&1) || readers(pieces) != 1 {
         return None;
     }
-    // The next op that has a step of its own, so that nothing takes the operand's memory in between.
+    // The reader must be the next op with a step of its own, so that no step in between overwrites the operand's
+    // memory.
     let is_step = |&&other: &&Op| {
         let view = program.view(other);
         !fusion.is_folded(other) && view.def().constant(view).is_none()
@@ -49,7 +51,7 @@ pub(super) fn reduced(
     Some((reader, operand, Collective { kind: CollectiveKind::ReduceScatter, computation, ..collective }))
 }
 
-/// Whether an op does nothing but combine the elements along one dimension of its only input.
+/// Returns whether an op only combines the elements along one dimension of its only input.
 fn combines(program: &Program, op: Op, nest: &Nest, dim: usize) -> bool {
     let ([input], [init], Some(combine)) = (&nest.inputs[..], &nest.init[..], nest.body.as_binary()) else {
         return false;

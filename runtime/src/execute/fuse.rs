@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::fused::{Accumulator, Fused, Node, NodeData, Output};
 
-/// The loop nest of an op.
+/// Returns the loop nest of an op.
 pub(super) fn nest_of(program: &Program, op: Op) -> Option<Nest> {
     let view = program.view(op);
     match view.def().kernel(view) {
@@ -27,22 +27,23 @@ pub(super) struct Part {
     pub op: Op,
     /// Its loop nest.
     pub nest: Rc<Nest>,
-    /// For each of its loops, which of the kernel's it is.
+    /// For each of its loops, the number of the kernel's loop.
     pub loops: SmallVec<[usize; 6]>,
-    /// Whether its results are stored: others of the kernel may be all that read it.
+    /// Whether its results are stored. They aren't if only other ops of the kernel read them.
     pub stored: bool,
 }
 
 impl Part {
-    /// The only one of a kernel.
+    /// Returns the part of a kernel of one op.
     pub(super) fn alone(op: Op, nest: Nest) -> Self {
         let loops = (0..nest.loops.len()).collect();
         Self { op, nest: Rc::new(nest), loops, stored: true }
     }
 }
 
-/// The kernel of ops that store their results, with everything folded into them. All go over the loops of the first one
-/// that has accumulators, or else of the first one; elements of those without accumulators are known to the ones after them.
+/// Builds the kernel of ops that store their results, with everything folded into them. All ops use the loops of the
+/// first op that has accumulators, or else of the first op. Later ops can use the elements that ops without
+/// accumulators compute.
 pub(super) fn build(program: &Program, fusion: &Fusion, parts: &[Part]) -> Fused {
     let mut fused = Fused::default();
     if let Some(frame) = parts.iter().find(|p| !p.nest.init.is_empty()).or(parts.first()) {
@@ -96,9 +97,9 @@ struct Builder<'a> {
     /// The value of each op folded in at given positions and under given guards, so that diamonds are traversed only
     /// once.
     known: FxHashMap<(Op, String), Node>,
-    /// The elements of the kernel's own results, and their positions.
+    /// The elements of results of the kernel itself, and their positions.
     made: FxHashMap<Value, (Node, SmallVec<[Index; 6]>)>,
-    /// How many accumulators the parts before have.
+    /// The number of accumulators of the preceding parts.
     accumulators: usize,
 }
 
@@ -110,7 +111,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The results of `nest` at position `loops`; every load is under `guards` as well.
+    /// Returns the results of `nest` at position `loops`. Every load is also under `guards`.
     fn body(&mut self, op: Op, nest: &Nest, loops: &[Index], guards: &[Guard]) -> Vec<Node> {
         let inputs: Vec<Node> = nest.inputs.iter().map(|input| self.input(op, input, loops, guards)).collect();
         let mut insts: Vec<Node> = Vec::with_capacity(nest.body.insts.len());
@@ -149,7 +150,7 @@ impl Builder<'_> {
             Some(Outside::Operand(o)) => self.operand(op, *o, &[], &[]),
             None => self.fused.node(NodeData::Const(dialect::scalar::Scalar::zero(ty)), ty),
         };
-        // A plain load takes the outside value with it; anything computed needs a select afterwards.
+        // A plain load stores the outside value itself. A computed value needs a select afterwards.
         if let NodeData::Load { buffer, index, guards, outside: None } = self.fused.data(value).clone()
             && guards == own
         {
@@ -158,7 +159,7 @@ impl Builder<'_> {
         self.fused.node(NodeData::Guarded { guards: own, then: value, otherwise }, ty)
     }
 
-    /// Operand `i` of `op` at `index`: folded in, or loaded under `guards`.
+    /// Returns operand `i` of `op` at `index`: folded in, or loaded under `guards`.
     fn operand(&mut self, op: Op, i: usize, index: &[Index], guards: &[Guard]) -> Node {
         let value = self.program.op(op).operands[i];
         if let Some((node, at)) = self.made.get(&value)
@@ -195,7 +196,7 @@ impl Builder<'_> {
         self.fused.node(load, ty.element)
     }
 
-    /// `index` in the nest of `op`, with loops substituted and operands replaced by buffers.
+    /// Returns `index` in the nest of `op`, with loops substituted and operands replaced by buffers.
     fn place(&mut self, op: Op, index: &Index, loops: &[Index]) -> Index {
         let (program, fused) = (self.program, &mut *self.fused);
         index.substitute(&mut |l| loops[l].clone(), &mut |operand| {

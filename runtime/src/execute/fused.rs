@@ -19,18 +19,19 @@ define_id!(
     pub(super) Node, "node"
 );
 
-/// What a node computes.
+/// The computation of a node.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum NodeData {
-    /// An element of buffer `buffer`; where a guard fails, `outside`. Without `outside` it is zero, which nothing uses.
+    /// An element of buffer `buffer`, or `outside` where a guard fails. Without `outside` the value there is zero and
+    /// unused.
     Load {
-        /// Which buffer.
+        /// The number of the buffer.
         buffer: usize,
         /// The index of the element.
         index: SmallVec<[Index; 4]>,
         /// Conditions under which the element exists.
         guards: Vec<Guard>,
-        /// The value where it doesn't exist.
+        /// The value where the element doesn't exist.
         outside: Option<Node>,
     },
     /// A constant.
@@ -61,35 +62,35 @@ pub(super) struct Accumulator {
     pub next: Node,
 }
 
-/// Where the elements of a result go.
+/// The memory of a result.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Output {
     /// The type that is stored.
     pub element: ElementType,
     /// In a kernel with accumulators, the element that each iteration of all loops stores. `None` for results that have
-    /// an element for each iteration of the parallel loops, in their order.
+    /// an element for each iteration of the parallel loops, in the order of iterations.
     pub each: Option<Index>,
-    /// The buffer that it overwrites in place, each element right after it is read.
+    /// The buffer that the result overwrites in place, each element right after it is read.
     pub in_place: Option<usize>,
 }
 
 impl Output {
-    /// A result in memory of its own, with an element for each iteration of the parallel loops.
+    /// Returns a result in memory of its own, with an element for each iteration of the parallel loops.
     pub(super) fn plain(element: ElementType) -> Self {
         Self { element, each: None, in_place: None }
     }
 }
 
-/// Where a value is stored: part `part` of `width` of each element of a result.
+/// The place of a stored value: part `part` of the `width` parts of each element of a result.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Place {
-    /// Which result.
+    /// The number of the result.
     pub result: usize,
     /// The type that is stored.
     pub element: ElementType,
-    /// How many parts an element has.
+    /// The number of parts of an element.
     pub width: i64,
-    /// Which part.
+    /// The number of the part.
     pub part: i64,
 }
 
@@ -106,17 +107,19 @@ pub(super) struct Fused {
     pub nodes: TiVec<Node, (NodeData, ElementType)>,
     /// If empty, `results` are stored in every iteration.
     pub accumulators: Vec<Accumulator>,
-    /// One per result: its value, or that of its accumulator after an iteration. Those of accumulators come first.
+    /// For each result, its value, or the value of its accumulator after an iteration. Results of accumulators come
+    /// first.
     pub results: Vec<Node>,
-    /// Where each result is stored.
+    /// The place of each result.
     pub outputs: SmallVec<[Output; 2]>,
-    /// The parallel loop that carries the accumulators, whose every value is stored, and whether it runs backwards.
+    /// For a scan: the parallel loop that carries the accumulators and stores their values in each iteration, and
+    /// whether it runs backwards.
     pub scan: Option<(usize, bool)>,
     known: FxHashMap<String, Node>,
 }
 
 impl Fused {
-    /// The loops, buffers and types of the results, without what is computed.
+    /// Returns a kernel with the same loops, buffers and types of results, without nodes.
     pub(super) fn frame(&self) -> Self {
         Self {
             loops: self.loops.clone(),
@@ -128,7 +131,7 @@ impl Fused {
         }
     }
 
-    /// The node for `data`, an existing one if there is one.
+    /// Returns the node for `data`: an existing one if there is one.
     pub(super) fn node(&mut self, data: NodeData, ty: ElementType) -> Node {
         let key = format!("{ty:?}{data:?}");
         if let Some(&n) = self.known.get(&key) {
@@ -139,7 +142,7 @@ impl Fused {
         n
     }
 
-    /// The index of the buffer of `value`.
+    /// Returns the index of the buffer of `value`.
     pub(super) fn buffer(&mut self, value: Value, element: ElementType, shape: &[i64]) -> usize {
         if let Some(i) = self.buffers.iter().position(|b| b.0 == value) {
             return i;
@@ -148,7 +151,7 @@ impl Fused {
         self.buffers.len() - 1
     }
 
-    /// Where each of [`Fused::results`] is stored. Both parts of a complex number follow each other.
+    /// Returns the place of each of [`Fused::results`]. The two parts of a complex number are consecutive.
     pub(super) fn places(&self) -> SmallVec<[Place; 4]> {
         let mut places = SmallVec::new();
         for (result, &Output { element: ty, .. }) in self.outputs.iter().enumerate() {
@@ -158,22 +161,22 @@ impl Fused {
         places
     }
 
-    /// The ranges of all loop variables.
+    /// Returns the ranges of all loop variables.
     pub(super) fn ranges(&self) -> SmallVec<[Range<i64>; 6]> {
         self.loops.iter().map(|&n| 0..n).collect()
     }
 
-    /// The buffers that results overwrite.
+    /// Returns the buffers that results overwrite.
     pub(super) fn overwritten(&self) -> impl Iterator<Item = usize> + '_ {
         self.outputs.iter().filter_map(|output| output.in_place)
     }
 
-    /// The element type of a node.
+    /// Returns the element type of a node.
     pub(super) fn ty(&self, node: Node) -> ElementType {
         self.nodes[node].1
     }
 
-    /// What a node computes.
+    /// Returns the computation of a node.
     pub(super) fn data(&self, node: Node) -> &NodeData {
         &self.nodes[node].0
     }

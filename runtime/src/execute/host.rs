@@ -1,6 +1,6 @@
-//! What a program exchanges with the host, left out: machine code has no host to talk to.
+//! Removes a program's communication with the host, because machine code has no host to communicate with.
 //!
-//! Tokens become tensors without elements, so that loops and branches carry them on. What only sends becomes nothing.
+//! Tokens become tensors without elements, so that loops and branches still carry them. Ops that only send are removed.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Block, ElementType, Op, Program, TypeData, Value};
@@ -8,7 +8,7 @@ use dialect::ops::build;
 use dialect::scalar::Scalar;
 use rustc_hash::FxHashMap;
 
-/// Takes out, under the body of `@main`, tokens and the ops that only make them or only send to the host.
+/// Removes tokens, and the ops that only produce tokens or only send to the host, under the body of `@main`.
 pub(super) fn skip_effects(program: &mut Program, block: Block) {
     let is_token = |program: &Program, v: Value| *program.type_data(program.value_type(v)) == TypeData::Token;
     let tokens: Vec<Value> = program.values_under(block).into_iter().filter(|&v| is_token(program, v)).collect();

@@ -1,5 +1,5 @@
 //! Lowers the per-device program to steps over the buffers of its plan: each op becomes a kernel, a product, a
-//! collective or the like.
+//! collective or another kind of step.
 
 mod accumulate;
 mod together;
@@ -36,10 +36,10 @@ use crate::jit::KernelFn;
 use crate::native::{self, Native, Routine, Times};
 use crate::window;
 
-/// The name of the function in the text of every kernel, to be replaced by one that tells it from the others.
+/// The name of the function in the text of every kernel. It is replaced by a distinct name before compilation.
 pub(super) const KERNEL: &str = "kernel";
 
-/// A program as steps, before it is compiled to machine code.
+/// A program as steps, before its kernels are compiled to machine code.
 #[derive(Default)]
 pub(super) struct Lowered {
     /// The steps of `@main`.
@@ -50,42 +50,43 @@ pub(super) struct Lowered {
     pub arguments: Vec<Slot>,
     /// Slots of the results.
     pub results: Vec<Slot>,
-    /// Constants that the arena is initialized with.
+    /// The constants that each device's memory is initialized with.
     pub constants: Vec<ConstantSlot>,
-    /// Constants that are nothing but zeros, as the arena is without them.
+    /// Constants that are all zeros. They need no initialization, because the memory is zeros at first.
     pub zeros: FxHashSet<Slot>,
     /// MLIR text of each distinct kernel, a function [`KERNEL`].
     pub kernels: Vec<String>,
-    /// For each kernel that takes a range of its outermost loop, how that is divided.
+    /// For each kernel that takes a range of its outermost loop, the ranges into which it is divided.
     pub ranges: Vec<Option<Ranges>>,
     /// Matrix products.
     pub gemms: Vec<Gemm>,
     /// Matrix products by rows.
     pub products: Vec<Packed>,
-    /// Panels that devices have in common.
+    /// Panels that devices share.
     pub shared_panels: Vec<SharedPanels>,
-    /// Bytes of a device's memory, with the panels of right operands behind what the plan has.
+    /// The size of a device's memory in bytes: the plan's memory, followed by the panels of right operands.
     pub bytes: usize,
-    /// Native code that isn't compiled kernels.
+    /// Native code other than compiled kernels.
     pub natives: Vec<Computation>,
     /// Collectives.
     pub collectives: Vec<Plan>,
-    /// What collectives, given by their numbers, combine elements by, and the kernel of that.
+    /// For each collective that combines elements by compiled code: its number, the routine, and the number of its
+    /// kernel.
     pub combiners: Vec<(usize, Routine, usize)>,
-    /// The op that each of them is of.
+    /// The op of each collective.
     pub collective_ops: Vec<Op>,
-    /// Memory that the devices of a group have in common.
+    /// Memory that the devices of a group share.
     pub commons: Vec<Common>,
-    /// Kernels of several ops, by the one that the step has.
+    /// Kernels of several ops, by the op of the step.
     pub shared: FxHashMap<Op, SharedKernel>,
 }
 
-/// What a kernel of several ops is beside the one that it is named by.
+/// A kernel of several ops, in addition to the op that names it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SharedKernel {
     /// The other ops.
     pub others: Vec<Op>,
-    /// Bytes of all tensors that it reads and writes, each once.
+    /// Bytes of all tensors that the kernel reads and writes, each counted once.
     pub bytes: usize,
 }
 
@@ -93,14 +94,14 @@ pub struct SharedKernel {
 pub(super) struct Computation {
     /// The code.
     pub computation: Box<dyn Native>,
-    /// The operands that become results, see [`External::in_place`].
+    /// The operands that become results; see [`External::in_place`].
     pub in_place: SmallVec<[(usize, usize); 2]>,
     /// The kernels of its [routines](Native::routines).
     pub routines: Vec<usize>,
 }
 
 impl Lowered {
-    /// Names in place of ops the ones that they are of, for who knows only those.
+    /// Replaces each op in `of` by the op that it was generated from, for callers that know only the original program.
     pub(super) fn name(&mut self, of: &FxHashMap<Op, Op>) {
         step::name(&mut self.steps, of);
         let named = |op: Op| of.get(&op).copied().unwrap_or(op);
@@ -109,7 +110,7 @@ impl Lowered {
         }
     }
 
-    /// Gives native code and collectives their routines, once kernels are compiled.
+    /// Links native code and collectives to their routines, once kernels are compiled.
     pub(super) fn link(&mut self, kernels: &[KernelFn]) {
         for Computation { computation, routines, .. } in &mut self.natives {
             let compiled = computation.routines().into_iter().filter(|r| r.compiles());
@@ -190,25 +191,25 @@ struct Lowering<'a> {
     program: &'a Program,
     /// `@main`'s block.
     main: Block,
-    /// Who reads each value, once somebody asked.
+    /// The users of each value; computed on first use.
     uses: Option<Uses>,
     buffers: &'a Buffers,
     devices: usize,
-    /// What kernels are written for.
+    /// The settings for which kernels are written.
     target: Target,
     out: Lowered,
     /// Slots by buffer and by the type stored in it.
     slots: FxHashMap<(BufferId, ElementType, Shape), Slot>,
     /// Kernels by their text.
     texts: FxHashMap<String, usize>,
-    /// Buffers of one value each, once somebody asked.
+    /// Buffers of one value each; computed on first use.
     alone: Option<FxHashSet<BufferId>>,
-    /// The buffers of arguments that devices have in common, with the number of what holds each.
+    /// The buffers of arguments that devices share, with the number of the [`Common`] that holds each.
     common: FxHashMap<BufferId, usize>,
 }
 
 impl Lowering<'_> {
-    /// The slot of a value that is stored in memory.
+    /// Returns the slot of a value that is stored in memory.
     fn slot(&mut self, value: Value) -> Result<Slot, Diagnostic> {
         let span = self.program.value_span(value);
         let Some(t) = self.program.tensor_type(value).filter(|t| t.is_static() && t.element.bytes() > 0) else {
@@ -236,8 +237,8 @@ impl Lowering<'_> {
         })
     }
 
-    /// Puts argument `i` into memory of the devices that have the same shard, if nothing ever writes there: what is donated
-    /// may be written over.
+    /// Stores argument `i` in memory of the devices that have the same shard, if nothing ever writes there. A donated
+    /// argument may be overwritten.
     fn hold_argument(&mut self, i: usize, layout: Option<&Layout>) {
         let (program, main) = (self.program, func::function(self.program, "main"));
         let (slot, argument) = (self.out.arguments[i], program.block_args(self.main)[i]);
@@ -251,7 +252,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Puts the result of a collective into memory of its groups where it can lie there.
+    /// Stores the result of a collective in memory of its groups if possible.
     fn hold_in_common(&mut self, plan: &Plan, value: Value, slot: Slot) {
         let (program, buffers, main) = (self.program, self.buffers, self.main);
         let alone = self.alone.get_or_insert_with(|| common::alone(program, buffers, main));
@@ -272,7 +273,7 @@ impl Lowering<'_> {
         let mut waiting = Waiting::default();
         for (i, &op) in body.iter().enumerate() {
             let view = program.view(op);
-            // Constants are in the arena from the start.
+            // Constants are in memory from the start.
             let nothing = fusion.is_folded(op) || view.def().constant(view).is_some() || view.gives_scalars();
             if done == Some(op) || nothing {
                 continue;
@@ -286,7 +287,7 @@ impl Lowering<'_> {
             } else if let Some(facts) = fusion.facts(op).filter(|f| f.compiled) {
                 let windowed = facts.product || !facts.windowed.is_empty();
                 let nest = if windowed { nest_of(program, op) } else { None };
-                // What is computed where it is read isn't in memory.
+                // An operand that is folded into its user isn't in memory.
                 let whole = |code: &window::Code| {
                     let operands = &program.op(op).operands;
                     code.operands.iter().all(|&i| self.buffers.get(operands[i]).is_some())
@@ -319,7 +320,8 @@ impl Lowering<'_> {
         Ok(program.op(last).operands.to_vec())
     }
 
-    /// An all_to_all together with the op that adds up its pieces, if that reads nothing else; also gives that op.
+    /// Lowers an all_to_all together with the op that combines its pieces, if no other op reads them. Also returns the
+    /// combining op.
     fn reduced_exchange(&mut self, op: Op, behind: &[Op]) -> Result<Option<(Op, Step)>, Diagnostic> {
         let program = self.program;
         let uses = self.uses.get_or_insert_with(|| Uses::of(program, self.main));
@@ -332,7 +334,7 @@ impl Lowering<'_> {
             let slot = &self.out.slots[slot];
             slot.offset..slot.offset + slot.bytes
         };
-        // Others still read the operand while the result is written.
+        // Other devices still read the operand while the result is written.
         let (read, written) = (range(from), range(to));
         if read.start < written.end && written.start < read.end {
             return Ok(None);
@@ -341,7 +343,7 @@ impl Lowering<'_> {
         Ok(Some((reader, Step::Collective { collective: number, from, to })))
     }
 
-    /// The number of a new collective, whose computation is compiled if there is no other code for it.
+    /// Adds a collective and returns its number. Its computation is compiled if there is no other code for it.
     fn collective(&mut self, op: Op, plan: Plan) -> usize {
         let number = self.out.collectives.len();
         let routine = plan.uncompiled().map(|body| Routine::new(body.clone(), Times::Many));
@@ -362,7 +364,8 @@ impl Lowering<'_> {
         Ok(self.written(&kernel, slots))
     }
 
-    /// The slots of a kernel with these results, of which it overwrites the buffers that they share with what it reads.
+    /// Returns the slots of a kernel with these results. Results that share a buffer with an operand overwrite it in
+    /// place.
     fn slots_of_kernel(&mut self, kernel: &mut Fused, results: &[Value]) -> Result<Vec<Slot>, Diagnostic> {
         let read: Vec<Value> = kernel.buffers.iter().map(|b| b.0).collect();
         let mut slots = self.slots_of(read.iter().copied())?;
@@ -376,7 +379,7 @@ impl Lowering<'_> {
         Ok(slots)
     }
 
-    /// The step of a kernel.
+    /// Returns the step of a kernel.
     fn written(&mut self, kernel: &Fused, slots: Vec<Slot>) -> Step {
         let mut text = String::new();
         let ranges = emit(kernel, KERNEL, self.target, &mut text);
@@ -426,7 +429,7 @@ impl Lowering<'_> {
                     self.collective(op, plan);
                 }
                 let operands = self.slots_of(self.program.op(op).operands.iter().copied())?;
-                // Several operands become one exchange each.
+                // Each operand has its own exchange.
                 for (i, (&from, &to)) in operands.iter().zip(&results).enumerate() {
                     let plan = self.out.collectives[first + i].clone();
                     self.hold_in_common(&plan, self.program.result(op, i), to);
@@ -492,7 +495,7 @@ impl Lowering<'_> {
         Step::Native { native: self.out.natives.len() - 1, operands, results }
     }
 
-    /// The number of the kernel with this text.
+    /// Returns the number of the kernel with this text, which is added if it is new.
     fn compiled(&mut self, text: String, ranges: Option<Ranges>) -> usize {
         let next = self.texts.len();
         *self.texts.entry(text).or_insert_with_key(|text| {
@@ -502,7 +505,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// How many of the first positions along a dimension of an op's results are ever read.
+    /// Returns how many of the first positions along a dimension of an op's results are ever read.
     fn first_read(&mut self, op: Op, dim: usize) -> usize {
         let program = self.program;
         let uses = self.uses.get_or_insert_with(|| Uses::of(program, self.main));
@@ -526,7 +529,7 @@ impl Lowering<'_> {
         program.results(op).map(read).max().unwrap_or(0).max(0) as usize
     }
 
-    /// A kernel without machine code: its ops are evaluated one after the other.
+    /// Lowers a kernel without machine code: the reference evaluator evaluates its ops one after the other.
     fn interpret(&mut self, op: Op, results: Vec<Slot>) -> Result<Step, Diagnostic> {
         let fusion = &self.buffers.fusion;
         let mut operands = Vec::new();
@@ -574,7 +577,8 @@ impl Lowering<'_> {
                 Ok(())
             }
             Control::While => {
-                // Values of unsupported types give a better error here than inside.
+                // Checks the results first, because values of unsupported types give a better error here than inside
+                // the loop.
                 self.slots_of(program.results(op))?;
                 steps.extend(self.copies(buffers.before.get(&op)));
                 let (Some(condition_block), Some(body_block)) = (view.block(0), view.block(1)) else {

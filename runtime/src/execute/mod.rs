@@ -1,7 +1,8 @@
 //! The executor: a per-device program as a list of steps over one preplanned arena, run by one thread per device.
 //!
-//! Loop nests are fused into kernels and compiled; products go to a matrix library; collectives read the other devices'
-//! memory. One compiled program serves all devices. Ops without native code run by the reference evaluator.
+//! Loop nests are fused into kernels and compiled; products are computed by a matrix library; collectives read the
+//! other devices' memory. One compiled program serves all devices. Ops without native code run by the reference
+//! evaluator.
 
 mod arith;
 mod chain;

@@ -1,8 +1,9 @@
-//! Right operands of products that are copied into panels once, for many products: of a chain, some rows of which are
-//! multiplied at a time, and of a loop that leaves the operand as it is, before the loop.
+//! Right operands of products that are copied into panels once, for many products: by a chain, which multiplies a block
+//! of rows at a time, and before a loop that doesn't change the operand.
 //!
-//! **Invariant:** panels lie behind what the plan of a device's memory has. Those of a chain, and what it moves there, are
-//! used right after they are written, so all chains use one place; those that a loop keeps have a place of their own.
+//! **Invariant:** panels are stored after the memory of the plan. The panels of a chain, and the values that it moves,
+//! are used right after they are written, so all chains use the same memory. Panels that a loop keeps have memory of
+//! their own.
 
 use dialect::buffers::ALIGNMENT;
 use dialect::id::TiVec;
@@ -15,41 +16,41 @@ use crate::gemm::{Gemm, Packed};
 /// The panels of a program.
 pub(super) struct Panels {
     products: Vec<Packed>,
-    /// Where panels of chains begin.
+    /// The first byte of the panels of chains.
     begin: usize,
-    /// Where the longest of those end.
+    /// The end of the panels of the chain with the most bytes.
     end: usize,
-    /// Bytes of those that loops keep.
+    /// Bytes of the panels that loops keep.
     kept: usize,
-    /// The slots of those, which lie behind the others.
+    /// The slots of the panels that loops keep, which are stored after those of chains.
     keepers: Vec<Slot>,
 }
 
 impl Panels {
-    /// None, behind so many bytes of memory.
+    /// Creates an empty set of panels, stored after the first `bytes` bytes of memory.
     pub(super) fn new(bytes: usize) -> Self {
         let begin = bytes.next_multiple_of(ALIGNMENT);
         Self { products: Vec::new(), begin, end: bytes, kept: 0, keepers: Vec::new() }
     }
 
-    /// The number of a product.
+    /// Adds a product and returns its number.
     pub(super) fn product(&mut self, product: Packed) -> usize {
         self.products.push(product);
         self.products.len() - 1
     }
 
-    /// The product of this number.
+    /// Returns the product with this number.
     pub(super) fn get(&self, product: usize) -> &Packed {
         &self.products[product]
     }
 
-    /// A place for panels of a chain, behind those that it has already.
+    /// Returns a slot for panels of a chain, after the `used` bytes that the chain uses already.
     pub(super) fn of_chain(&mut self, product: usize, used: &mut usize, slots: &mut TiVec<Slot, SlotData>) -> Slot {
         let bytes = self.products[product].bytes();
         slots.push_and_get_key(slot(self.offset_of_chain(bytes, used), bytes))
     }
 
-    /// Where so many bytes lie that a chain uses, behind those that it uses already.
+    /// Returns the offset of `bytes` bytes for a chain, after the `used` bytes that it uses already.
     pub(super) fn offset_of_chain(&mut self, bytes: usize, used: &mut usize) -> usize {
         let offset = self.begin + *used;
         *used += bytes.next_multiple_of(ALIGNMENT);
@@ -57,7 +58,7 @@ impl Panels {
         offset
     }
 
-    /// Where a loop keeps the panels of an operand, which several products may read.
+    /// Returns the slot in which a loop keeps the panels of an operand, which several products may read.
     fn of_loop(
         &mut self,
         product: usize,
@@ -79,7 +80,7 @@ impl Panels {
         slot
     }
 
-    /// Makes panels before loops of what products in them read again and again.
+    /// Makes panels before loops for operands that products in the loops read repeatedly.
     pub(super) fn keep(&mut self, steps: Steps, gemms: &[Gemm], slots: &mut TiVec<Slot, SlotData>) -> Steps {
         let steps = self.outside(steps, gemms, slots);
         let behind = self.end.next_multiple_of(ALIGNMENT);
@@ -90,7 +91,7 @@ impl Panels {
         steps
     }
 
-    /// The bytes of a device's memory, and the products.
+    /// Returns the bytes of a device's memory, and the products.
     pub(super) fn end(self) -> (usize, Vec<Packed>) {
         (self.end, self.products)
     }
@@ -108,7 +109,7 @@ impl Panels {
                         self.inside(steps, gemms, slots, &written, &mut kept);
                     }
                     out.extend(kept.into_iter().map(|(product, from, to)| (op, Step::Pack { product, from, to })));
-                    // What this loop changes, one inside of it may leave.
+                    // An operand that this loop changes may be unchanged in an inner loop.
                     let [condition, body] = [condition, body].map(|steps| self.outside(steps, gemms, slots));
                     out.push((op, Step::While { condition, predicate, body }));
                 }
@@ -122,8 +123,8 @@ impl Panels {
         out
     }
 
-    /// Takes the panels of operands that nothing in a loop writes out of it, to `kept`: the product, the operand, and where
-    /// its panels are.
+    /// Moves the panels of operands that nothing in a loop writes out of the loop, to `kept`: the product, the operand,
+    /// and the slot of the panels.
     fn inside(
         &mut self,
         steps: &mut Steps,
@@ -186,20 +187,20 @@ impl Panels {
     }
 }
 
-/// The slot of panels.
+/// Returns the slot of panels.
 pub(super) fn slot(offset: usize, bytes: usize) -> SlotData {
     let shape = smallvec![(bytes / size_of::<f32>()) as i64];
     SlotData { element: ElementType::F32, shape, bytes, offset, common: None }
 }
 
-/// The bytes that steps may write, by where they begin and end.
+/// Appends the ranges of bytes that steps may write.
 fn writes(steps: &[(Op, Step)], slots: &TiVec<Slot, SlotData>, written: &mut Vec<(usize, usize)>) {
     for (_, step) in steps {
         let mut all = |of: &[Slot]| {
             written.extend(of.iter().map(|&slot| (slots[slot].offset, slots[slot].offset + slots[slot].bytes)));
         };
         match step {
-            // Which of them it only reads isn't known here.
+            // The step doesn't say which slots the kernel only reads.
             Step::Kernel { slots, .. } => all(slots),
             Step::Gemm { out, .. }
             | Step::Packed { out, .. }
@@ -224,7 +225,7 @@ fn writes(steps: &[(Op, Step)], slots: &TiVec<Slot, SlotData>, written: &mut Vec
     }
 }
 
-/// Ranges that don't touch each other, in order, with all that these have.
+/// Returns the union of these ranges, as disjoint ranges in order.
 fn union(mut ranges: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
     ranges.sort_unstable();
     let mut out: Vec<(usize, usize)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Operations on the bits of floats: their total order, and rounding them to fewer digits and exponents.
+//! Operations on the bits of floats: their total order, and rounding to fewer digits and exponents.
 
 use dialect::ir::ElementType;
 use dialect::scalar::Comparison;
@@ -27,7 +27,7 @@ impl Bits<'_> {
         self.emit.value(&format!("arith.{name} {a}, {b} : {ty}"))
     }
 
-    /// `name` of `a` and a number.
+    /// Writes op `name` of `a` and a constant.
     fn by(&mut self, name: &str, a: &str, b: u64) -> String {
         let b = self.number(b);
         self.binary(name, a, &b)
@@ -53,7 +53,7 @@ pub(super) fn compare_total(c: Comparison, ty: ElementType, a: &str, b: &str, em
     let float = register(ty);
     let (integer, width) = if float == "f64" { ("i64", 64) } else { ("i32", 32) };
     let mut w = Bits { emit, integer };
-    // Numbers below zero are in the opposite order of their bits.
+    // Negative numbers are in the opposite order of their bits.
     let [a, b] = [a, b].map(|v| {
         let bits = w.bits_of(v, float);
         let negative = w.by("shrsi", &bits, width - 1);
@@ -71,7 +71,7 @@ pub(super) fn compare_total(c: Comparison, ty: ElementType, a: &str, b: &str, em
     w.binary(&format!("cmpi {predicate},"), &a, &b)
 }
 
-/// A float of f64 or the like, of 16 bits or more, rounded to so many digits and exponents.
+/// Rounds a float of 16 bits or more to `mantissa` digits and `exponent` bits of exponent.
 pub(super) fn reduce(exponent: u8, mantissa: u8, ty: ElementType, v: &str, emit: &mut dyn Write) -> String {
     let (integer, width, own) = match ty {
         ElementType::F64 => ("i64", 64, 52),
@@ -86,7 +86,7 @@ pub(super) fn reduce(exponent: u8, mantissa: u8, ty: ElementType, v: &str, emit:
     let cut = u64::from(own - mantissa.min(own));
     if cut > 0 {
         let last = 1u64 << cut;
-        // Half of the last digit that stays, a little less before an even one.
+        // Adds half of the last digit that is kept, slightly less if that digit is even.
         let odd = w.by("shrui", &bits, cut);
         let odd = w.by("andi", &odd, 1);
         let up = w.by("addi", &odd, (last >> 1) - 1);

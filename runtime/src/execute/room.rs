@@ -1,4 +1,4 @@
-//! The memory of a program's devices: how much they need, and what is said where there isn't so much.
+//! The memory requirements of a program's devices, and the error if there isn't enough memory.
 
 use std::ops::Range;
 
@@ -15,37 +15,38 @@ use super::host::skip_effects;
 use super::touched::touched;
 use crate::limits::{Available, available_memory};
 
-/// How many of the largest tensors are named.
+/// The number of largest tensors that the error names.
 const SHOWN: usize = 4;
 
-/// A per-device program and the plan of its devices' memory, before there is any code for it.
+/// A per-device program and the plan of its devices' memory, before code generation.
 pub struct Planned {
     pub(super) program: Program,
     pub(super) block: Block,
     pub(super) buffers: Buffers,
     pub(super) room: Room,
-    /// Of ops that `program` has and the one it was planned of has not, which one there they are of.
+    /// For each op of `program` that the original program doesn't have, the original op that it was generated from.
     pub(super) written: FxHashMap<Op, Op>,
 }
 
-/// What the devices of a program hold.
+/// The memory that the devices of a program hold.
 pub(super) struct Room {
-    /// How the arguments lie on the devices of a replica.
+    /// The layouts of the arguments on the devices of a replica.
     pub(super) arguments: Vec<Layout>,
-    /// How the results do.
+    /// The layouts of the results on the devices of a replica.
     pub(super) results: Vec<Layout>,
     /// Number of devices, of all replicas together.
     pub(super) devices: usize,
-    /// Number of devices of one replica; the devices of replica 0 come first, then those of replica 1, and so on.
+    /// Number of devices of one replica. The devices of replica 0 come first, then those of replica 1, and so on.
     pub(super) partitions: usize,
     /// Bytes of a device's arena.
     pub(super) arena_bytes: usize,
-    /// Bytes of it that each device writes to; none if all write to all of it.
+    /// For each device, the bytes of its arena that it writes to; empty if all devices write to all of it.
     touched: Vec<u64>,
 }
 
 impl Planned {
-    /// Plans the memory of a program that `partition` has written, or of an unpartitioned one that needs only one device.
+    /// Plans the memory of a program that `partition` has written, or of an unpartitioned one that needs only one
+    /// device.
     pub fn of(mut program: Program) -> Result<Self, Diagnostic> {
         let fault = |code, message: &str| Diagnostic::error(code, Span::default(), message.to_owned());
         let signature = Signature::of(&mut program).ok_or_else(|| {
@@ -67,33 +68,34 @@ impl Planned {
         Ok(Self { program, block, buffers, room, written })
     }
 
-    /// Whether there is memory for all devices beside the global arguments, which take so many bytes and aren't there yet:
-    /// otherwise the error that [`Executable::session`](super::Executable::session) gives.
+    /// Checks that there is memory for all devices in addition to the global arguments, which will take `arguments`
+    /// bytes. Returns the error of [`Executable::session`](super::Executable::session) otherwise.
     pub fn fits(&self, arguments: u64) -> Result<(), Diagnostic> {
         self.room.fits(&self.program, &(0..self.room.devices), arguments).map(drop)
     }
 }
 
 impl Room {
-    /// Makes the arenas so large, for what lies behind the plan of a device's memory.
+    /// Enlarges the arenas to `arena_bytes`, for panels and other data after the plan of a device's memory.
     pub(super) fn grow(&mut self, arena_bytes: usize) {
         let more = arena_bytes - self.arena_bytes;
         self.arena_bytes = arena_bytes;
         self.touched.iter_mut().for_each(|bytes| *bytes += more as u64);
     }
 
-    /// The bytes that a device needs.
+    /// Returns the bytes that a device needs.
     fn of(&self, device: usize) -> u64 {
         self.touched.get(device).copied().unwrap_or(self.arena_bytes as u64)
     }
 
-    /// The most bytes that a device needs.
+    /// Returns the most bytes that any device needs.
     pub(super) fn most(&self) -> u64 {
         self.touched.iter().copied().max().unwrap_or(self.arena_bytes as u64)
     }
 
-    /// The bytes of what is left when these devices have their memory, beside so many bytes for the global arguments and what
-    /// the results take, if that is known; an error if there isn't so much.
+    /// Returns the bytes that remain after these devices have their memory, the global arguments have `arguments`
+    /// bytes, and the results have theirs; `None` if the available memory is unknown. Fails if there isn't enough
+    /// memory.
     pub(super) fn fits(
         &self,
         program: &Program,
@@ -101,7 +103,7 @@ impl Room {
         arguments: u64,
     ) -> Result<Option<u64>, Diagnostic> {
         let needed = held.clone().map(|device| self.of(device)).fold(self.result_bytes(held), u64::saturating_add);
-        // Memory is given out before there is any, so failing to get some isn't the only sign.
+        // Systems grant more memory than they have, so this check is needed in addition to failing allocations.
         let Some(free) = available_memory() else { return Ok(None) };
         let free = Available { bytes: free.bytes.saturating_sub(arguments), ..free };
         match free.bytes.checked_sub(needed) {
@@ -110,7 +112,8 @@ impl Room {
         }
     }
 
-    /// What the results of devices take outside of their memory, put together. What several devices hold counts once.
+    /// Returns the bytes of the devices' results outside of their arenas. A shard that several devices hold counts
+    /// once.
     pub(super) fn result_bytes(&self, held: &Range<usize>) -> u64 {
         let of_result = |layout: &Layout| {
             let holders = layout.holders();
@@ -120,8 +123,8 @@ impl Room {
         self.results.iter().map(of_result).fold(0, u64::saturating_add)
     }
 
-    /// The error for a program whose devices need more than there is. Names the largest tensors that a device holds at the
-    /// time when it holds the most.
+    /// Returns the error for a program whose devices need more memory than is available. Names the largest tensors that
+    /// a device holds when its memory use peaks.
     pub(super) fn does_not_fit(&self, program: &Program, held: &Range<usize>, free: Option<Available>) -> Diagnostic {
         let results = self.result_bytes(held);
         let all = held.clone().map(|device| self.of(device)).fold(0, u64::saturating_add);
@@ -149,7 +152,7 @@ impl Room {
                 ValueSource::Result(op, _) => (program.op_name(op), program.op(op).span, program.op(op).loc),
                 ValueSource::Arg(..) => ("an argument", program.value_span(value), program.value_loc(value)),
             };
-            // A line of the text is shown anyway.
+            // The source line is shown anyway.
             let frame = program.user_frame(loc).filter(|frame| !frame.of_text);
             let place = frame.map(|frame| format!(" ({}:{})", frame.file, frame.line)).unwrap_or_default();
             let line = format!("{}: {op} {ty}{place}", text(bytes));
@@ -161,11 +164,11 @@ impl Room {
     }
 }
 
-/// The largest tensors that a device holds when it holds the most, each with its bytes.
+/// Returns the largest tensors that are live when a device's memory use peaks, each with its bytes.
 fn largest(program: &Program) -> Vec<(Value, u64)> {
     let Some(main) = func::function(program, "main") else { return Vec::new() };
     let plan = Buffers::of(program, main);
-    // What a buffer adds when it begins to be needed, and takes away after it was last needed.
+    // The change of memory use when a buffer becomes live, and after it was last live.
     let mut changes: Vec<(u32, i128)> = Vec::new();
     for buffer in &plan.buffers {
         changes.push((buffer.live.0, buffer.bytes as i128));
@@ -179,7 +182,7 @@ fn largest(program: &Program) -> Vec<(Value, u64)> {
             (most, peak) = (held, step);
         }
     }
-    // The first value that lies in a buffer stands for it.
+    // The first value in a buffer represents the buffer.
     let mut values: Vec<(BufferId, Value)> = plan.of_value.iter().map(|(&value, &buffer)| (buffer, value)).collect();
     values.sort_unstable();
     values.dedup_by_key(|entry| entry.0);
@@ -194,7 +197,7 @@ fn largest(program: &Program) -> Vec<(Value, u64)> {
     alive
 }
 
-/// A number of bytes for people.
+/// Formats a number of bytes for messages.
 fn text(bytes: u64) -> String {
     let (mut value, mut unit) = (bytes as f64, "B");
     for next in ["KiB", "MiB", "GiB", "TiB", "PiB"] {

@@ -21,11 +21,11 @@ use {
     std::sync::{Mutex, PoisonError},
 };
 
-/// The text of the kernel of a routine, a function `name`: its parameters are the addresses of inputs, accumulators and
-/// results, and for many elements the range of them.
+/// Returns the text of the kernel of a routine, a function `name`. Its parameters are the addresses of inputs,
+/// accumulators and results, and for many elements their range.
 pub(super) fn text(routine: &Routine, name: &str, target: Target) -> String {
     let mut text = String::new();
-    // Callers come with few elements as well as with many: LLVM writes loops for both.
+    // Callers pass few elements as well as many. LLVM writes loops for both cases.
     let target = Target { threads: 2, vector_bytes: 0, ..target };
     let ranges = emit(&kernel(routine.body(), routine.times()), name, target, &mut text);
     debug_assert_eq!(ranges.is_some(), routine.times() == Times::Many);
@@ -46,7 +46,7 @@ fn kernel(body: &Body, times: Times) -> Fused {
         .iter()
         .enumerate()
         .map(|(buffer, &ty)| {
-            // No op's values: all that counts is that they differ.
+            // These buffers aren't values of ops. They only have to differ.
             fused.buffers.push((Value::new(buffer), ty, shape.clone()));
             fused.node(NodeData::Load { buffer, index: index.clone(), guards: Vec::new(), outside: None }, ty)
         })
@@ -71,18 +71,19 @@ fn kernel(body: &Body, times: Times) -> Fused {
     fused
 }
 
-/// A routine of two inputs and a result as what a collective combines elements by.
+/// Returns a routine of two inputs and a result as a function by which a collective combines elements.
 pub(super) fn combiner(routine: Routine) -> Combiner {
     let widths = [0, 1].map(|i| routine.body().inputs.get(i).map_or(0, |ty| ty.bytes()));
     Arc::new(move |sums, values, combined, count| {
         let bytes = [(sums, widths[0]), (values, widths[1]), (&*combined, widths[0])];
         assert!(bytes.iter().all(|(all, width)| count * width <= 8 * all.len()), "elements outside of their memory");
-        // SAFETY: there are so many elements in each, at least as aligned as their type, and the last is the caller's alone.
+        // SAFETY: the assertion shows that each buffer has `count` elements. Buffers of `u64` are aligned for all
+        // element types, and `combined` is borrowed mutably.
         unsafe { routine.call(&[read(sums), read(values), write(combined)], count) };
     })
 }
 
-/// Native code with its routines compiled, each distinct one once.
+/// Returns native code with its routines compiled. Each distinct routine is compiled once per process.
 #[cfg(test)]
 pub(crate) fn linked(mut native: Box<dyn Native>) -> Result<Box<dyn Native>, String> {
     static KNOWN: Mutex<BTreeMap<String, KernelFn>> = Mutex::new(BTreeMap::new());
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
     use crate::collective::Plan;
 
-    /// The all_reduce of a program with this region over elements of a type.
+    /// Returns the all_reduce of a program with this region over elements of a type.
     fn all_reduce(ty: &str, region: &str) -> Collective {
         let mut diagnostics = Diagnostics::default();
         let text = format!(
@@ -131,7 +132,7 @@ mod tests {
         view.def().collective(view).expect("a collective")
     }
 
-    /// Combining by compiled code gives the bits of combining by the meaning of the region.
+    /// Compiled code combines elements to the same bits as the evaluated region.
     #[test]
     fn regions_of_collectives_are_compiled() {
         let regions = [
@@ -201,7 +202,7 @@ mod tests {
                 }
             }
         }
-        // Sums of most types have code already; those of floats of a byte and of complex numbers don't.
+        // Sums of most types already have code. Sums of floats of a byte and of complex numbers don't.
         assert_eq!(compiled, 7 * 3 + 2 + 2);
     }
 }

@@ -1,4 +1,4 @@
-//! Compiling a lowered program, and running it with one thread per device.
+//! Compiles a lowered program, and runs it with one thread per device.
 
 mod device;
 
@@ -40,7 +40,7 @@ pub struct Executable {
     lowered: Lowered,
     kernels: Vec<KernelFn>,
     room: Room,
-    /// The most threads that one device uses inside an op.
+    /// The maximum number of threads that one device uses inside an op.
     threads: usize,
 }
 
@@ -51,36 +51,37 @@ pub struct Session<'e> {
     ids: Vec<u32>,
     /// The devices that this process runs.
     held: Range<usize>,
-    /// Their memory.
+    /// The memory of the devices of this process.
     arenas: Vec<Arena>,
-    /// What the devices of each group have in common, of each of [`Lowered::commons`]; none if there isn't the memory.
+    /// For each of [`Lowered::commons`], the memory of each group of devices; empty if there isn't enough memory.
     commons: Vec<Vec<Arena>>,
-    /// What the other devices are reached by, if other processes run them.
+    /// The connection to other processes, if they run some of the devices.
     wire: Option<Arc<dyn Wire>>,
     scratch: Scratch,
     subnormals: Subnormals,
-    /// Turns of loops that the first device has made.
+    /// The number of loop iterations that the first device has started.
     turns: Arc<AtomicU64>,
     /// Whether sums between processes may be in any order.
     fast_sums: bool,
 }
 
-/// The most collectives shown at which devices wait forever.
+/// The maximum number of collectives shown at which devices wait forever.
 const MAX_SHOWN: usize = 4;
 
-/// The most devices that run natively: systems limit the threads of a process, and the maps of their stacks.
+/// The maximum number of devices that run natively, because systems limit the threads of a process, and the mappings of
+/// their stacks.
 const MAX_THREADS: usize = 16_384;
 
 impl Executable {
     /// Compiles a program that `partition` has written, or an unpartitioned one that needs only one device.
     ///
-    /// Kernels that are in `cache` aren't compiled, and those that are go there.
+    /// Kernels that are in `cache` are read from it; the others are compiled and added to it.
     pub fn compile(program: Program, cache: Option<&Cache>) -> Result<Self, Diagnostic> {
         Self::compile_with(program, cache, Math::Fast, None)
     }
 
-    /// [`Executable::compile`] with elementary functions computed in this way, for as many devices of the program as this
-    /// machine runs: all, if that isn't said.
+    /// Does the same as [`Executable::compile`], with this implementation of elementary functions. `here` is the number
+    /// of the program's devices that this machine runs; `None` means all of them.
     pub fn compile_with(
         program: Program,
         cache: Option<&Cache>,
@@ -90,7 +91,7 @@ impl Executable {
         Self::compile_planned(Planned::of(program)?, cache, math, here)
     }
 
-    /// The same of a program whose memory is planned.
+    /// Does the same for a program whose memory is planned.
     pub fn compile_planned(
         planned: Planned,
         cache: Option<&Cache>,
@@ -111,62 +112,62 @@ impl Executable {
         Ok(Self { program: Arc::new(program), lowered, kernels, room, threads })
     }
 
-    /// The MLIR text of the kernels, all in one.
+    /// Returns the MLIR text of all kernels.
     pub fn kernel_text(&self) -> String {
         self.kernel_texts().collect()
     }
 
-    /// The MLIR text of each kernel.
+    /// Returns the MLIR text of each kernel.
     pub fn kernel_texts(&self) -> impl ExactSizeIterator<Item = String> {
         self.lowered.kernels.iter().enumerate().map(|(i, text)| rename(text, &format!("k{i}")))
     }
 
-    /// What the kernel that a step of `op` runs has beside it, if that is more.
+    /// Returns the other ops of the kernel that a step of `op` runs, if the kernel has several ops.
     pub fn shared_kernel(&self, op: Op) -> Option<&SharedKernel> {
         self.lowered.shared.get(&op)
     }
 
-    /// The steps of each device.
+    /// Returns the steps of each device.
     #[cfg(test)]
     pub(super) fn lowered_steps(&self) -> &super::step::Steps {
         &self.lowered.steps
     }
 
-    /// What groups of devices have in common.
+    /// Returns the memory that groups of devices share.
     #[cfg(test)]
     pub(super) fn lowered_commons(&self) -> &[Common] {
         &self.lowered.commons
     }
 
-    /// Of each argument, how many groups of devices have it in common.
+    /// Returns, for each argument, the number of groups of devices that share it.
     #[cfg(test)]
     pub(super) fn lowered_arguments(&self) -> Vec<Option<usize>> {
         let groups = |&slot: &Slot| Some(self.lowered.commons[self.slot(slot).common?].groups());
         self.lowered.arguments.iter().map(groups).collect()
     }
 
-    /// How many right operands have panels in common.
+    /// Returns the number of right operands with shared panels.
     #[cfg(test)]
     pub(super) fn shared_panels(&self) -> usize {
         self.lowered.shared_panels.len()
     }
 
-    /// Number of devices, of all replicas together.
+    /// Returns the number of devices, of all replicas together.
     pub fn devices(&self) -> usize {
         self.room.devices
     }
 
-    /// Number of replicas.
+    /// Returns the number of replicas.
     pub fn replicas(&self) -> usize {
         self.room.devices / self.room.partitions
     }
 
-    /// The program that it runs.
+    /// Returns the program that it runs.
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// Whether a call leaves its arguments in memory for the next one: it may write over those that are donated.
+    /// Returns whether a call leaves its arguments in memory for the next call. It may overwrite donated arguments.
     pub fn keeps_arguments(&self) -> bool {
         let donates = |main: Op| {
             let block = func::block(&self.program, main);
@@ -176,7 +177,8 @@ impl Executable {
         !func::function(&self.program, "main").is_none_or(donates)
     }
 
-    /// The most bytes of memory that a device needs: of its arena, but for what belongs to other meshes than its own.
+    /// Returns the most bytes of memory that any device needs: its arena, without the values of other meshes than its
+    /// own.
     pub fn arena_bytes(&self) -> usize {
         self.room.most() as usize
     }
@@ -192,8 +194,8 @@ impl Executable {
         self.session_among(ids, None)
     }
 
-    /// The same with the devices divided among the ranks of `wire`, as many to each, in order: allocates the memory of this
-    /// rank's.
+    /// Does the same for devices that are divided evenly among the ranks of `wire`, in order: allocates the memory of
+    /// this rank's devices.
     pub fn session_among(&self, ids: Vec<u32>, wire: Option<Arc<dyn Wire>>) -> Result<Session<'_>, Diagnostic> {
         let (rank, ranks) = wire.as_ref().map_or((0, 1), |wire| (wire.rank(), wire.ranks().max(1)));
         if !self.room.devices.is_multiple_of(ranks) {
@@ -217,7 +219,7 @@ impl Executable {
         for constant in &self.lowered.constants {
             arenas.iter().for_each(|a| a.write_literal(self.slot(constant.slot).offset, &constant.value));
         }
-        // A group may have devices of several processes, whose memory is nobody's in common.
+        // A group may have devices of several processes, which can't share memory.
         let commons = if wire.is_none() { self.commons(free).unwrap_or_default() } else { Vec::new() };
         let (mut scratch, subnormals, turns) = (Scratch::new(each), Subnormals::default(), Arc::default());
         if let Some(wire) = &wire {
@@ -227,12 +229,14 @@ impl Executable {
         Ok(Session { executable: self, ids, held, arenas, commons, wire, scratch, subnormals, turns, fast_sums })
     }
 
-    /// What the results of devices take outside of their memory, put together. What several devices hold counts once.
+    /// Returns the bytes of the devices' results outside of their arenas. A shard that several devices hold counts
+    /// once.
     pub fn result_bytes(&self, held: &Range<usize>) -> u64 {
         self.room.result_bytes(held)
     }
 
-    /// The collectives, each with whether every device runs it exactly once: outside of loops and branches.
+    /// Returns the collectives, each with whether every device runs it exactly once: it is outside of loops and
+    /// branches.
     fn sites(&self) -> Vec<(Site, bool)> {
         let mut sites: Vec<(Site, bool)> = self.lowered.collectives.iter().map(|plan| (plan.site(), false)).collect();
         for (_, step) in &self.lowered.steps {
@@ -243,7 +247,7 @@ impl Executable {
         sites
     }
 
-    /// Memory that groups of devices have in common, if there is so much.
+    /// Allocates the memory that groups of devices share; `None` if there isn't enough memory.
     fn commons(&self, free: Option<u64>) -> Option<Vec<Vec<Arena>>> {
         let commons = &self.lowered.commons;
         let needed = commons.iter().map(Common::all_bytes);
@@ -258,7 +262,8 @@ impl Executable {
     }
 }
 
-/// Compiles kernels, under names that say what is in them: a kernel's code is kept by its text, in which its name is.
+/// Compiles kernels under names that are hashes of their text: a kernel's code is cached by its text, which contains
+/// its name.
 fn compile_kernels(kernels: &[String], cache: Option<&Cache>) -> Result<Vec<KernelFn>, String> {
     let name = |text: &String| {
         let half = |seed: u64| {
@@ -275,34 +280,34 @@ fn compile_kernels(kernels: &[String], cache: Option<&Cache>) -> Result<Vec<Kern
     names.iter().map(kernel).collect()
 }
 
-/// The text of a kernel under another name.
+/// Returns the text of a kernel under another name.
 fn rename(text: &str, name: &str) -> String {
     text.replacen(&format!("@{KERNEL}("), &format!("@{name}("), 1)
 }
 
 impl Session<'_> {
-    /// The same memory, with subnormal floats treated in this way by all that runs.
+    /// Returns this session with this treatment of subnormal floats in all runs.
     pub fn with_subnormals(self, subnormals: Subnormals) -> Self {
         Self { subnormals, ..self }
     }
 
-    /// The same memory; the turns of loops that the first device makes are counted here.
+    /// Returns this session with `turns` as the counter of the loop iterations that the first device starts.
     pub fn with_turns(self, turns: Arc<AtomicU64>) -> Self {
         Self { turns, ..self }
     }
 
-    /// The same memory; with `fast_sums`, sums between processes may be in any order, so that their bits depend on how many
-    /// there are.
+    /// Returns this session. With `fast_sums`, sums between processes may be in any order, so that their bits depend on
+    /// the number of processes.
     pub fn with_fast_sums(self, fast_sums: bool) -> Self {
         Self { fast_sums, ..self }
     }
 
-    /// Shards the global inputs and gives every device its shards; every replica gets the same inputs.
+    /// Shards the global inputs and writes every device's shards to its memory. Every replica gets the same inputs.
     pub fn set_inputs(&self, inputs: &[Literal]) -> Result<(), String> {
         (0..self.executable.replicas()).try_for_each(|replica| self.set_inputs_of(replica, inputs))
     }
 
-    /// Shards the global inputs of one replica and gives its devices their shards.
+    /// Shards the global inputs of one replica and writes its devices' shards to their memory.
     pub fn set_inputs_of(&self, replica: usize, inputs: &[Literal]) -> Result<(), String> {
         let e = self.executable;
         if inputs.len() != e.room.arguments.len() {
@@ -317,8 +322,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Gives the devices of one replica that this process runs their shards: `piece` makes the part of an argument, by its
-    /// number, from `start` on and of these sizes.
+    /// Writes the shards of those devices of one replica that this process runs. `piece` returns the part of an
+    /// argument, given by its number, from `start` on with these sizes.
     pub fn set_pieces(&self, replica: usize, piece: impl Fn(usize, &[i64], &[i64]) -> Literal) {
         let (e, partitions) = (self.executable, self.executable.room.partitions);
         for (i, layout) in e.room.arguments.iter().enumerate() {
@@ -326,7 +331,7 @@ impl Session<'_> {
             let mut written: FxHashSet<*const Arena> = FxHashSet::default();
             for device in self.held.clone().filter(|device| device / partitions == replica) {
                 let (memory, partition) = (self.memory(slot, device), device % partitions);
-                // Devices that have it in common have the same shard of it.
+                // Devices that share an argument's memory have the same shard of it.
                 if !written.insert(memory) {
                     continue;
                 }
@@ -345,7 +350,7 @@ impl Session<'_> {
         self.run_on_devices(|| None).map(drop)
     }
 
-    /// Runs it as [`Self::run`] does, and says what each device did when.
+    /// Does the same as [`Self::run`], and returns the timed events of each device.
     pub fn run_traced(&self) -> Result<Vec<Track>, Diagnostic> {
         let begin = Instant::now();
         self.run_on_devices(|| Some(Recorder::new(begin)))
@@ -378,13 +383,13 @@ impl Session<'_> {
             }
         };
         let missing = |device: usize, error: std::io::Error| {
-            // The devices that do run must not wait for one that will never start.
+            // The running devices must not wait for a device that will never start.
             transport.as_dyn().leave(first + device, Some("there is no thread for it"));
             ended(device, Err(format!("no thread for a device: {error}").into()));
         };
         threads::all_at_once(devices.len(), &work, &missing);
         let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // The device that failed first knows the op; the others only know that it failed.
+        // The device that failed first reports the op; the others report only that it failed.
         let (mut tracks, mut faults) = (Vec::new(), Vec::new());
         for device in devices {
             let stopped = || Err("a device stopped unexpectedly".to_owned().into());
@@ -404,7 +409,7 @@ impl Session<'_> {
             None => (codes::DEVICE_FAILED, fault.message.clone()),
         };
         let mut diagnostic = Diagnostic::error(code, fault.span.unwrap_or_default(), message);
-        // Of devices that wait forever, the first at each collective.
+        // Of the devices that wait forever, shows the first at each collective.
         let mut seen: Vec<Op> = Vec::new();
         for (id, site) in transport.stuck() {
             let op = self.executable.lowered.collective_ops[site];
@@ -417,7 +422,7 @@ impl Session<'_> {
         Err(diagnostic)
     }
 
-    /// What no device has made yet of the panels that groups have in common; none without memory in common.
+    /// Returns the state of the panels that groups share, none of which are made yet; empty without shared memory.
     fn packings(&self) -> Vec<Vec<Packing>> {
         let lowered = &self.executable.lowered;
         let of = |panels: &SharedPanels| {
@@ -443,7 +448,7 @@ impl Session<'_> {
         e.room.results.iter().enumerate().map(result).collect()
     }
 
-    /// A device's shard of result `i`; zeros of a device that another process runs.
+    /// Returns a device's shard of result `i`; zeros if another process runs the device.
     pub fn result(&self, i: usize, device: usize) -> Literal {
         let slot = self.executable.slot(self.executable.lowered.results[i]);
         let bytes = match self.held.contains(&device) {
@@ -453,27 +458,27 @@ impl Session<'_> {
         Literal::from_bytes(slot.element, &slot.shape, bytes)
     }
 
-    /// How the results lie on the devices of a replica.
+    /// Returns the layouts of the results on the devices of a replica.
     pub fn result_layouts(&self) -> &[Layout] {
         &self.executable.room.results
     }
 
-    /// How the arguments lie on the devices of a replica.
+    /// Returns the layouts of the arguments on the devices of a replica.
     pub fn argument_layouts(&self) -> &[Layout] {
         &self.executable.room.arguments
     }
 
-    /// The devices that this process runs, of all replicas.
+    /// Returns the devices that this process runs, of all replicas.
     pub fn held(&self) -> Range<usize> {
         self.held.clone()
     }
 
-    /// Bytes that this process has sent to others in all runs.
+    /// Returns the bytes that this process has sent to others in all runs.
     pub fn sent(&self) -> u64 {
         self.scratch.sent()
     }
 
-    /// The memory that a slot of a device, which this process runs, is in: the device's, or what its group has in common.
+    /// Returns the memory of a slot of a device that this process runs: the device's, or its group's.
     fn memory(&self, slot: &SlotData, device: usize) -> &Arena {
         let common = |i: usize| self.commons.get(i)?.get(self.executable.lowered.commons[i].group[device]);
         slot.common.and_then(common).unwrap_or(&self.arenas[device - self.held.start])
@@ -484,11 +489,11 @@ fn device_failed(span: Span, message: String) -> Diagnostic {
     Diagnostic::error(codes::DEVICE_FAILED, span, message)
 }
 
-/// What devices meet by.
+/// The transport between devices.
 enum Between<'s> {
-    /// All are threads of this process.
+    /// All devices are threads of this process.
     Threads(Shared),
-    /// Some are other processes'.
+    /// Other processes run some of the devices.
     Ranks(Ranks<'s>),
 }
 

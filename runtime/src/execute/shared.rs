@@ -1,9 +1,9 @@
-//! Products whose right operand lies in memory that devices have in common: it is copied into panels once for all of them,
-//! by whoever comes first, beside the operand.
+//! Products whose right operand is in memory that devices share: it is copied into panels once for all devices. The
+//! devices that come first make the panels, which are stored in the same memory after the operands.
 //!
-//! Such an operand is an argument, which stays as it is in a call, so its panels do for the whole call, in loops and
-//! branches as well. They are no part of the plan of a device's memory: where there is no memory in common, such as between
-//! processes, each device multiplies by the operand as it lies, to the same bits.
+//! Such an operand is an argument, which doesn't change during a call, so its panels are valid for the whole call, also
+//! in loops and branches. They are no part of the plan of a device's memory. Without shared memory, such as between
+//! processes, each device multiplies by the operand in place, to the same bits.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -19,33 +19,34 @@ use crate::threads::Latch;
 
 /// The panels of a right operand.
 pub(super) struct SharedPanels {
-    /// Whose operand it is: one of the products of which it is the right operand.
+    /// One of the products that have this right operand.
     pub product: usize,
     /// The operand.
     pub from: Slot,
-    /// The panels, beside it.
+    /// The panels, in the same memory.
     pub to: Slot,
-    /// The number of the memory of groups in which both are.
+    /// The number of the memory of groups that contains both.
     pub common: usize,
 }
 
-/// How far the panels of an operand are made, in one call, for one group.
+/// The progress of making the panels of an operand, in one call, for one group.
 pub(super) struct Packing {
-    /// The next panel that nobody makes.
+    /// The next panel that no thread has taken.
     next: AtomicUsize,
     pieces: usize,
     made: Latch,
 }
 
 impl Packing {
-    /// Nothing is made of so many panels.
+    /// Creates the state in which none of `pieces` panels is made.
     pub(super) fn of(pieces: usize) -> Self {
         Self { next: AtomicUsize::new(0), pieces, made: Latch::new(pieces) }
     }
 
-    /// Makes panels that nobody else does; others may still be at theirs.
+    /// Makes panels that no other thread has taken, until all are taken. Other threads may still be making theirs.
     pub(super) fn help(&self, make: impl Fn(usize)) {
-        // Whoever waits for the latch sees what was written before it was counted down.
+        // Relaxed order suffices: a thread that waits for the latch sees everything written before the latch was
+        // counted down.
         loop {
             let piece = self.next.fetch_add(1, Ordering::Relaxed);
             if piece >= self.pieces {
@@ -56,14 +57,14 @@ impl Packing {
         }
     }
 
-    /// Waits until all are made.
+    /// Waits until all panels are made.
     pub(super) fn wait(&self) {
         self.made.wait();
     }
 }
 
-/// Counts a latch down at its end, even by a panic: whoever waits goes on then, and the run fails as the device that
-/// panicked does.
+/// Counts a latch down when it is dropped, even by a panic. So waiting threads go on, and the run fails because the
+/// panicking device does.
 struct Counted<'l>(&'l Latch);
 
 impl Drop for Counted<'_> {
@@ -72,20 +73,20 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// Lets products multiply by shared panels where that pays.
+/// Makes products multiply by shared panels where that pays.
 pub(super) struct Sharing<'a> {
     pub gemms: &'a [Gemm],
     pub products: &'a mut Panels,
     pub slots: &'a mut TiVec<Slot, SlotData>,
     pub commons: &'a mut [Common],
-    /// The arguments in memory of groups: which one, and where.
+    /// The arguments in memory of groups: the number of the memory, and the offset.
     pub arguments: FxHashSet<(usize, usize)>,
-    /// All panels.
+    /// All shared panels.
     pub panels: Vec<SharedPanels>,
 }
 
 impl Sharing<'_> {
-    /// Does so in these steps, loops and branches included.
+    /// Replaces products in these steps, also in loops and branches.
     pub(super) fn share(&mut self, steps: &mut Steps) {
         for (_, step) in steps {
             match step {
@@ -126,7 +127,7 @@ impl Sharing<'_> {
         Some(Step::Shared { product, left, right, panels, out })
     }
 
-    /// So many bytes more in memory of groups.
+    /// Appends `bytes` bytes to the memory of groups.
     fn beside(&mut self, common: usize, bytes: usize) -> Slot {
         let offset = self.commons[common].bytes.next_multiple_of(ALIGNMENT);
         self.commons[common].bytes = offset + bytes;

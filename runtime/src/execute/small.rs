@@ -1,7 +1,7 @@
 //! Floats of a byte and less: stored as bytes, computed in f32, rounded after every operation.
 //!
-//! Bits are put together by integer operations, so that subnormal numbers of these types are exact whether or not those of
-//! f32 are taken for zeros.
+//! Bits are assembled by integer operations, so that subnormal numbers of these types are exact even if f32 treats its
+//! own subnormals as zeros.
 
 use dialect::ir::ElementType;
 pub(super) use dialect::small_float::is_small;
@@ -9,11 +9,12 @@ use dialect::small_float::{Format, Top};
 
 use super::arith::{Write, literal, select};
 
-/// The bits of infinity, and those of the NaN that all NaNs become.
+/// The bits of infinity, and of the NaN that replaces all NaNs.
 const INFINITY: u32 = 0x7F80_0000;
 const NAN: u32 = 0x7FC0_0000;
 
-/// Whether a type lacks zeros, or a sign of them, so that even operations that give one of their operands are rounded.
+/// Returns whether a type has no zero, or no negative zero, so that even operations that return one of their operands
+/// have to round.
 pub(super) fn lacks_zeros(element: ElementType) -> bool {
     is_small(element) && Format::of(element).is_none_or(|f| f.top == Top::Unsigned)
 }
@@ -31,7 +32,7 @@ impl Bits<'_> {
         self.0.value(&format!("arith.{name} {a}, {b} : {ty}"))
     }
 
-    /// `name` of `a` and a number.
+    /// Writes op `name` of `a` and a constant.
     fn by(&mut self, name: &str, a: &str, b: u32) -> String {
         let b = self.number(b);
         self.binary(name, a, &b)
@@ -51,19 +52,19 @@ impl Bits<'_> {
         self.0.value(&format!("arith.{name} {a} : {from} to {to}"))
     }
 
-    /// `a op b` of an f32 and a number.
+    /// Writes `a op b` of an f32 and a constant.
     fn float(&mut self, name: &str, a: &str, b: f32) -> String {
         let (b, ty) = (literal(&format!("0x{:08X}", b.to_bits()), "f32", self.0), self.0.of("f32"));
         self.0.value(&format!("arith.{name} {a}, {b} : {ty}"))
     }
 }
 
-/// The f32 that stored bytes stand for.
+/// Converts stored bytes to f32.
 pub(super) fn widen(v: &str, element: ElementType, emit: &mut dyn Write) -> String {
     let mut w = Bits(emit);
     let all = w.convert("extui", v, "i8", "i32");
     let Some(f) = Format::of(element) else {
-        // An exponent alone, whose smallest is a subnormal number of f32.
+        // The type has only an exponent, whose smallest value is a subnormal f32.
         let plain = w.by("shli", &all, 23);
         let (is_least, is_nan) = (w.is("eq", &all, 0), w.is("eq", &all, 0xFF));
         let (least, nan) = (w.number(1 << 22), w.number(NAN));
@@ -104,7 +105,7 @@ pub(super) fn widen(v: &str, element: ElementType, emit: &mut dyn Write) -> Stri
     w.convert("bitcast", &bits, "i32", "f32")
 }
 
-/// The bytes of the nearest value to an f32, ties to even.
+/// Returns the bytes of the nearest value to an f32, ties to even.
 pub(super) fn narrow(v: &str, element: ElementType, emit: &mut dyn Write) -> String {
     let mut w = Bits(emit);
     let bits = w.convert("bitcast", v, "f32", "i32");
@@ -114,14 +115,15 @@ pub(super) fn narrow(v: &str, element: ElementType, emit: &mut dyn Write) -> Str
     };
     let (width, right) = (f.exponent + f.mantissa, 23 - f.mantissa);
     let magnitude = w.by("andi", &bits, 0x7FFF_FFFF);
-    // Numbers with all their digits: half of the last one is added, a little less before an even one.
+    // Rounds normal numbers: adds half of the last digit that is kept, slightly less if that digit is even.
     let odd = w.by("shrui", &magnitude, right);
     let odd = w.by("andi", &odd, 1);
     let normal = w.by("addi", &magnitude, (1 << (right - 1)) - 1);
     let normal = w.binary("addi", &normal, &odd);
     let normal = w.by("shrui", &normal, right);
     let normal = w.by("subi", &normal, ((127 - f.bias) as u32) << f.mantissa);
-    // Others are multiples of the smallest one: added to a number whose last digit that is, they are rounded to one.
+    // Subnormal numbers are multiples of the smallest one. Adding a number whose last digit is the smallest one rounds
+    // to such a multiple.
     let last = 2f32.powi(23 + 1 - f.bias - f.mantissa as i32);
     let size = w.convert("bitcast", &magnitude, "i32", "f32");
     let least = w.float("addf", &size, last);
@@ -133,7 +135,7 @@ pub(super) fn narrow(v: &str, element: ElementType, emit: &mut dyn Write) -> Str
     stored = w.by("minui", &stored, over);
     let sign = w.by("shrui", &bits, 31 - width);
     let mut sign = w.by("andi", &sign, 1 << width);
-    // What has no sign: the only zero, and NaNs.
+    // Zeros (if unsigned) and NaNs have no sign.
     let bare = match f.top {
         Top::Unsigned => Some(w.is("eq", &stored, 0)),
         Top::NanOnly => Some(w.is("eq", &stored, over)),
@@ -149,26 +151,26 @@ pub(super) fn narrow(v: &str, element: ElementType, emit: &mut dyn Write) -> Str
     w.convert("trunci", &stored, "i32", "i8")
 }
 
-/// The exponent of the nearest power of two, the larger of two, where there is one.
+/// Returns the exponent of the nearest power of two, ties to the larger; NaN where there is none.
 fn exponent(bits: &str, w: &mut Bits<'_>) -> String {
     let exponent = w.by("shrui", bits, 23);
     let half = w.by("shrui", bits, 22);
     let half = w.by("andi", &half, 1);
-    // A subnormal number has its first digit elsewhere.
+    // A subnormal number has its first digit in the mantissa.
     let three = w.is("uge", bits, 3 << 21);
     let three = w.convert("extui", &three, "i1", "i32");
     let is_subnormal = w.is("eq", &exponent, 0);
     let up = w.select(&is_subnormal, &three, &half);
     let stored = w.binary("addi", &exponent, &up);
-    // Zeros and what has a sign, what is past the largest, and NaNs.
+    // Zeros, negative numbers, numbers past the largest, and NaNs become NaN.
     let from_zero = w.by("subi", bits, 1);
     let is_none = w.is("uge", &from_zero, ((254 << 23) | (1 << 22)) - 1);
     let nan = w.number(0xFF);
     w.select(&is_none, &nan, &stored)
 }
 
-/// An f64 as f32 that a second rounding takes where one of the f64 would have gone: toward zero, with the last bit set
-/// where something was lost.
+/// Rounds an f64 to f32 so that a second rounding has the same result as rounding the f64 directly: toward zero, with
+/// the last bit set if the result is inexact.
 pub(super) fn to_odd(v: &str, emit: &mut dyn Write) -> String {
     let mut w = Bits(emit);
     let near = w.convert("truncf", v, "f64", "f32");

@@ -23,7 +23,7 @@ pub(super) struct SlotData {
     pub bytes: usize,
     /// First byte in the arena, a multiple of [`dialect::buffers::ALIGNMENT`].
     pub offset: usize,
-    /// The number of the [`super::common::Common`] that holds it, for a value that is alike on all devices of a group.
+    /// The number of the [`super::common::Common`] that holds the slot, if the devices of a group share its value.
     pub common: Option<usize>,
 }
 
@@ -42,11 +42,11 @@ pub(super) enum Step {
     },
     /// Runs several kernels and products over some rows at a time.
     Chain {
-        /// How many rows all of them have.
+        /// The number of rows of the chain.
         rows: i64,
-        /// How many parts these are divided into.
+        /// The number of parts into which the rows are divided.
         parts: i64,
-        /// The kernels, each a [`Step::Kernel`] or a [`Step::Packed`].
+        /// The steps of the chain, each a [`Step::Kernel`] or a [`Step::Packed`].
         steps: Steps,
     },
     /// Computes a matrix product.
@@ -80,7 +80,7 @@ pub(super) enum Step {
         /// Result.
         out: Slot,
     },
-    /// Computes a matrix product of which several devices have the right operand in common, and its panels.
+    /// Computes a matrix product whose right operand, and its panels, several devices share.
     Shared {
         /// Index of the product by rows.
         product: usize,
@@ -115,14 +115,14 @@ pub(super) enum Step {
     Native {
         /// Index of the computation.
         native: usize,
-        /// What it reads.
+        /// The slots that it reads.
         operands: Vec<Slot>,
-        /// What it writes.
+        /// The slots that it writes.
         results: Vec<Slot>,
     },
     /// Writes the device's number.
     DeviceId {
-        /// Whether it is the replica's number, not the partition's.
+        /// Whether to write the replica's number instead of the partition's.
         replica: bool,
         /// The slot to write to.
         out: Slot,
@@ -138,7 +138,7 @@ pub(super) enum Step {
     While {
         /// Steps of the condition.
         condition: Steps,
-        /// An `i1` the condition writes.
+        /// An `i1` that the condition writes.
         predicate: Slot,
         /// Steps of the body, which write the carried slots last.
         body: Steps,
@@ -154,14 +154,14 @@ pub(super) enum Step {
     Interpret {
         /// The ops that share a kernel, producers first; only the last one's results are stored.
         ops: Vec<Op>,
-        /// What they read from memory.
+        /// The values that they read from memory.
         operands: Vec<(Value, Slot)>,
         /// The results of the last op.
         results: Vec<Slot>,
     },
 }
 
-/// Names in place of ops the ones that they are of, for who knows only those.
+/// Replaces each op in `of` by the op that it was generated from, for callers that know only the original program.
 pub(super) fn name(steps: &mut Steps, of: &FxHashMap<Op, Op>) {
     for (op, step) in steps {
         *op = of.get(op).copied().unwrap_or(*op);

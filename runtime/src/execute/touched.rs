@@ -1,5 +1,5 @@
-//! How much of its memory a device ever writes to: of a program over several meshes, a device takes the branches of its own
-//! meshes and has zeros for the values of others, which take no pages.
+//! The part of its memory that a device ever writes to. In a program over several meshes, a device runs the branches of
+//! its own meshes and has zeros for the values of other meshes, which take no pages.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -17,10 +17,10 @@ use super::memory::{PAGE, given_back};
 use crate::collective::Plan;
 use crate::reference::evaluate_op;
 
-/// The most ops of which a branch's condition is computed.
+/// The maximum number of ops from which a branch's condition is computed.
 const MOST_OPS: usize = 32;
 
-/// Bytes that each device writes to; none if all devices do the same.
+/// Returns the bytes that each device writes to; empty if all devices write to the same.
 pub(super) fn touched(
     program: &Program,
     block: Block,
@@ -41,15 +41,15 @@ pub(super) fn touched(
         .collect()
 }
 
-/// In what devices differ.
+/// The differences between devices.
 struct Differences {
     /// The branch that each device takes.
     branches: FxHashMap<Op, Rc<Vec<usize>>>,
-    /// The conditions of these branches, each once.
+    /// The distinct conditions of these branches.
     conditions: Vec<Rc<Vec<usize>>>,
-    /// Permutes, and whether each device gets anything else than zeros.
+    /// Permutes, each with whether each device receives a value other than zeros.
     permutes: FxHashMap<Op, Vec<usize>>,
-    /// Of each argument, whether each device has it.
+    /// For each argument, whether each device has it.
     arguments: Vec<Vec<usize>>,
 }
 
@@ -87,7 +87,7 @@ impl Differences {
                 _ => {}
             }
         });
-        // Of programs for one mesh, every device holds what its plan says.
+        // In programs for one mesh, every device writes to the memory of its plan.
         if differences.conditions.is_empty() && differences.arguments.iter().flatten().all(|&has| has == 1) {
             return differences;
         }
@@ -107,7 +107,7 @@ impl Differences {
         self.conditions.is_empty() && self.arguments.iter().flatten().all(|&has| has == 1)
     }
 
-    /// What is the same on devices that write to as many bytes.
+    /// Returns a key that is the same for devices that write to the same number of bytes.
     fn of_device(&self, device: usize) -> Vec<usize> {
         let all = self.conditions.iter().map(|of| of[device]).chain(self.arguments.iter().map(|of| of[device]));
         let mut permutes: Vec<(Op, usize)> = self.permutes.iter().map(|(&op, of)| (op, of[device])).collect();
@@ -116,8 +116,8 @@ impl Differences {
     }
 }
 
-/// The value on each device of a condition that depends on nothing but the device's number; of a table that is beyond what an
-/// index can be, its largest.
+/// Returns the value on each device of a condition that depends only on the device's number; `usize::MAX` if the value
+/// is out of range. Returns `None` for other conditions.
 fn choices(program: &Program, condition: Value, (devices, partitions): (usize, usize)) -> Option<Vec<usize>> {
     let mut ops = Vec::new();
     slice(program, condition, &mut ops)?;
@@ -159,8 +159,8 @@ fn kind(view: OpRef<'_>) -> Option<External> {
     }
 }
 
-/// The ops that make a value, each after those whose results it reads; `None` if that takes more than a few, or more than
-/// computing.
+/// Appends the ops that compute a value, producers first. Returns `None` if there are more than [`MOST_OPS`], or if an
+/// op has regions, has side effects or is a collective.
 fn slice(program: &Program, value: Value, ops: &mut Vec<Op>) -> Option<()> {
     let ValueSource::Result(op, _) = program.value_source(value) else { return None };
     if ops.contains(&op) {
@@ -184,12 +184,12 @@ fn slice(program: &Program, value: Value, ops: &mut Vec<Op>) -> Option<()> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Touch {
     Nothing,
-    /// Zeros, which are written where they are few.
+    /// Zeros, which are written only where the range is small.
     Zeros,
     Values,
 }
 
-/// A walk over what one device runs.
+/// A walk over the ops that one device runs.
 struct Walk<'a> {
     program: &'a Program,
     buffers: &'a Buffers,
@@ -255,7 +255,7 @@ impl<'a> Walk<'a> {
             self.moves(buffers.before.get(&op));
             let chosen = self.differences.branches.get(&op).map(|of| of[self.device]);
             if let Some(block) = chosen.and_then(|chosen| view.block(chosen)) {
-                // Its results are what the branch leaves there.
+                // The branch has stored its results in their buffers.
                 self.block(block);
                 continue;
             }
@@ -273,7 +273,7 @@ impl<'a> Walk<'a> {
         self.moves(buffers.after.get(&block));
     }
 
-    /// The bytes of all pages that are written to.
+    /// Returns the bytes of all pages that are written to.
     fn total(&self) -> u64 {
         let mut ranges: Vec<Range<usize>> = Vec::new();
         for (&buffer, &touch) in &self.touch {

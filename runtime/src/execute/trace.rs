@@ -1,4 +1,4 @@
-//! What every device did when.
+//! Timed events of every device.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -7,30 +7,30 @@ use dialect::ir::Op;
 
 use crate::collective::{note_waits, waited};
 
-/// The most events that are kept of one device; those after them are counted.
+/// The maximum number of events that are kept for one device; later events are only counted.
 pub const MAX_EVENTS: usize = 1 << 20;
 
 /// One run of a step of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Event {
-    /// The op that it runs; of several ops in one kernel, the last.
+    /// The op of the step; for several ops in one kernel, the last.
     pub op: Op,
-    /// From the start of the run on.
+    /// The time since the start of the run.
     pub start: Duration,
-    /// How long it took. A loop's or branch's contains what runs in it.
+    /// The duration. That of a loop or branch includes the steps inside.
     pub took: Duration,
-    /// How long of that the device waited for others.
+    /// The part of the duration in which the device waited for others.
     pub waited: Duration,
 }
 
 /// The events of one device, in the order in which they ended.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Track {
-    /// The first [`MAX_EVENTS`] of them.
+    /// The first [`MAX_EVENTS`] events.
     pub events: Vec<Event>,
-    /// How many came after those.
+    /// The number of events after those.
     pub lost: u64,
-    /// When it waited for other devices, from the start of the run on, and how long.
+    /// The waits for other devices: the time since the start of the run, and the duration.
     pub waits: Vec<(Duration, Duration)>,
 }
 
@@ -41,12 +41,12 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder whose time begins at `begin`.
+    /// Creates a recorder whose time begins at `begin`.
     pub(super) fn new(begin: Instant) -> Self {
         Self { begin, track: RefCell::default() }
     }
 
-    /// Begins, on the thread of the device.
+    /// Starts recording. Must be called on the thread of the device.
     pub(super) fn start(&self) {
         note_waits(true);
     }
@@ -65,7 +65,7 @@ impl Recorder {
         result
     }
 
-    /// What was recorded.
+    /// Returns the recorded track.
     pub(super) fn finish(self) -> Track {
         let mut track = self.track.into_inner();
         let waits = note_waits(false).into_iter().take(MAX_EVENTS);

@@ -1,5 +1,5 @@
-//! Kernels that overwrite part of a buffer in place, such as one row of what a loop collects: their loops go over that
-//! part alone, instead of writing everything else over itself.
+//! Kernels that overwrite part of a buffer in place, such as one row of a tensor that a loop fills. Their loops iterate
+//! over that part only, instead of overwriting everything else with itself.
 
 use dialect::ir::ElementType;
 use dialect::kernel::{Affine, Guard, Index};
@@ -7,20 +7,21 @@ use dialect::scalar::{Comparison, Scalar, ScalarOp};
 
 use super::fused::{Fused, Node, NodeData, Output};
 
-/// A loop of which only the positions `p` with `lo <= p + offset < hi` are run.
+/// A loop that runs only the positions `p` with `lo <= p + offset < hi`.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Bound {
-    /// Which loop.
+    /// The number of the loop.
     pub index: usize,
-    /// Uses no loops.
+    /// The offset, which depends on no loops.
     pub offset: Index,
-    /// The least sum that is run.
+    /// The smallest sum that is run.
     pub lo: i64,
-    /// The least sum above that isn't.
+    /// The end of the sums that are run (exclusive).
     pub hi: i64,
 }
 
-/// A kernel that changes its buffer only under conditions on single loops, as one that runs only there.
+/// Rewrites a kernel that changes its buffer only under conditions on single loops, so that it iterates only where they
+/// hold.
 pub(super) fn narrowed(kernel: &Fused) -> Option<(Fused, Vec<Bound>)> {
     let (&[Output { in_place: Some(buffer), .. }], &[result]) = (&kernel.outputs[..], &kernel.results[..]) else {
         return None;
@@ -55,7 +56,7 @@ pub(super) fn narrowed(kernel: &Fused) -> Option<(Fused, Vec<Bound>)> {
     Some((narrow, bounds.into_iter().map(|b| b.1).collect()))
 }
 
-/// Whether a node is the element of the buffer that the result of the iteration takes the place of.
+/// Returns whether a node is the element of the buffer that the result of the iteration replaces.
 fn is_own(kernel: &Fused, node: Node, own: usize) -> bool {
     let NodeData::Load { buffer, index, guards, .. } = kernel.data(node) else { return false };
     let [flat] = &index[..] else { return false };
@@ -69,7 +70,8 @@ fn is_own(kernel: &Fused, node: Node, own: usize) -> bool {
     *buffer == own && guards.is_empty() && place.is_affine() && place.constant == 0 && in_order
 }
 
-/// The comparisons of positions with constants that all have to hold; `false` if there are other conditions.
+/// Collects the comparisons of positions with constants whose conjunction is the condition; `false` if there are other
+/// conditions.
 fn conjunction<'k>(kernel: &'k Fused, node: Node, out: &mut Vec<(&'k Index, Comparison, i64)>) -> bool {
     match kernel.data(node) {
         NodeData::Op(ScalarOp::And, args) if kernel.ty(node) == ElementType::I1 => {
@@ -91,7 +93,7 @@ fn conjunction<'k>(kernel: &'k Fused, node: Node, out: &mut Vec<(&'k Index, Comp
     }
 }
 
-/// The bound that `lo <= at < hi` is for a loop, if `at` moves by one with it and with no other.
+/// Returns `lo <= at < hi` as a bound of a loop, if `at` moves by one with this parallel loop and with no other.
 fn bound(kernel: &Fused, at: &Index, lo: i64, hi: i64) -> Option<Bound> {
     let affine = Affine::of(at, &kernel.ranges());
     let mut moving = (0..kernel.loops.len()).filter(|&l| at.depends_on(l));

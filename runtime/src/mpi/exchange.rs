@@ -187,9 +187,9 @@ impl Exchange {
         let code = match &self.work {
             &Work::Combine { operation, datatype, from, into, count } => {
                 let (from, into) = (from.cast(), into.cast());
-                // SAFETY: `of_combination` has taken `count` from the operand. Without `counts` it has checked that the result
-                // is as large; with `counts`, `combine_across` passes memory for the whole result. Both buffers live until
-                // the exchange is done, by the contract of `post`.
+                // SAFETY: `of_combination` has taken `count` from the operand. Without `counts` it has checked that the
+                // result is as large; with `counts`, `combine_across` passes memory for the whole result. Both buffers
+                // live until the exchange is done, by the contract of `post`.
                 unsafe {
                     match self.counts() {
                         None => {

@@ -1,26 +1,28 @@
-//! Which steps may follow each other in a chain, by the memory that they share.
+//! The order of steps in a chain, which depends on the memory that they share.
 //!
-//! The plan of a device's memory puts values at one place that aren't needed at once. In a chain they are: the second is
-//! written for the first rows while the first is still read for later ones. Small ones are moved out of the way.
+//! The plan of a device's memory places values that aren't live at the same time in the same memory. In a chain such
+//! values are live at the same time: the second is written for the first rows while the first is still read for later
+//! rows. Small values are moved to other memory.
 
 use dialect::id::TiVec;
 
 use super::super::step::{Slot, SlotData, Step};
 use super::{Access, Chain, LONG, Member};
 
-/// The most bytes of a value that is moved out of the way of what is written next.
+/// The maximum size in bytes of a value that is moved to other memory.
 const FEW: usize = if cfg!(test) { 1 << 16 } else { 4 << 20 };
 
-/// A value that lies elsewhere while a chain runs: its memory is also that of another, which comes before or after it.
+/// A value that is moved to other memory while a chain runs, because its memory also belongs to another value of the
+/// chain.
 pub(super) struct Moved {
-    /// Its first byte and its size.
+    /// The first byte and the size of its planned memory.
     pub place: (usize, usize),
-    /// Whether the next one was written there, so that nobody needs it any more.
+    /// Whether the other value was written later, so that this one has no users anymore.
     pub is_over: bool,
 }
 
 impl Chain {
-    /// Whether a step can go on with the rows of those before, as soon as these have gone over them.
+    /// Returns whether a step can process a block of rows as soon as the chain's steps have processed it.
     pub(super) fn takes(&self, member: &Member, slots: &TiVec<Slot, SlotData>) -> bool {
         let (few, many) = (self.rows.min(member.rows), self.rows.max(member.rows));
         self.steps.len() < LONG
@@ -32,7 +34,7 @@ impl Chain {
             })
     }
 
-    /// Whether the second access may follow the first in a chain.
+    /// Returns whether the second access may follow the first one in a chain.
     pub(super) fn allows(&self, old: &Access, new: &Access, slots: &TiVec<Slot, SlotData>) -> bool {
         self.are_in_order(old, new, slots) || self.can_move_first(old, new, slots) || self.can_move_second(new, slots)
     }
@@ -41,7 +43,7 @@ impl Chain {
         self.moved.iter().find(|moved| moved.place == place(&slots[access.slot]))
     }
 
-    /// Whether it makes no difference that rows of the second access come before later rows of the first.
+    /// Returns whether the result is the same if rows of the second access come before later rows of the first.
     fn are_in_order(&self, old: &Access, new: &Access, slots: &TiVec<Slot, SlotData>) -> bool {
         let (a, b) = (&slots[old.slot], &slots[new.slot]);
         let reads_only = !old.writes && !new.writes;
@@ -52,8 +54,8 @@ impl Chain {
         reads_only || elsewhere || are_apart(a, b)
     }
 
-    /// Whether what an access of the chain finds in memory that is written next may as well lie elsewhere: a few bytes that
-    /// the chain itself writes before anything reads them, and that nobody needs any more.
+    /// Returns whether the value of the first access, in memory that is written next, can be moved: it is small, the
+    /// chain itself writes it before anything reads it, and it has no users anymore.
     fn can_move_first(&self, old: &Access, new: &Access, slots: &TiVec<Slot, SlotData>) -> bool {
         let at = place(&slots[old.slot]);
         let before = self.before.iter().flat_map(|(.., member)| &member.accesses);
@@ -62,7 +64,8 @@ impl Chain {
         !new.reads && at != place(&slots[new.slot]) && at.1 <= FEW && is_made_here
     }
 
-    /// Whether what is written next may as well lie elsewhere, in the hope that nobody needs it after the chain.
+    /// Returns whether the value that is written next can be moved, on the assumption that it has no users after the
+    /// chain.
     fn can_move_second(&self, new: &Access, slots: &TiVec<Slot, SlotData>) -> bool {
         let at = place(&slots[new.slot]);
         let is_new = self.accesses.iter().all(|old| place(&slots[old.slot]) != at);
@@ -81,7 +84,7 @@ impl Chain {
                     self.moved.push(Moved { place, is_over });
                 }
             }
-            // What is moved from here is over as soon as something else is written here.
+            // A value that was moved from here has no users anymore once another value is written here.
             let touches = |place: (usize, usize)| place != at && place.0 < at.0 + at.1 && at.0 < place.0 + place.1;
             if new.writes && !new.reads && !self.moved.iter().any(|moved| moved.place == at) {
                 self.moved.iter_mut().filter(|moved| touches(moved.place)).for_each(|moved| moved.is_over = true);
@@ -92,7 +95,7 @@ impl Chain {
     }
 }
 
-/// The step with the slots of these places at other offsets.
+/// Returns the step with the slots at these places moved to other offsets.
 pub(super) fn relocated(mut step: Step, moved: &[((usize, usize), usize)], slots: &mut TiVec<Slot, SlotData>) -> Step {
     let relocate = |slot: &mut Slot| {
         let data = &slots[*slot];
@@ -110,12 +113,12 @@ pub(super) fn relocated(mut step: Step, moved: &[((usize, usize), usize)], slots
     step
 }
 
-/// Where a slot begins, and how many bytes it has.
+/// Returns the first byte of a slot, and its size in bytes.
 pub(super) fn place(slot: &SlotData) -> (usize, usize) {
     (slot.offset, slot.bytes)
 }
 
-/// Whether slots share no memory.
+/// Returns whether slots share no memory.
 pub(super) fn are_apart(a: &SlotData, b: &SlotData) -> bool {
     a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset
 }

@@ -1,4 +1,4 @@
-//! Dividing a kernel among threads, and into rows of a chain.
+//! Ranges that divide a kernel among threads, and into the rows of a chain.
 
 use dialect::kernel::Affine;
 use smallvec::SmallVec;
@@ -7,24 +7,24 @@ use super::super::fused::{Fused, NodeData, Output};
 use super::super::step::Slot;
 use super::Access;
 
-/// How a kernel is divided: by ranges of parts of its outermost loop.
+/// The division of a kernel, by ranges of parts of its outermost loop.
 #[derive(Clone, Debug)]
 pub(in crate::execute) struct Ranges {
     /// The number of parts.
     pub parts: i64,
-    /// Whether there is enough to do for several threads.
+    /// Whether there is enough work for several threads.
     pub shared: bool,
-    /// For each buffer, whether each part reads only its own of as many equal parts of the buffer, and whether a result
-    /// overwrites it.
+    /// For each buffer: whether each of the kernel's parts reads only the same one of as many equal parts of the
+    /// buffer, and whether a result overwrites the buffer.
     read: SmallVec<[(bool, bool); 4]>,
-    /// For each result with memory of its own, whether each part writes only its own of it.
+    /// For each result with memory of its own, whether each part of the kernel writes only the same part of the result.
     written: SmallVec<[bool; 2]>,
-    /// Whether it is a scan, which may have no other loop than its own: that isn't divided.
+    /// Whether the kernel is a scan. The outermost loop may be the scan's, which isn't divided.
     is_scan: bool,
 }
 
 impl Ranges {
-    /// The ranges of a kernel with flat buffers.
+    /// Computes the ranges of a kernel with flat buffers.
     pub(in crate::execute) fn of(kernel: &Fused, parts: i64, shared: bool) -> Self {
         let ranges = kernel.ranges();
         let positions = kernel.loops[0];
@@ -59,7 +59,7 @@ impl Ranges {
         Self { parts, shared, read, written, is_scan: kernel.scan.is_some() }
     }
 
-    /// What the kernel does with each of its slots.
+    /// Returns how the kernel accesses each of its slots.
     pub(super) fn accesses<'a>(&'a self, slots: &'a [Slot]) -> impl Iterator<Item = Access> + 'a {
         let read = self.read.iter().map(|&(own, overwritten)| (true, overwritten, own));
         let all = read.chain(self.written.iter().map(|&own| (false, true, own)));

@@ -1,10 +1,10 @@
-//! Chains of kernels and products, by what they compute.
+//! Tests of chains of kernels and products, by their results.
 
 use super::super::compared::{compared, floats};
 use super::Step;
 
-/// Runs ops on `%x`, a tensor of 512 x 96 elements, of which the last is the result, and compares with the reference;
-/// how many kernels each chain has.
+/// Runs ops on `%x`, a tensor of 512 x 96 elements, and compares the result of the last op with the reference. Returns
+/// the number of kernels of each chain.
 fn chains(ops: &str) -> Vec<usize> {
     let text = format!(
         "func.func @main(%x: tensor<512x96xf32>) -> tensor<512x96xf32> {{ {ops} return %r : tensor<512x96xf32> }}"
@@ -42,8 +42,8 @@ fn rows_go_through_all_kernels_of_a_softmax() {
     }
 }
 
-/// The softmax of products of all rows with all others, and the sums of rows weighted by it, of `batches` of them; a
-/// mask is the same for all batches.
+/// Returns the text of an attention with `batches` batches: the softmax of products of all rows with all others, and
+/// the sums of rows weighted by it. The mask is the same for all batches.
 fn attention(batches: i64) -> String {
     let rows = 512 / batches;
     let (x, s, r) = (
@@ -79,7 +79,7 @@ fn attention(batches: i64) -> String {
 #[test]
 fn rows_go_through_the_products_of_an_attention() {
     for batches in [1, 2, 4] {
-        // With several batches the mask is in memory.
+        // With several batches the mask is stored in memory.
         let found = chains(&attention(batches));
         if several_threads() {
             assert_eq!(found.len(), 1, "{batches}: {found:?}");
@@ -112,7 +112,7 @@ fn a_scalar_between_kernels_ends_no_chain() {
 
 #[test]
 fn rows_that_others_need_end_a_chain() {
-    // Rows in the other order, sums of columns, and a row moved by one.
+    // Rows in reverse order, sums of columns, and a row moved by one.
     for ops in [
         "%q = stablehlo.divide %e, %sb : tensor<512x96xf32> %r = stablehlo.reverse %q, dims = [0] : tensor<512x96xf32>",
         "%q = stablehlo.divide %e, %sb : tensor<512x96xf32>

@@ -1,4 +1,4 @@
-//! Functions of complex numbers as formulas over their parts, with the meaning of `ScalarOp::apply` there: all but
+//! Functions of complex numbers as formulas over their parts, with the semantics of `ScalarOp::apply`: all except
 //! products are computed in f64.
 
 use dialect::ir::ElementType;
@@ -6,24 +6,24 @@ use dialect::scalar::{Comparison, Scalar, ScalarOp};
 
 use super::super::fused::{Fused, Node, NodeData};
 
-/// A complex number, in parts.
+/// A complex number: its real and its imaginary part.
 type Complex = (Node, Node);
 
 /// Appends real nodes of one type.
 pub(super) struct Reals<'a> {
     fused: &'a mut Fused,
     ty: ElementType,
-    /// Whether squares of all numbers are in the range of an f64.
+    /// Whether the squares of all numbers are in the range of f64.
     narrow: bool,
 }
 
 impl<'a> Reals<'a> {
-    /// For numbers with parts of type `ty`.
+    /// Creates a writer for numbers with parts of type `ty`.
     pub(super) fn new(fused: &'a mut Fused, ty: ElementType) -> Self {
         Self { fused, ty, narrow: ty == ElementType::F32 }
     }
 
-    /// An operation in the working type.
+    /// Appends an operation in the working type.
     pub(super) fn op(&mut self, op: ScalarOp, args: &[Node]) -> Node {
         self.fused.node(NodeData::Op(op, args.iter().copied().collect()), self.ty)
     }
@@ -32,7 +32,7 @@ impl<'a> Reals<'a> {
         self.fused.node(NodeData::Op(op, args.iter().copied().collect()), ty)
     }
 
-    /// An operation of truth values.
+    /// Appends an operation on booleans.
     pub(super) fn truth(&mut self, op: ScalarOp, args: &[Node]) -> Node {
         self.typed(op, args, ElementType::I1)
     }
@@ -42,12 +42,12 @@ impl<'a> Reals<'a> {
         self.truth(ScalarOp::Compare(comparison), &[a, b])
     }
 
-    /// `x` as another type.
+    /// Converts `x` to another type.
     pub(super) fn convert(&mut self, x: Node, ty: ElementType) -> Node {
         if self.fused.ty(x) == ty { x } else { self.typed(ScalarOp::Convert, &[x], ty) }
     }
 
-    /// `f` of `z` with f64 as the working type.
+    /// Applies `f` to `z` with f64 as the working type.
     pub(super) fn in_double<T>(&mut self, z: Complex, f: impl FnOnce(&mut Self, Complex) -> T) -> T {
         let ty = std::mem::replace(&mut self.ty, ElementType::F64);
         let z = (self.convert(z.0, ElementType::F64), self.convert(z.1, ElementType::F64));
@@ -129,7 +129,7 @@ impl<'a> Reals<'a> {
         self.or(parts.0, parts.1)
     }
 
-    /// A magnitude, never negative, with the sign of another f64.
+    /// Returns a nonnegative magnitude with the sign of another f64.
     fn with_sign(&mut self, magnitude: Node, of: Node) -> Node {
         let sign = self.int(i64::MIN.into());
         let [magnitude, of] = [magnitude, of].map(|x| self.typed(ScalarOp::Bitcast, &[x], ElementType::I64));
@@ -138,7 +138,8 @@ impl<'a> Reals<'a> {
         self.typed(ScalarOp::Bitcast, &[bits], ElementType::F64)
     }
 
-    /// The power of two that brings the larger of both parts near 1, and the inverse of that: 1 where it is 0 or not finite.
+    /// Returns the power of two that scales the larger of both parts to about 1, and its inverse. Both are 1 if the
+    /// larger part is 0 or not finite.
     fn scales(&mut self, z: Complex) -> [Node; 2] {
         let (x, y) = (self.of(ScalarOp::Abs, z.0), self.of(ScalarOp::Abs, z.1));
         let big = self.op(ScalarOp::Max, &[x, y]);
@@ -159,7 +160,7 @@ impl<'a> Reals<'a> {
         })
     }
 
-    /// The modulus, in f64: infinite where a part is.
+    /// Returns the modulus, in f64. It is infinite if a part is.
     pub(super) fn modulus(&mut self, z: Complex) -> Node {
         let scales = if self.narrow { None } else { Some(self.scales(z)) };
         let (x, y) = scales.map_or(z, |[scale, _]| (self.mul(z.0, scale), self.mul(z.1, scale)));
@@ -171,14 +172,14 @@ impl<'a> Reals<'a> {
         self.select(infinite, infinity, size)
     }
 
-    /// The product, in the working type.
+    /// Returns the product, in the working type.
     pub(super) fn product(&mut self, a: Complex, b: Complex) -> Complex {
         let (rr, ii) = (self.mul(a.0, b.0), self.mul(a.1, b.1));
         let (ri, ir) = (self.mul(a.0, b.1), self.mul(a.1, b.0));
         (self.sub(rr, ii), self.add(ri, ir))
     }
 
-    /// A function of one or two numbers, in f64.
+    /// Returns a function of one or two numbers, in f64.
     pub(super) fn function(&mut self, op: ScalarOp, a: Complex, b: Option<Complex>) -> Complex {
         self.in_double(a, |reals, a| match b {
             None => reals.unary(op, a),
@@ -289,7 +290,7 @@ impl<'a> Reals<'a> {
         }
     }
 
-    /// Scaled so that neither square overflows; infinities are recovered.
+    /// Divides. Scales the numbers so that neither square overflows, and recovers infinities.
     fn quotient(&mut self, a: Complex, b: Complex) -> Complex {
         let scale = if self.narrow { self.c(1.0) } else { self.scales(b)[0] };
         let b = (self.mul(b.0, scale), self.mul(b.1, scale));
@@ -299,7 +300,7 @@ impl<'a> Reals<'a> {
         let q = (self.div(over.0, norm), self.div(over.1, norm));
         let q = (self.mul(q.0, scale), self.mul(q.1, scale));
         let (infinity, zero) = (self.c(f64::INFINITY), self.c(0.0));
-        // The last of these cases that holds counts.
+        // The last of these cases that holds determines the result.
         let unit = |reals: &mut Self, z: Complex| {
             let mut one = |v: Node| {
                 let (infinite, one) = (reals.is_infinite(v), reals.c(1.0));
@@ -332,7 +333,7 @@ impl<'a> Reals<'a> {
         self.choose(nan, recovered, q)
     }
 
-    /// `a` times the conjugate of `b`.
+    /// Returns `a` times the conjugate of `b`.
     fn conjugate_product(&mut self, a: Complex, b: Complex) -> Complex {
         let (rr, ii) = (self.mul(a.0, b.0), self.mul(a.1, b.1));
         let (ir, ri) = (self.mul(a.1, b.0), self.mul(a.0, b.1));
@@ -341,7 +342,7 @@ impl<'a> Reals<'a> {
 
     fn exp(&mut self, (x, y): Complex) -> Complex {
         let (cos, sin, zero) = (self.of(ScalarOp::Cos, y), self.of(ScalarOp::Sin, y), self.c(0.0));
-        // In two halves, so that e^x may overflow where the product doesn't.
+        // Multiplies by e^(x/2) twice, because e^x may overflow where the product doesn't.
         let half = self.scale(x, 0.5);
         let half = self.of(ScalarOp::Exp, half);
         let mut turned = |angle: Node| {
@@ -350,7 +351,7 @@ impl<'a> Reals<'a> {
         };
         let usual = (turned(cos), turned(sin));
         let finite = self.truth(ScalarOp::IsFinite, &[y]);
-        // e^-inf is zero whatever the angle; 0 * NaN would not be.
+        // e^-inf is zero for any angle; 0 * NaN would not be.
         let vanished = [cos, sin].map(|angle| {
             let angle = self.select(finite, angle, zero);
             self.mul(zero, angle)
@@ -368,7 +369,7 @@ impl<'a> Reals<'a> {
     fn ln(&mut self, z: Complex) -> Complex {
         let (x, y) = (self.of(ScalarOp::Abs, z.0), self.of(ScalarOp::Abs, z.1));
         let (big, small) = (self.op(ScalarOp::Max, &[x, y]), self.op(ScalarOp::Min, &[x, y]));
-        // Near the unit circle the modulus' logarithm cancels; 1 + (big² - 1 + small²) doesn't.
+        // Near the unit circle the logarithm of the modulus cancels; 1 + (big² - 1 + small²) doesn't.
         let one = self.c(1.0);
         let (below, above) = (self.sub(big, one), self.add(big, one));
         let (square, rest) = (self.mul(below, above), self.mul(small, small));
@@ -384,7 +385,7 @@ impl<'a> Reals<'a> {
 
     fn sqrt(&mut self, z: Complex) -> Complex {
         let (infinity, zero) = (self.c(f64::INFINITY), self.c(0.0));
-        // The modulus is taken of a quarter where it could overflow.
+        // The modulus is computed from a quarter of the number where it could overflow.
         let sizes = (self.of(ScalarOp::Abs, z.0), self.of(ScalarOp::Abs, z.1));
         let big = self.op(ScalarOp::Max, &[sizes.0, sizes.1]);
         let large = self.is_to(Comparison::Gt, big, 1e300);
@@ -416,7 +417,7 @@ impl<'a> Reals<'a> {
         self.choose(infinite, (infinity, z.1), root)
     }
 
-    /// Hyperbolic sine and cosine.
+    /// Returns the hyperbolic sine and cosine.
     fn hyperbolic(&mut self, x: Node) -> (Node, Node) {
         let size = self.of(ScalarOp::Abs, x);
         let (less, one) = (self.of(ScalarOp::Expm1, size), self.c(1.0));
@@ -427,7 +428,7 @@ impl<'a> Reals<'a> {
         let square = self.mul(less, share);
         let half = self.scale(square, 0.5);
         let cosh = self.add(one, half);
-        // Farther out both are half of e^x, of which each factor may be in range where their product isn't.
+        // For large arguments both are half of e^x, computed as a product of factors that are in range where e^x isn't.
         let root = self.scale(size, 0.5);
         let root = self.of(ScalarOp::Exp, root);
         let half = self.scale(root, 0.5);
@@ -445,7 +446,7 @@ impl<'a> Reals<'a> {
         let below = self.add(squares.0, squares.1);
         let above = (self.mul(sinh, cosh), self.mul(sin, cos));
         let near = (self.div(above.0, below), self.div(above.1, below));
-        // Past this the real part is 1 to the last bit, and the cosine overflows later.
+        // Beyond this argument the real part is 1 to the last bit, and only the denominator would overflow.
         let (one, zero) = (self.c(1.0), self.c(0.0));
         let exponent = self.scale(size, -2.0);
         let decay = self.of(ScalarOp::Exp, exponent);

@@ -1,4 +1,4 @@
-//! Joining neighboring loops.
+//! Joins neighboring loops.
 
 use std::cmp::Ordering;
 
@@ -8,14 +8,14 @@ use smallvec::SmallVec;
 use super::super::fused::{Fused, NodeData};
 use super::loops::columns_innermost;
 
-/// The least parts of a kernel that can be divided well.
+/// The minimum number of parts of a kernel that divides well among threads.
 const PARTS: i64 = 64;
 
-/// The least positions inside of loops whose positions are found by divisions.
+/// The minimum number of iterations inside of loops whose positions are found by divisions.
 const INSIDE: i64 = 64;
 
-/// The kernel with neighboring loops joined where every access traverses them with one stride. If it is to be `divided`,
-/// the outermost loop has more positions than a few where that is possible.
+/// Returns the kernel with neighboring loops joined where every access traverses them with one stride. If the kernel is
+/// to be `divided`, the outermost loop gets more than a few positions where that is possible.
 pub(super) fn collapse(kernel: &Fused, divided: bool) -> Fused {
     let mut k = kernel.clone();
     // Every buffer becomes flat: an index is a single offset.
@@ -28,7 +28,8 @@ pub(super) fn collapse(kernel: &Fused, divided: bool) -> Fused {
             *index = SmallVec::from_elem(flat, 1);
         }
     }
-    // Those of one position would keep others from being neighbors, and the innermost one from being along a row.
+    // Loops of one position would separate other loops that can be joined, and could hide that the innermost loop is
+    // contiguous.
     for l in (0..k.loops.len()).rev() {
         if k.scan.is_none() && k.loops[l] == 1 && is_only_loaded(&k, l) {
             remove(&mut k, l);
@@ -50,8 +51,8 @@ pub(super) fn collapse(kernel: &Fused, divided: bool) -> Fused {
     k
 }
 
-/// Whether the outermost loop has few positions, the next one more, and what is inside of both stays as good if their
-/// positions are found by divisions.
+/// Returns whether the outermost two loops should become one: the outermost has few positions, and the code inside of
+/// both stays as fast if their positions are found by divisions.
 fn is_coarse(k: &Fused) -> bool {
     let rows = k.parallel > 2 || k.parallel == 2 && !k.accumulators.is_empty() && !columns_innermost(k);
     if k.scan.is_some() || !rows || k.loops[0] >= PARTS || k.loops[2..].iter().product::<i64>() < INSIDE || joins(k, 0)
@@ -60,7 +61,7 @@ fn is_coarse(k: &Fused) -> bool {
     }
     let (ranges, last) = (k.ranges(), k.loops.len() - 1);
     let free = |guards: &[Guard]| guards.iter().all(|g| !g.index.depends_on(0) && !g.index.depends_on(1));
-    // Others are read by tiles, for which each loop is needed.
+    // Other loads are read by tiles, for which each loop is needed.
     let along = |flat: &Index| {
         let at = Affine::of(flat, &ranges);
         (0..2).contains(&at.loops[last]) && at.others.iter().all(|o| !o.index.depends_on(last))
@@ -73,12 +74,12 @@ fn is_coarse(k: &Fused) -> bool {
     loads && stored(k).all(along)
 }
 
-/// Where results are stored that have an element for each iteration of all loops.
+/// Returns the indices of results that have an element for each iteration of all loops.
 fn stored(k: &Fused) -> impl Iterator<Item = &Index> {
     k.outputs.iter().filter_map(|output| output.each.as_ref())
 }
 
-/// Makes one loop of the two outermost ones, the position in each of which is a quotient and a remainder.
+/// Merges the two outermost loops into one. A quotient and a remainder replace their variables.
 fn flatten(k: &mut Fused) {
     let n = k.loops[1];
     let digits = |x: usize| match x {
@@ -90,11 +91,11 @@ fn flatten(k: &mut Fused) {
     k.loops[0] *= n;
     k.loops.remove(1);
     k.parallel -= 1;
-    // Where both digits are those of one number, it is that.
+    // Where an index combines both digits of one number, the affine form is that number.
     in_affine_form(k);
 }
 
-/// Writes every place that is loaded or stored in its affine form.
+/// Writes every load and store index in its affine form.
 fn in_affine_form(k: &mut Fused) {
     let ranges = k.ranges();
     let stored = k.outputs.iter_mut().filter_map(|output| output.each.as_mut());
@@ -105,7 +106,7 @@ fn in_affine_form(k: &mut Fused) {
     stored.chain(loaded).for_each(|flat| *flat = Affine::of(flat, &ranges).to_index());
 }
 
-/// Whether every access traverses loops `l` and `l + 1` with one stride.
+/// Returns whether every access traverses loops `l` and `l + 1` with one stride.
 fn joins(k: &Fused, l: usize) -> bool {
     let inner = k.loops[l + 1];
     let ranges = k.ranges();
@@ -135,14 +136,15 @@ fn joins(k: &Fused, l: usize) -> bool {
 }
 
 fn join(k: &mut Fused, l: usize) {
-    // Use the affine form, in which loads were found to have one stride.
+    // The affine form is needed, because `joins` has found one stride in that form.
     in_affine_form(k);
-    // Every index depends only on the joined position, so the inner loop's variable stands for it and the outer's is 0.
+    // Every index depends only on the joined position. So the inner loop's variable becomes that position, and the
+    // outer's is 0.
     k.loops[l + 1] *= k.loops[l];
     remove(k, l);
 }
 
-/// Whether a loop only moves what is loaded.
+/// Returns whether a loop affects only the positions of loads.
 fn is_only_loaded(k: &Fused, l: usize) -> bool {
     let free = |guards: &[Guard]| guards.iter().all(|g| !g.index.depends_on(l));
     k.nodes.iter().all(|(data, _)| match data {
@@ -152,7 +154,7 @@ fn is_only_loaded(k: &Fused, l: usize) -> bool {
     })
 }
 
-/// Takes out a loop, whose variable is 0.
+/// Removes a loop, whose variable is 0.
 fn remove(k: &mut Fused, l: usize) {
     place(k, &|x: usize| match x.cmp(&l) {
         Ordering::Less => Index::Loop(x),

@@ -7,13 +7,14 @@ use super::super::arith::Write;
 use super::{Emitter, storage};
 
 impl Emitter<'_> {
-    /// An index as a number.
+    /// Writes an index as a number.
     pub(super) fn position(&mut self, index: &Index) -> String {
         let v = self.index(index);
         self.value(&format!("arith.index_cast {v} : index to i64"))
     }
 
-    /// What an index is along a vector, as numbers. It moves with the last parallel loop by a constant.
+    /// Writes the values of an index along a vector, as numbers. The index must change by a constant per iteration of
+    /// the last parallel loop.
     pub(super) fn positions(&mut self, index: &Index) -> String {
         let affine = Affine::of(index, &self.kernel.ranges());
         let step = affine.loops[..self.kernel.parallel].last().copied().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Which kernels go over vectors of neighboring elements, and how many a vector holds.
+//! Selects the kernels that use vectors of neighboring elements, and the number of elements in a vector.
 
 use dialect::Rounding;
 use dialect::id::TiVec;
@@ -13,23 +13,24 @@ use super::loops::columns_innermost;
 use super::turned::{LARGEST, Turned};
 use super::{Target, register, storage};
 
-/// The fewest elements in a vector that are worth it.
+/// The minimum number of elements in a vector; shorter vectors don't pay.
 const FEWEST: i64 = 4;
 
-/// How the innermost loop of a kernel goes over vectors.
+/// The vectors of a kernel's innermost loop.
 #[derive(Clone, Debug)]
 pub(super) struct Lanes {
-    /// How many elements a vector holds.
+    /// The number of elements in a vector.
     pub count: i64,
-    /// Which nodes differ between the elements of a vector.
+    /// For each node, whether it differs between the elements of a vector.
     pub varies: TiVec<Node, bool>,
     /// Loads that are contiguous along another loop.
     pub turned: Option<Turned>,
 }
 
 impl Lanes {
-    /// The vectors of a kernel whose innermost loop is parallel and moves by one element in everything that moves with it.
-    /// `None` where LLVM may find others: it gathers, and adds up in several sums.
+    /// Returns the vectors of a kernel whose innermost loop is parallel and moves by one element in every access that
+    /// depends on it. Otherwise returns `None`, because LLVM may find other vectors: it can gather, and split a sum
+    /// into several.
     pub(super) fn of(k: &Fused, bounds: &[Bound], target: Target) -> Option<Self> {
         let last = k.parallel.checked_sub(1)?;
         let is_map = k.accumulators.is_empty() && k.scan.is_none();
@@ -87,7 +88,7 @@ impl Lanes {
             }
         }
         let mut count = (target.vector_bytes / bytes) as i64;
-        // The loop over a short row takes a shorter vector.
+        // A loop that is shorter than a vector gets a shorter vector.
         let mut most = k.loops[last];
         if let Some(turned) = &turned {
             most = most.min(k.loops[turned.along]).min(LARGEST);
@@ -98,13 +99,13 @@ impl Lanes {
         (count >= FEWEST).then_some(Self { count, varies, turned })
     }
 
-    /// Whether the loop over vectors is the only parallel one and has nothing left at its end.
+    /// Returns whether the loop over vectors is the only parallel one and has no remainder.
     pub(super) fn divides_alone(&self, k: &Fused) -> bool {
         k.parallel == 1 && k.loops[0] % self.count == 0
     }
 }
 
-/// Bytes of an element in a register.
+/// Returns the bytes of an element in a register.
 fn width(ty: ElementType) -> usize {
     match register(ty) {
         "f32" => 4,
@@ -112,7 +113,7 @@ fn width(ty: ElementType) -> usize {
     }
 }
 
-/// The nodes that results are computed from.
+/// Returns, for each node, whether a result is computed from it.
 fn used(k: &Fused) -> TiVec<Node, bool> {
     let mut used: TiVec<Node, bool> = vec![false; k.nodes.len()].into();
     let ends = k.results.iter().copied().chain(k.accumulators.iter().flat_map(|a| [a.init, a.next]));
@@ -131,7 +132,7 @@ fn used(k: &Fused) -> TiVec<Node, bool> {
     used
 }
 
-/// By how much an index moves with a loop; `None` if that differs from position to position.
+/// Returns by how much an index moves per iteration of a loop; `None` if that differs between positions.
 fn step(k: &Fused, l: usize, index: &Index) -> Option<i64> {
     steps(&Affine::of(index, &k.ranges()), l)
 }
@@ -140,12 +141,13 @@ fn steps(index: &Affine, l: usize) -> Option<i64> {
     index.others.iter().all(|o| !o.index.depends_on(l)).then_some(index.loops[l])
 }
 
-/// Whether guards differ along a loop; `None` if they can't be followed.
+/// Returns whether guards differ along a loop; `None` if they don't move by a constant.
 fn moves(k: &Fused, l: usize, guards: &[Guard]) -> Option<bool> {
     guards.iter().try_fold(false, |moves, g| Some(moves | (step(k, l, &g.index)? != 0)))
 }
 
-/// Whether neighboring positions of the innermost loop compute alike, from the same elements or from neighboring ones.
+/// Returns whether neighboring positions of the innermost loop do the same computation, on the same or on neighboring
+/// elements.
 pub(super) fn is_even(k: &Fused, math: Math) -> bool {
     let Some(last) = k.loops.len().checked_sub(1) else { return true };
     k.nodes.iter().all(|(data, ty)| match data {
@@ -160,8 +162,8 @@ pub(super) fn is_even(k: &Fused, math: Math) -> bool {
     })
 }
 
-/// Whether an operation on elements of this type is one on vectors as well: the others become a call or a division for each
-/// element.
+/// Returns whether an operation on elements of this type has a vector form. The other operations become a call or a
+/// division for each element.
 fn has_vectors(op: ScalarOp, from: ElementType, math: Math) -> bool {
     use ScalarOp::*;
     match from.class() {

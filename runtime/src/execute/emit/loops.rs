@@ -1,4 +1,4 @@
-//! The loops of a kernel, around the body that [`super::nodes`] writes.
+//! Writes the loops of a kernel, around the body that [`super::nodes`] writes.
 
 use dialect::ir::ElementType;
 use dialect::kernel::Affine;
@@ -18,7 +18,8 @@ impl Emitter<'_> {
         }
         if k.accumulators.is_empty() {
             let mut body = |e: &mut Self, vector: bool| {
-                // All before the first is stored, perhaps over what others read.
+                // All values are computed before the first is stored, because a store may overwrite operands of the
+                // others.
                 let values: Vec<String> = k.results.iter().map(|&node| e.node(node, vector)).collect();
                 values.iter().enumerate().for_each(|(i, v)| e.store(i, v, vector));
             };
@@ -70,7 +71,7 @@ impl Emitter<'_> {
         self.outer = names;
         self.values = saved.clone();
         let next: Vec<String> = match &k.accumulators[..] {
-            // A sum alone is rounded where it is stored.
+            // A single sum is rounded where it is stored.
             [one] => vec![self.accumulated(0, one.next, false)],
             all => all.iter().map(|a| self.node(a.next, false)).collect(),
         };
@@ -122,8 +123,8 @@ impl Emitter<'_> {
         values.iter().for_each(|(i, v)| self.store(*i, v, vector));
     }
 
-    /// The next value of accumulator `i`. A sum of narrow floats stays wide until the end, and a sum of floats may be
-    /// reassociated, so that it vectorizes.
+    /// Computes the next value of accumulator `i`. A sum of narrow floats stays wide until the end. A sum of floats may
+    /// be reassociated, so that it vectorizes.
     fn accumulated(&mut self, i: usize, next: Node, vector: bool) -> String {
         let k = self.kernel;
         let ty = k.ty(next);
@@ -139,8 +140,8 @@ impl Emitter<'_> {
         self.node(next, vector)
     }
 
-    /// Emits reduction loops outside and the last parallel loop innermost, with accumulators in the results' memory; those
-    /// that are computed in a wider type have memory for one row of them.
+    /// Emits reduction loops outside and the last parallel loop innermost, with accumulators in the results' memory.
+    /// Accumulators of a wider type than the results are held in a row on the stack.
     fn reduce_in_memory(&mut self) {
         let k = self.kernel;
         let last = k.parallel - 1;
@@ -149,7 +150,7 @@ impl Emitter<'_> {
         for (i, _) in places.iter().enumerate().filter(|(_, place)| is_narrow(place.element)) {
             self.line(&format!("%s{i} = memref.alloca() {{alignment = 64 : i64}} : memref<{n}xf32>"));
         }
-        // Where accumulators are in the meantime.
+        // The memory of an accumulator while the loops run.
         let held = |e: &mut Self, i: usize| match is_narrow(places[i].element) {
             true => (format!("%s{i}"), e.loops[last].clone(), n, ElementType::F32),
             false => {
@@ -196,9 +197,9 @@ impl Emitter<'_> {
         (0..last).for_each(|_| self.close());
     }
 
-    /// Emits the last parallel loop, which is the innermost one, with what is done in it: at single positions, or at those
-    /// of a vector, and then what is left. If there is no harm in doing it again (`repeats`), the last vector ends where
-    /// the loop does and overlaps the one before.
+    /// Emits the last parallel loop, which is the innermost one, around `body`: by single positions, or by vectors and
+    /// then the remainder. If positions may be computed twice (`repeats`), the last vector ends at the loop's end and
+    /// overlaps the previous one.
     fn innermost(&mut self, repeats: bool, body: &mut dyn FnMut(&mut Self, bool)) {
         let k = self.kernel;
         let Some(last) = k.parallel.checked_sub(1) else { return body(self, false) };
@@ -233,7 +234,7 @@ impl Emitter<'_> {
         self.strip(last, [&middle, &hi, &one], None, false, body);
     }
 
-    /// Emits the innermost loop over some positions, by vectors or by single ones. No vector begins after `most`.
+    /// Emits the innermost loop over some positions, by vectors or by single positions. No vector begins after `most`.
     fn strip(
         &mut self,
         l: usize,
@@ -285,11 +286,11 @@ impl Emitter<'_> {
     }
 }
 
-/// The most elements of f32 that are held for accumulators of narrower types: they are on the stack.
+/// The maximum number of f32 elements that hold accumulators of narrower types, because they are on the stack.
 const WIDE: i64 = 1 << 14;
 
-/// Whether a reduction goes over its results innermost, with accumulators in their memory: the loads that move with the
-/// last parallel loop are contiguous along it and not along a reduction.
+/// Returns whether a reduction iterates over its results innermost, with accumulators in their memory. It does if the
+/// loads that move with the last parallel loop are contiguous along it and not along a reduction loop.
 pub(in crate::execute) fn columns_innermost(k: &Fused) -> bool {
     let Some(last) = k.parallel.checked_sub(1).filter(|_| !k.accumulators.is_empty()) else { return false };
     let addresses: Vec<Affine> = addresses(k).into_iter().filter(|a| a.is_affine() && a.loops[last] != 0).collect();

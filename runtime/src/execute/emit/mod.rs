@@ -1,11 +1,11 @@
-//! A fused kernel as MLIR text: `scf` loops over `memref` buffers, `arith` and `math` inside.
+//! Writes a fused kernel as MLIR text: `scf` loops over `memref` buffers, `arith` and `math` inside.
 //!
-//! Buffers are flat and row-major; `i1` is stored as a byte. bf16, f16 and smaller floats are held in f32 registers and rounded
-//! after every operation, except that a sum of them accumulates in f32 and is rounded once. Neighboring loops that
-//! every access traverses with one stride are joined, so that the innermost loop is as long as possible.
+//! Buffers are flat and row-major; `i1` is stored as a byte. bf16, f16 and smaller floats are held in f32 registers and
+//! rounded after every operation, except that a sum of them accumulates in f32 and is rounded once. Neighboring loops
+//! that every access traverses with one stride are joined, so that the innermost loop is as long as possible.
 //!
-//! Where the innermost loop reads and writes neighboring elements, it is written over vectors ([`lanes`]): LLVM would
-//! find the same vectors itself, but takes as long for that as for everything else.
+//! If the innermost loop reads and writes neighboring elements, it is written over vectors ([`lanes`]). LLVM would find
+//! the same vectors itself, but that takes as long as the rest of its work.
 
 mod collapse;
 mod index;
@@ -31,7 +31,7 @@ use collapse::collapse;
 use lanes::Lanes;
 pub(super) use loops::columns_innermost;
 
-/// The MLIR type that a buffer of this element type holds; `None` if there is no native code for it.
+/// Returns the MLIR type of the elements of a buffer; `None` if there is no native code for this element type.
 pub(super) fn storage(element: ElementType) -> Option<&'static str> {
     Some(match element {
         ElementType::I1 | ElementType::I8 | ElementType::UI8 => "i8",
@@ -47,7 +47,7 @@ pub(super) fn storage(element: ElementType) -> Option<&'static str> {
     })
 }
 
-/// The MLIR type that its values are computed in.
+/// Returns the MLIR type in which values of this element type are computed.
 pub(super) fn register(element: ElementType) -> &'static str {
     match element {
         ElementType::I1 => "i1",
@@ -56,27 +56,27 @@ pub(super) fn register(element: ElementType) -> &'static str {
     }
 }
 
-/// Whether values of the type are rounded after every operation.
+/// Returns whether values of the type are rounded after every operation.
 pub(super) fn is_narrow(element: ElementType) -> bool {
     matches!(element, ElementType::BF16 | ElementType::F16) || is_small(element)
 }
 
-/// What kernels are written for.
+/// The settings for which kernels are written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
-    /// The most threads that share a kernel.
+    /// The maximum number of threads that share a kernel.
     pub threads: usize,
-    /// How elementary functions are computed.
+    /// The implementation of elementary functions.
     pub math: Math,
-    /// Bytes of the processor's vectors.
+    /// The size of the processor's vectors in bytes.
     pub vector_bytes: usize,
 }
 
 /// Appends function `name`, which computes `kernel`. Its parameters are pointers to the buffers, then to the results
 /// that have buffers of their own.
 ///
-/// Where several threads may share kernels, one with loops takes the first and the last part of its outermost loop,
-/// exclusive, as well; what these parts are is returned.
+/// If several threads may share kernels, a large enough kernel also takes the first and the last part (exclusive) of
+/// its outermost loop as parameters. Returns these parts, if the kernel takes them.
 pub(super) fn emit(kernel: &Fused, name: &str, target: Target, out: &mut String) -> Option<Ranges> {
     let divided = target.threads > 1 && kernel.loops.iter().product::<i64>() >= SHARED;
     let whole = match complex::split(kernel) {
@@ -90,7 +90,7 @@ pub(super) fn emit(kernel: &Fused, name: &str, target: Target, out: &mut String)
     let divides = kernel.parallel > 0 && bounds.is_empty() && work >= least;
     let parts = (target.threads > 1 && divides).then(|| {
         let parts = match &lanes {
-            // The only loop is over vectors, and so are its parts.
+            // The only loop iterates over vectors, so its parts are vectors.
             Some(lanes) if lanes.divides_alone(kernel) => kernel.loops[0] / lanes.count,
             _ => kernel.loops[0],
         };
@@ -135,11 +135,12 @@ pub(super) fn emit(kernel: &Fused, name: &str, target: Target, out: &mut String)
 /// The innermost loop of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Innermost {
-    /// How many positions it has.
+    /// The number of its positions.
     pub length: i64,
-    /// How many elements the vectors have that it goes over; `None` where LLVM is to find them.
+    /// The number of elements in the vectors that the kernel is written with; `None` if it is left to LLVM to find
+    /// vectors.
     pub vectors: Option<i64>,
-    /// Whether LLVM finds them.
+    /// Whether neighboring positions do the same computation, so that LLVM finds vectors.
     pub even: bool,
 }
 
@@ -151,24 +152,24 @@ impl Innermost {
     }
 }
 
-/// Whether a kernel does nothing but change a part of the buffer that it overwrites.
+/// Returns whether a kernel only changes a part of the buffer that it overwrites.
 pub(super) fn is_update(kernel: &Fused) -> bool {
     kernel.overwritten().next().is_some() && update::narrowed(&collapse(kernel, false)).is_some()
 }
 
-/// From this many iterations on, several threads run a kernel.
+/// The number of iterations from which several threads run a kernel.
 const SHARED: i64 = 1 << 15;
 
-/// From this many iterations on, a kernel may take part in a chain of larger ones.
+/// The number of iterations from which a kernel may be part of a chain of larger ones.
 const CHAINED: i64 = if cfg!(test) { 16 } else { 1 << 10 };
 
 struct Emitter<'a> {
     kernel: &'a Fused,
-    /// Where the results are stored.
+    /// The places where the results are stored.
     places: SmallVec<[Place; 4]>,
     /// Whether the range of the outermost loop is a parameter.
     in_parts: bool,
-    /// Loops that don't run all their positions.
+    /// Loops that run only some of their positions.
     bounds: &'a [Bound],
     math: Math,
     out: String,
@@ -176,13 +177,13 @@ struct Emitter<'a> {
     indent: usize,
     /// Names of the loop variables.
     loops: Vec<String>,
-    /// How the innermost loop goes over vectors, if it does.
+    /// The vectors of the innermost loop, if it has any.
     lanes: Option<Lanes>,
-    /// How many elements the operations that are written now have: one, or those of a vector.
+    /// The number of elements of the values that are currently written: one, or those of a vector.
     width: i64,
     /// Names of the nodes computed in the current scope, one element of each.
     values: TiVec<Node, Option<String>>,
-    /// Names of vectors of them.
+    /// Names of the vectors of nodes computed in the current scope.
     vectors: TiVec<Node, Option<String>>,
     /// Names of the accumulators.
     outer: Vec<String>,

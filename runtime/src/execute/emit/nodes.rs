@@ -1,4 +1,4 @@
-//! The body of a kernel: what is loaded, computed and stored at one position, or at those of a vector.
+//! Writes the body of a kernel: its loads, operations and stores at one position, or at the positions of a vector.
 
 use dialect::ir::ElementType;
 use dialect::kernel::{Affine, Guard, Index};
@@ -10,7 +10,7 @@ use super::super::fused::{Node, NodeData, Place};
 use super::{Emitter, is_narrow, register, storage};
 
 impl Emitter<'_> {
-    /// The value of a node: one element, or a vector of its elements.
+    /// Writes the value of a node: one element, or a vector of elements.
     pub(super) fn node(&mut self, node: Node, vector: bool) -> String {
         let known = if vector { &self.vectors } else { &self.values };
         if let Some(v) = &known[node] {
@@ -84,7 +84,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The elements of a buffer that begin at an index, as values to compute with.
+    /// Loads the elements of a buffer that begin at an index, and converts them to register types.
     fn load(&mut self, buffer: usize, index: &[Index]) -> String {
         let k = self.kernel;
         let (_, element, shape) = &k.buffers[buffer];
@@ -93,7 +93,7 @@ impl Emitter<'_> {
         self.load_at(&format!("%b{buffer}"), &at, n, *element)
     }
 
-    /// The elements of flat memory of `count` that begin at `at`.
+    /// Loads the elements that begin at `at` from flat memory of `count` elements.
     pub(super) fn load_at(&mut self, from: &str, at: &str, count: i64, element: ElementType) -> String {
         let stored = storage(element).unwrap_or("i8");
         let ty = self.of(stored);
@@ -104,7 +104,7 @@ impl Emitter<'_> {
         arith::loaded(&v, element, self)
     }
 
-    /// The row-major position of the current iteration in a result.
+    /// Returns the row-major position of the current iteration in a result.
     pub(super) fn result_offset(&mut self, place: &Place) -> String {
         let k = self.kernel;
         if let Some(at) = &k.outputs[place.result].each {
@@ -119,15 +119,15 @@ impl Emitter<'_> {
         self.address(&address)
     }
 
-    /// How many elements a result's memory holds.
+    /// Returns the number of elements in a result's memory.
     pub(super) fn result_count(&self, place: &Place) -> i64 {
         let k = self.kernel;
         let loops = if k.outputs[place.result].each.is_some() { k.loops.len() } else { k.parallel };
         k.loops[..loops].iter().product::<i64>() * place.width
     }
 
-    /// Stores a value of [`Fused::results`](super::super::fused::Fused::results) at the current iteration, or at those of a
-    /// vector.
+    /// Stores a value of [`Fused::results`](super::super::fused::Fused::results) at the current iteration, or at the
+    /// iterations of a vector.
     pub(super) fn store(&mut self, i: usize, value: &str, vector: bool) {
         let place = self.places[i];
         let at = self.result_offset(&place);
@@ -136,7 +136,7 @@ impl Emitter<'_> {
         self.store_at(&into, &at, self.result_count(&place), place.element, value, vector);
     }
 
-    /// Stores a value, or a vector of them, to flat memory of `count` elements from `at` on.
+    /// Stores a value, or a vector, to flat memory of `count` elements from `at` on.
     pub(super) fn store_at(
         &mut self,
         into: &str,
@@ -159,7 +159,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A value rounded to its element type, if it is computed in a wider one.
+    /// Rounds a value to its element type, if it is computed in a wider one.
     pub(super) fn rounded(&mut self, v: &str, ty: ElementType) -> String {
         if !is_narrow(ty) {
             return v.to_owned();
@@ -168,7 +168,7 @@ impl Emitter<'_> {
         arith::loaded(&v, ty, self)
     }
 
-    /// Whether all guards hold.
+    /// Writes whether all guards hold.
     fn guards(&mut self, guards: &[Guard], vector: bool) -> String {
         let mut all: Option<String> = None;
         for g in guards {
@@ -187,7 +187,7 @@ impl Emitter<'_> {
         all.unwrap_or_else(|| arith::constant(Scalar::Int(1), ElementType::I1, self))
     }
 
-    /// How many elements values have that are written for a vector, or for one position.
+    /// Returns the number of elements of values that are written for a vector, or for one position.
     pub(super) fn vector_width(&self, vector: bool) -> i64 {
         self.lanes.as_ref().filter(|_| vector).map_or(1, |lanes| lanes.count)
     }

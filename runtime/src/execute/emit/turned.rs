@@ -1,8 +1,9 @@
-//! Kernels that read a tensor in another order than they write: one loop moves by one element in what is written, another
-//! in what is read.
+//! Kernels that read a tensor in another order than they write: their writes are contiguous along one loop, and their
+//! reads along another.
 //!
-//! Tiles of as many positions of both as a vector has are read by vectors along the one loop, exchanged in registers, and
-//! kept on the stack until they are used by vectors along the other. So each line of memory comes and goes once.
+//! Square tiles, whose sides have as many positions as a vector, are read by vectors along the one loop, transposed in
+//! registers, and kept on the stack until they are used by vectors along the other loop. So each cache line is
+//! transferred only once.
 
 use dialect::kernel::Affine;
 
@@ -10,20 +11,20 @@ use super::super::arith::Write;
 use super::super::fused::{Fused, Node, NodeData};
 use super::{Emitter, storage};
 
-/// The most positions of a tile in each direction.
+/// The maximum number of positions of a tile in each direction.
 pub(super) const LARGEST: i64 = 16;
 
-/// Loads that move by one element along a loop other than the innermost one.
+/// Loads that are contiguous along a loop other than the innermost one.
 #[derive(Clone, Debug)]
 pub(super) struct Turned {
-    /// That loop.
+    /// The loop along which they are contiguous.
     pub along: usize,
     /// The loads.
     pub loads: Vec<Node>,
 }
 
 impl Turned {
-    /// The loop along which a load moves by one element, if all that it depends on are loops.
+    /// Returns the loop along which a load is contiguous, if its address depends only on loops.
     pub(super) fn along(k: &Fused, address: &Affine) -> Option<usize> {
         let last = k.parallel.checked_sub(1)?;
         let along = (0..last).rev().find(|&l| address.loops[l] == 1)?;
@@ -32,7 +33,7 @@ impl Turned {
 }
 
 impl Emitter<'_> {
-    /// Emits the loops of a kernel that reads so, with what is done at single positions or at those of a vector.
+    /// Emits the loops of a kernel with such loads, around `body`.
     pub(super) fn tiles(&mut self, turned: &Turned, side: i64, body: &mut dyn FnMut(&mut Self, bool)) {
         let k = self.kernel;
         let (t, last) = (turned.along, k.parallel - 1);
@@ -76,7 +77,7 @@ impl Emitter<'_> {
         (0..last).filter(|&l| l != t).for_each(|_| self.close());
     }
 
-    /// Emits two loops over single positions, from and up to so many each.
+    /// Emits two nested loops over single positions, each over its own range.
     fn positions_of(
         &mut self,
         [outer, inner]: [usize; 2],
@@ -93,7 +94,7 @@ impl Emitter<'_> {
         });
     }
 
-    /// Emits a loop; what is computed and named inside isn't known behind it.
+    /// Emits a loop. Names of values that are computed inside are dropped after it.
     fn range(&mut self, [lo, hi, step]: [&str; 3], body: &mut dyn FnMut(&mut Self, &str)) {
         let saved = (self.values.clone(), self.vectors.clone(), self.loops.clone());
         let name = self.fresh();
@@ -104,7 +105,7 @@ impl Emitter<'_> {
         (self.values, self.vectors, self.loops) = saved;
     }
 
-    /// Reads the tile of load `i` that begins at a row and a column, and keeps it with both exchanged.
+    /// Reads the tile of load `i` that begins at a row and a column, and stores its transpose.
     fn turn(&mut self, i: usize, load: Node, along: usize, [row, column]: [&str; 2], side: i64) {
         let k = self.kernel;
         let NodeData::Load { buffer, index, .. } = k.data(load) else { return };
@@ -122,7 +123,7 @@ impl Emitter<'_> {
                 .push(self.value(&format!("vector.load %b{buffer}[{at}] : memref<{count}x{ty}>, vector<{side}x{ty}>")));
         }
         self.loops = outer;
-        // Exchanges squares of one element, then of two, and so on, across the diagonal.
+        // Transposes by exchanging squares of one element, then of two, and so on, across the diagonal.
         let mut square = 1;
         while square < side {
             for a in (0..side).filter(|a| a & square == 0) {

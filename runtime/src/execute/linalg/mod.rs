@@ -1,9 +1,9 @@
-//! A per-device program as a module of upstream MLIR: `@main` over tensors, ops as `linalg.generic`, `scf` for control,
-//! collectives as calls of functions that are only declared.
+//! Writes a per-device program as a module of upstream MLIR: `@main` over tensors, ops as `linalg.generic`, `scf` for
+//! control flow, collectives as calls of functions that are only declared.
 //!
-//! Integers lose their signs, as MLIR's arithmetic has it. bf16 and f16 are computed in f32 and rounded after every op,
-//! sums of them once. What a device sends to others is left to who links the program: each collective is a private
-//! function whose attributes say what it does.
+//! Integers become signless, as in MLIR's arithmetic. bf16 and f16 are computed in f32 and rounded after every op; sums
+//! of them are rounded once. Communication is left to the program that links the module: each collective is a private
+//! function whose attributes describe it.
 
 mod nest;
 
@@ -24,13 +24,12 @@ use super::arith::Write;
 use super::emit::storage;
 use super::small::is_small;
 
-/// The prefix of the attributes that say what a declared function does.
+/// The prefix of the attributes that describe a declared function.
 const OURS: &str = "shardc";
 
-/// The program as text.
+/// Returns the program as text.
 ///
-/// # Errors
-/// The first op that has no form in linalg: sorts, scatters, decompositions and random bits.
+/// # Errors The first op that has no form in linalg: sorts, scatters, decompositions and random bits.
 pub fn linalg(program: &Program) -> Result<String, Diagnostic> {
     let no_main = || Diagnostic::error(codes::NO_MAIN, Default::default(), "the module has no function @main");
     let main = func::function(program, "main").ok_or_else(no_main)?;
@@ -61,17 +60,17 @@ pub fn linalg(program: &Program) -> Result<String, Diagnostic> {
     Ok(format!("module {{\n{}  func.func @main({}){arrow} {{\n{}  }}\n}}\n", e.declared, params.join(", "), e.out))
 }
 
-/// The MLIR type of an element inside a tensor.
+/// Returns the MLIR type of an element inside a tensor.
 fn element(ty: ElementType) -> Option<&'static str> {
     match ty {
         ElementType::I1 => Some("i1"),
-        // Native code keeps floats of a byte and less as bytes, which nobody else would know.
+        // Native code stores floats of a byte and less as bytes, but other tools don't know this representation.
         ty if is_small(ty) => None,
         ty => storage(ty),
     }
 }
 
-/// The MLIR type of a tensor; `None` where elements have no counterpart.
+/// Returns the MLIR type of a tensor; `None` if its element type has no counterpart.
 fn tensor(ty: &TensorType) -> Option<String> {
     Some(shaped(&ty.shape, element(ty.element)?))
 }
@@ -81,11 +80,11 @@ fn shaped(shape: &[i64], element: &str) -> String {
     format!("tensor<{dims}{element}>")
 }
 
-/// The text being written.
+/// Writes the text.
 struct Emitter<'a> {
     program: &'a Program,
     out: String,
-    /// Declarations of what others have to define.
+    /// Declarations of the functions that the linking program has to define.
     declared: String,
     next: usize,
     calls: usize,
@@ -121,7 +120,7 @@ impl Emitter<'_> {
         self.names.get(&value).cloned().unwrap_or_default()
     }
 
-    /// The type of a value of `op`.
+    /// Returns the type of a value of `op`.
     fn ty(&self, value: Value, op: Op) -> Result<String, Diagnostic> {
         self.program.tensor_type(value).and_then(tensor).ok_or_else(|| {
             let ty = self.program.type_text(self.program.value_type(value));
@@ -134,7 +133,7 @@ impl Emitter<'_> {
             .note("'--emit stablehlo' prints any program, '--emit kernels' the loops of it that run natively")
     }
 
-    /// Writes the ops of a block; returns what its terminator gives.
+    /// Writes the ops of a block, and returns the operands of its terminator.
     fn block(&mut self, block: Block) -> Result<Vec<Value>, Diagnostic> {
         let program = self.program;
         for &op in program.block_ops(block) {
@@ -167,7 +166,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// A call of a function that is declared with the op's attributes, for whoever links the program to define.
+    /// Writes a call of a function that is declared with the op's attributes. The linking program has to define the
+    /// function.
     fn call(&mut self, op: OpRef<'_>) -> Result<(), Diagnostic> {
         let short = op.name().rsplit('.').next().unwrap_or_default().to_owned();
         let callee = format!("@shardc_{short}_{}", self.calls);
@@ -191,7 +191,7 @@ impl Emitter<'_> {
             if name == "replica_groups" || name.contains('.') {
                 continue;
             }
-            // Attributes of builtin types only: no other dialect need be known to who reads this.
+            // Only attributes of builtin types are written, so that readers need no other dialect.
             if matches!(self.program.attr_data(attr), AttrData::Dense(..) | AttrData::Int(..)) {
                 says.push(format!("{OURS}.{name} = {}", self.program.attr_text(attr)));
             }
@@ -210,7 +210,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Writes an op of as many results as `op` has, and gives them its results' names.
+    /// Writes an op with as many results as `op`, and names them as the results of `op`.
     fn define(&mut self, op: OpRef<'_>, text: &str) {
         let name = self.fresh();
         let n = op.result_count();
@@ -273,7 +273,7 @@ impl Emitter<'_> {
         self.line(&format!("scf.yield {} : {types}", next.join(", ")));
         self.indent -= 1;
         self.line("}");
-        // The head comes last, since it names the results.
+        // The head is written last, because it names the results.
         let inside = self.out.split_off(at);
         self.define(op, &format!("scf.while ({}) : ({types}) -> ({types}) {{", carried.join(", ")));
         self.out.push_str(&inside);
@@ -299,7 +299,7 @@ impl Emitter<'_> {
             match (two, i) {
                 (true, 0) => {}
                 (true, _) => self.line("} else {"),
-                // The last branch runs for every other number, too.
+                // The last branch also runs for every number out of range.
                 (false, i) if i + 1 == count => self.line("default {"),
                 (false, i) => self.line(&format!("case {i} {{")),
             }
@@ -318,7 +318,7 @@ impl Emitter<'_> {
     }
 }
 
-/// The elements of a constant between `dense<` and `>`.
+/// Returns the elements of a constant between `dense<` and `>`.
 fn dense(literal: &Literal) -> String {
     if literal.is_empty() {
         return String::new();
@@ -330,7 +330,7 @@ fn dense(literal: &Literal) -> String {
         let hex: String = literal.dense_bytes().iter().map(|b| format!("{b:02X}")).collect();
         return format!("\"0x{hex}\"");
     }
-    // Bits have no agreed form as bytes.
+    // Booleans have no standard form as bytes, so they are written one by one.
     fn nested(literal: &Literal, dim: usize, at: &mut usize) -> String {
         if dim == literal.shape.len() {
             *at += 1;

@@ -1,4 +1,5 @@
-//! Loop nests as `linalg.generic`: inputs read at loop positions are operands, everything else is extracted inside.
+//! Writes loop nests as `linalg.generic`: inputs that are read at loop positions are operands, all others are extracted
+//! inside.
 
 use dialect::diagnostic::Diagnostic;
 use dialect::ir::{ElementClass, ElementType, OpRef, TensorType};
@@ -14,7 +15,7 @@ impl Emitter<'_> {
         let reduces = nest.parallel < nest.loops.len();
         let shape = &nest.loops[..nest.parallel];
         let types: Vec<&TensorType> = (0..op.result_count()).filter_map(|i| op.result_tensor(i)).collect();
-        // Sums of narrow floats are summed in f32.
+        // Narrow floats are summed in f32.
         let held: Vec<&'static str> = types
             .iter()
             .map(|t| if reduces && is_narrow(t.element) { Some("f32") } else { element(t.element) })
@@ -50,7 +51,7 @@ impl Emitter<'_> {
             maps.push(map(nest.loops.len(), dims));
             dims.iter().for_each(|&l| covered[l] = true);
         }
-        // How often a loop runs that no operand's size says.
+        // The trip counts of loops that no operand's size determines.
         let free: Vec<usize> = (0..covered.len()).filter(|&l| !covered[l]).collect();
         if !free.is_empty() {
             let ty = shaped(&free.iter().map(|&l| nest.loops[l]).collect::<Vec<_>>(), "i1");
@@ -123,7 +124,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The first value of an accumulator.
+    /// Returns the initial value of an accumulator.
     fn init(&mut self, op: OpRef<'_>, init: &Init, ty: ElementType) -> String {
         match init {
             Init::Const(value) => arith::constant(*value, ty, self),
@@ -131,7 +132,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The only element of a rank-0 operand.
+    /// Returns the only element of a rank-0 operand.
     fn only(&mut self, op: OpRef<'_>, operand: usize, ty: ElementType) -> String {
         let name = self.name(op.operands()[operand]);
         let stored = element(ty).unwrap_or("i8");
@@ -139,7 +140,7 @@ impl Emitter<'_> {
         self.widened(&v, ty)
     }
 
-    /// An element as it is computed with.
+    /// Widens an element to the type it is computed in.
     fn widened(&mut self, v: &str, ty: ElementType) -> String {
         if !is_narrow(ty) {
             return v.to_owned();
@@ -151,7 +152,7 @@ impl Emitter<'_> {
         self.value(&format!("arith.truncf {v} : f32 to {}", element(ty).unwrap_or("bf16")))
     }
 
-    /// A tensor of f32 in a narrower type.
+    /// Rounds a tensor of f32 to a narrower type.
     fn rounded(&mut self, name: &str, shape: &[i64], ty: ElementType) -> String {
         let (from, to) = (shaped(shape, "f32"), shaped(shape, element(ty).unwrap_or("bf16")));
         let empty = self.value(&format!("tensor.empty() : {to}"));
@@ -172,8 +173,8 @@ impl Emitter<'_> {
         made
     }
 
-    /// An element that isn't read at plain loop positions. Where guards fail some other element is read, since there may
-    /// be none at the position, and not used.
+    /// Extracts an element that isn't read at plain loop positions. Where guards fail, the position may be out of
+    /// bounds, so another element is read and not used.
     fn extracted(
         &mut self,
         op: OpRef<'_>,
@@ -211,7 +212,7 @@ impl Emitter<'_> {
         Ok(self.value(&format!("arith.select {holds}, {v}, {outside} : {}", register(ty))))
     }
 
-    /// Whether all guards hold.
+    /// Writes whether all guards hold.
     fn guards(&mut self, op: OpRef<'_>, guards: &[Guard], loops: &[String]) -> String {
         let mut all: Option<String> = None;
         for guard in guards {
@@ -273,7 +274,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Writes a body; returns what it gives.
+    /// Writes a body, and returns its results.
     fn body(
         &mut self,
         op: OpRef<'_>,
@@ -316,8 +317,8 @@ impl Emitter<'_> {
     }
 }
 
-/// The loops at whose positions an input is read, if that is all: no loop twice, no guards, and loops over all of the
-/// operand, since linalg takes their trip counts from its shape.
+/// Returns the loops at whose positions an input is read. Returns `None` if a loop occurs twice, if there are guards,
+/// or if a loop doesn't cover all of the operand, because linalg takes trip counts from its shape.
 fn at_loops(op: OpRef<'_>, nest: &Nest, input: &Input) -> Option<Vec<usize>> {
     let shape = &op.operand_tensor(input.operand)?.shape;
     let mut dims = Vec::new();
@@ -330,12 +331,12 @@ fn at_loops(op: OpRef<'_>, nest: &Nest, input: &Input) -> Option<Vec<usize>> {
     input.guards.is_empty().then_some(dims)
 }
 
-/// Whether anything but plain inputs needs to know where it is.
+/// Returns whether an input that isn't plain, or the body, needs the loop positions.
 fn needs_positions(nest: &Nest, plain: &[Option<Vec<usize>>]) -> bool {
     plain.iter().any(Option::is_none) || nest.body.insts.iter().any(|inst| matches!(inst, Inst::Index(..)))
 }
 
-/// `affine_map<(d0, d1) -> (d1)>`
+/// Writes an affine map such as `affine_map<(d0, d1) -> (d1)>`.
 fn map(loops: usize, dims: &[usize]) -> String {
     let all: Vec<String> = (0..loops).map(|l| format!("d{l}")).collect();
     let dims: Vec<String> = dims.iter().map(|l| format!("d{l}")).collect();

@@ -1,4 +1,5 @@
-//! Products that are added to a tensor in place, as gradients of weights are in every turn of a loop.
+//! Merges a product with the sum that adds it to a tensor in place, as for gradients of weights in each iteration of a
+//! loop.
 
 use dialect::diagnostic::Diagnostic;
 use dialect::ir::{Op, Uses, Value};
@@ -10,8 +11,8 @@ use super::super::step::{Step, Steps};
 use super::Lowering;
 
 impl Lowering<'_> {
-    /// The product that the last step computes together with `op`, if that does nothing but add it to another tensor in that
-    /// one's memory; takes that step away.
+    /// Merges the product of the last step with `op`, if `op` only adds the product to another tensor in place. Removes
+    /// the last step and returns the merged one.
     pub(super) fn accumulated(&mut self, op: Op, steps: &mut Steps) -> Result<Option<Step>, Diagnostic> {
         let program = self.program;
         let Some(&(_, Step::Gemm { gemm, lhs, rhs, out })) = steps.last() else { return Ok(None) };
@@ -37,7 +38,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Whether a nest adds two tensors, element by element.
+/// Returns whether a nest adds two tensors, element by element.
 fn is_sum(nest: &Nest) -> bool {
     let plain = nest.inputs.iter().enumerate().all(|(i, input)| {
         let loops = (0..nest.loops.len()).map(Index::Loop);
@@ -63,8 +64,8 @@ mod tests {
     use super::super::super::compared::{compared, floats};
     use super::*;
 
-    /// Adds in each of five turns what `ops` make of `%x`, of 70 x 80 elements, and `%s`, and compares with the reference;
-    /// the steps of a turn.
+    /// Runs five iterations, each of which adds to `%s` what `ops` compute of `%x`, of 70 x 80 elements, and compares
+    /// with the reference. Returns the steps of an iteration.
     fn steps_of_a_turn(ops: &str) -> Vec<String> {
         let (x, s) = ("tensor<70x80xf32>", "tensor<80x80xf32>");
         let text = format!(
@@ -85,7 +86,7 @@ mod tests {
              }}"
         );
         let mut random = fastrand::Rng::with_seed(3);
-        // Whole numbers, whose sums are exact in any order.
+        // Integers, whose sums are exact in any order.
         let inputs = [[70, 80], [80, 80]].map(|shape| floats(&shape, || f64::from(random.i32(-4..=4))));
         let executable = compared(&text, &inputs, 0.0);
         let name = |(_, step): &(Op, Step)| format!("{step:?}").split([' ', '{']).next().unwrap_or_default().to_owned();

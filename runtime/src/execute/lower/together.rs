@@ -1,8 +1,9 @@
 //! Kernels of several ops, which store several results.
 //!
-//! Ops over the same positions become one kernel where one reads what another computes, or both read the same tensor: it
-//! is read once, and what only ops of the kernel read is never stored. A reduction takes in the ops that compute
-//! what it reduces, unless it goes over its results innermost: those are divided by columns, and others by rows.
+//! Ops over the same positions become one kernel if one reads the other's result, or if both read the same tensor. Then
+//! the tensor is read once, and results that only ops of the kernel read are never stored. A reduction takes in the ops
+//! that compute its input, unless it iterates over its results innermost: such reductions are divided by columns, and
+//! the other ops by rows.
 
 use dialect::buffers::Fusion;
 use dialect::diagnostic::Diagnostic;
@@ -17,24 +18,25 @@ use super::super::fused::{Fused, NodeData};
 use super::super::step::{Slot, Steps};
 use super::{Lowering, SharedKernel};
 
-/// The most kernels that wait for more ops.
+/// The maximum number of kernels that wait for more ops.
 const WAITING: usize = 8;
 
-/// The most operations of a kernel of several ops. Longer ones spill registers, as in [`dialect::buffers`].
+/// The maximum number of operations of a kernel of several ops. Longer kernels spill registers, as in
+/// [`dialect::buffers`].
 const OPERATIONS: usize = 100;
 
-/// The most tensors that a kernel of several ops reads and writes.
+/// The maximum number of tensors that a kernel of several ops reads and writes.
 const TENSORS: usize = 16;
 
-/// An innermost loop of so many positions is long enough: a longer one takes as long for each.
+/// The number of positions from which an innermost loop is long enough: longer loops take the same time per position.
 const LONG: i64 = 128;
 
-/// Kernels that aren't written yet, in order: ops to come may be a part of them.
+/// Kernels that aren't written yet, in order, because later ops may become a part of them.
 #[derive(Default)]
 pub(super) struct Waiting(Vec<Group>);
 
 impl Waiting {
-    /// Whether there are none.
+    /// Returns whether no kernel waits.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -46,7 +48,7 @@ struct Group {
     kernel: Fused,
     slots: Vec<Slot>,
     innermost: Innermost,
-    /// Whether it takes in others.
+    /// Whether more ops may become a part of it.
     open: bool,
 }
 
@@ -59,7 +61,7 @@ impl Group {
         self.parts.iter().flat_map(|part| program.results(part.op))
     }
 
-    /// Whether the other saves reading from memory as a part of this one.
+    /// Returns whether adding the other kernel to this one saves reading a large tensor from memory.
     fn gains(&self, other: &Self, program: &Program) -> bool {
         let all: i64 = self.kernel.loops.iter().product();
         let mut read = other.kernel.buffers.iter();
@@ -70,7 +72,7 @@ impl Group {
         })
     }
 
-    /// The parts of both as one kernel, if their loops are the same.
+    /// Returns the parts of both as one kernel, if their loops match.
     fn with(&self, other: &Self, program: &Program) -> Option<Vec<Part>> {
         let (old, new) = (&self.kernel, &other.kernel);
         let same = old.loops == new.loops;
@@ -100,7 +102,7 @@ impl Group {
     }
 }
 
-/// The loops by which a kernel goes over a tensor of this shape, if it reads each of its elements once.
+/// Returns the loops by which a kernel iterates over a tensor of this shape, if it reads each element once.
 fn positions(kernel: &Fused, value: Value, shape: &[i64]) -> Option<SmallVec<[usize; 6]>> {
     kernel.nodes.iter().find_map(|(data, _)| match data {
         NodeData::Load { buffer, index, .. } if kernel.buffers[*buffer].0 == value => {
@@ -118,7 +120,7 @@ fn positions(kernel: &Fused, value: Value, shape: &[i64]) -> Option<SmallVec<[us
 }
 
 impl Lowering<'_> {
-    /// Makes an op part of a kernel that waits for it, or the next one that waits.
+    /// Adds an op to a waiting kernel, or makes it a new waiting kernel.
     pub(super) fn wait(
         &mut self,
         op: Op,
@@ -135,7 +137,7 @@ impl Lowering<'_> {
                 waiting.0[i] = both;
                 return Ok(());
             }
-            // It can't run before a kernel that it shares memory with.
+            // The op can't run before a kernel that it shares memory with.
             if self.depends(&waiting.0[i], &new) {
                 break;
             }
@@ -148,7 +150,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Writes all kernels that wait.
+    /// Writes all waiting kernels.
     pub(super) fn write_all(&mut self, waiting: &mut Waiting, steps: &mut Steps) {
         waiting.0.drain(..).for_each(|group| self.write(group, steps));
     }
@@ -178,7 +180,7 @@ impl Lowering<'_> {
         Ok(Group { parts, kernel, slots, innermost, open })
     }
 
-    /// Both as one kernel, if that saves reading and computes the same.
+    /// Merges both kernels into one, if that saves reading and computes the same.
     fn together(&mut self, old: &Group, new: &Group) -> Result<Option<Group>, Diagnostic> {
         let program = self.program;
         let Some(mut parts) = old.gains(new, program).then(|| old.with(new, program)).flatten() else {
@@ -195,7 +197,7 @@ impl Lowering<'_> {
         Ok(self.is_right(old, new, &both).then_some(both))
     }
 
-    /// Whether a kernel of two computes what they do one after the other, as fast.
+    /// Returns whether the merged kernel has the same results as both kernels one after the other, and is as fast.
     fn is_right(&self, old: &Group, new: &Group, both: &Group) -> bool {
         let k = &both.kernel;
         let operations = k.nodes.iter().filter(|n| matches!(n.0, NodeData::Op(..))).count();
@@ -209,8 +211,8 @@ impl Lowering<'_> {
             && self.shares_no_memory(both)
     }
 
-    /// Whether each result has memory that no other has and that nothing reads, but for the elements that it overwrites in
-    /// place.
+    /// Returns whether each result has memory that no other result has, and that the kernel doesn't read except for
+    /// elements that it overwrites in place.
     fn shares_no_memory(&self, group: &Group) -> bool {
         let k = &group.kernel;
         let place = |slot: Slot| {
@@ -239,7 +241,7 @@ impl Lowering<'_> {
         pairs.all(|(a, b)| apart(a, b)) && written.iter().all(apart_from_reads)
     }
 
-    /// Whether the second kernel can't run before the first.
+    /// Returns whether the second kernel can't run before the first.
     fn depends(&self, first: &Group, second: &Group) -> bool {
         let access = |group: &Group| -> Vec<(Slot, bool)> {
             let k = &group.kernel;
@@ -257,7 +259,8 @@ impl Lowering<'_> {
     }
 }
 
-/// Whether the innermost loop of a kernel of two goes over as many elements at a time as theirs.
+/// Returns whether the innermost loop of the merged kernel has as long vectors and enough positions, compared with both
+/// kernels.
 fn is_as_fast(both: Innermost, old: Innermost, new: Innermost) -> bool {
     let (written, length) = match (old.vectors, new.vectors) {
         (Some(a), Some(b)) => (both.vectors >= Some(a.min(b)), old.length.max(new.length)),
@@ -268,7 +271,7 @@ fn is_as_fast(both: Innermost, old: Innermost, new: Innermost) -> bool {
     written && both.length >= LONG.min(length)
 }
 
-/// Whether a kernel reads a buffer only where it stores a result.
+/// Returns whether a kernel reads a buffer only where it stores a result.
 fn is_read_where_stored(k: &Fused, result: usize, buffer: usize) -> bool {
     let ranges = k.ranges();
     let stored = match &k.outputs[result].each {
@@ -286,7 +289,7 @@ fn is_read_where_stored(k: &Fused, result: usize, buffer: usize) -> bool {
     })
 }
 
-/// Whether all that read a value are computed in kernels of these ops.
+/// Returns whether all users of a value are computed in kernels of these ops.
 fn are_all_readers(program: &Program, fusion: &Fusion, uses: &Uses, value: Value, ops: &[Op]) -> bool {
     let (mut values, mut seen) = (vec![value], FxHashSet::default());
     while let Some(value) = values.pop() {

@@ -1,9 +1,9 @@
-//! Loops that multiply by the same matrix in every turn.
+//! Tests of loops that multiply by the same matrix in every iteration.
 
 use super::super::compared::{compared, floats};
 use super::super::step::{Step, Steps};
 
-/// How many operands are copied into panels, outside and inside of loops.
+/// Returns the number of operands that are copied into panels outside and inside of loops.
 fn packs(steps: &Steps, inside: bool) -> [usize; 2] {
     let mut found = [0; 2];
     for (_, step) in steps {
@@ -20,8 +20,9 @@ fn packs(steps: &Steps, inside: bool) -> [usize; 2] {
     found
 }
 
-/// Runs seven turns of `body`, which makes `%y`, of 24 x 80 elements, of `%x` and `%w`, and what `%w` is next. Compares
-/// with the reference; where operands are copied into panels.
+/// Runs seven iterations of `body`, which computes `%y`, of 24 x 80 elements, from `%x` and `%w`, and then sets `%w` to
+/// `next`. Compares with the reference. Returns the number of operands that are copied into panels outside and inside
+/// of loops.
 fn turns(body: &str, next: &str) -> [usize; 2] {
     let text = format!(
         "func.func @main(%a: tensor<24x80xf32>, %b: tensor<80x80xf32>) -> tensor<24x80xf32> {{
@@ -69,7 +70,7 @@ fn products_of_one_operand_share_its_panels() {
         format!("{first}\n%t = stablehlo.tanh %p : tensor<24x80xf32>\n{second}\n{sum}")
     };
     assert_eq!(turns(&both(1), "%w"), [1, 0]);
-    // The other way round it lies in other panels, and is small enough to be read where it is.
+    // The transposed operand would have other panels, and is small enough to be read in place.
     assert_eq!(turns(&both(0), "%w"), [1, 0]);
 }
 

@@ -1,4 +1,4 @@
-//! What a device does: its steps, one after the other, on its own memory and what its group has in common.
+//! Runs one device: its steps, one after the other, on its own memory and the memory that its group shares.
 
 #![allow(unsafe_code, reason = "kernels take addresses in the device's arena")]
 
@@ -24,10 +24,10 @@ use crate::native::{View, ViewMut};
 use crate::subnormals::Mode;
 use crate::threads;
 
-/// From this many bytes on that native code reads and writes, sharing its work between threads pays.
+/// The number of bytes from which native code uses several threads, counting operands and new results.
 const PARALLEL: usize = 1 << 13;
 
-/// Why a device stopped.
+/// The reason why a device stopped.
 pub(super) struct Fault {
     pub(super) message: String,
     /// The op, if it failed on this device.
@@ -40,7 +40,7 @@ impl From<String> for Fault {
     }
 }
 
-/// Tells the transport when a device ends, even by a panic.
+/// Informs the transport when a device ends, even by a panic.
 struct Leaving<'s> {
     transport: &'s dyn Transport,
     device: usize,
@@ -53,16 +53,17 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// Addresses in a device's arena.
+/// Addresses in the memory of a device or of its group.
 type Pointers = smallvec::SmallVec<[*mut u8; 16]>;
 
-/// Addresses in a device's arena that several threads use for one op.
+/// Addresses that several threads use for one op.
 #[derive(Clone, Copy)]
 struct Addresses<'a>(&'a [*mut u8]);
 
-// SAFETY: threads of one op write different elements.
+// SAFETY: sending the addresses is safe by itself. Each use dereferences them in `unsafe` code, in which the threads of
+// one op write different elements.
 unsafe impl Send for Addresses<'_> {}
-// SAFETY: as above.
+// SAFETY: sharing only lets other threads copy the addresses.
 unsafe impl Sync for Addresses<'_> {}
 
 impl<'a> Addresses<'a> {
@@ -71,7 +72,7 @@ impl<'a> Addresses<'a> {
     }
 }
 
-/// What one step of a chain does with some rows.
+/// The code of one step of a chain.
 enum Code<'e> {
     Kernel(&'e KernelFn),
     Product(&'e Packed),
@@ -81,18 +82,19 @@ enum Code<'e> {
 struct Call<'e> {
     code: Code<'e>,
     pointers: Pointers,
-    /// How many of its rows are one of the chain's.
+    /// The number of the step's rows in one row of the chain.
     by: i64,
 }
 
 impl Call<'_> {
-    /// Runs these rows of it.
+    /// Runs these rows of the step.
     ///
     /// # Safety
     ///
-    /// The pointers are those of its slots, and nobody else accesses what it writes.
+    /// The pointers must be those of the step's slots, and no other thread may access the elements that the rows write.
     unsafe fn run(&self, rows: Range<i64>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: this function has the requirements of both calls: the pointers are those of the slots that the kernel
+        // or the product was lowered for.
         unsafe {
             match (&self.code, &self.pointers[..]) {
                 (Code::Kernel(kernel), pointers) => kernel.call(pointers, &[rows.start, rows.end]),
@@ -109,9 +111,9 @@ impl Call<'_> {
 #[derive(Clone, Copy)]
 struct Calls<'a>(&'a [Call<'a>]);
 
-// SAFETY: as of `Addresses`.
+// SAFETY: the calls contain shared references to code, and addresses, which are safe to send like `Addresses`.
 unsafe impl Send for Calls<'_> {}
-// SAFETY: as above.
+// SAFETY: sharing only lets other threads read the references and addresses.
 unsafe impl Sync for Calls<'_> {}
 
 impl<'a> Calls<'a> {
@@ -126,14 +128,14 @@ pub(super) struct Device<'s> {
     pub(super) transport: &'s dyn Transport,
     pub(super) device: usize,
     pub(super) recorder: Option<Recorder>,
-    /// How far panels are made that devices have in common, by their numbers and groups.
+    /// The progress of making the panels that devices share, by their numbers and groups.
     pub(super) packings: &'s [Vec<Packing>],
 }
 
 impl Device<'_> {
-    /// Runs the program on it.
+    /// Runs the program on this device.
     pub(super) fn main(self) -> Result<Track, Fault> {
-        // However this thread ends, the others must not wait for it.
+        // However this thread ends, the other devices must not wait for it.
         let mut leaving =
             Leaving { transport: self.transport, device: self.device, failure: Some("it panicked".to_owned()) };
         let _mode = Mode::set(self.session.subnormals);
@@ -153,18 +155,18 @@ impl Device<'_> {
         self.session.executable.slot(slot)
     }
 
-    /// The memory that a slot is in: the device's, or what its group has in common.
+    /// Returns the memory that a slot is in: the device's, or its group's.
     fn memory(&self, slot: &SlotData) -> &Arena {
         self.session.memory(slot, self.device)
     }
 
-    /// The address of a slot.
+    /// Returns the address of a slot.
     fn at(&self, slot: Slot) -> *mut u8 {
         let slot = self.slot(slot);
         self.memory(slot).at(slot.offset)
     }
 
-    /// A copy of a slot's bytes.
+    /// Returns a copy of a slot's bytes.
     fn read(&self, slot: &SlotData) -> Vec<u8> {
         self.memory(slot).read(slot.offset, slot.bytes)
     }
@@ -193,7 +195,8 @@ impl Device<'_> {
             Step::Kernel { kernel, slots } => {
                 let pointers = self.pointers(slots);
                 let pointers = Addresses(&pointers);
-                // SAFETY: of `pointers`; its threads write different parts.
+                // SAFETY: `pointers` describes the addresses. The threads run different ranges of the outermost loop,
+                // which write different elements.
                 let call = |range: &[i64]| unsafe { e.kernels[*kernel].call(pointers.get(), range) };
                 match &e.lowered.ranges[*kernel] {
                     Some(ranges) if ranges.shared => {
@@ -204,7 +207,7 @@ impl Device<'_> {
                     None => call(&[]),
                 }
             }
-            // What is recorded are single ops.
+            // A recorder records single ops, so the chain's steps run one after the other over all rows.
             Step::Chain { steps, .. } if self.recorder.is_some() => self.steps(steps)?,
             Step::Chain { rows, parts, steps } => {
                 let calls: Vec<Call<'_>> = steps.iter().filter_map(|(_, step)| self.call(step, *rows)).collect();
@@ -212,7 +215,8 @@ impl Device<'_> {
                 self.in_parts(*rows, *parts, |from, to| {
                     for call in calls.get() {
                         let range = from * call.by..to * call.by;
-                        // SAFETY: of `pointers`; these rows depend on no others that the chain writes.
+                        // SAFETY: `Call` got the pointers of its slots from `pointers`. The chain was built so that
+                        // these rows depend on no other rows that it writes.
                         unsafe { call.run(range) };
                     }
                 });
@@ -253,14 +257,16 @@ impl Device<'_> {
                 let slots = Addresses(&slots);
                 let run = |threads| {
                     let &[lhs, rhs, out] = slots.get() else { return };
-                    // SAFETY: slots hold whole tensors of the product's types, aligned, and don't overlap.
+                    // SAFETY: the slots were lowered for the product's types, so they hold its whole tensors, aligned.
+                    // Values live at one step don't overlap in the plan.
                     unsafe { product.run(lhs, rhs, out, threads) };
                 };
                 match (product.parts(e.threads), product.threads(e.threads)) {
                     (Some(parts), threads) => {
                         threads::in_parts(self.session.subnormals, threads, parts as i64, |part| {
                             let &[lhs, rhs, out] = slots.get() else { return };
-                            // SAFETY: as above; parts have elements of their own.
+                            // SAFETY: the slots are those of the whole product, and each part writes different
+                            // elements.
                             unsafe { product.run_part([lhs, rhs], out, (part as usize, parts), threads) };
                         });
                     }
@@ -274,7 +280,8 @@ impl Device<'_> {
                 let slots = Addresses(&slots);
                 let run = |threads| {
                     let &[from, to] = slots.get() else { return };
-                    // SAFETY: a whole operand, and room for its panels, which nobody else accesses now.
+                    // SAFETY: `from` holds a whole operand and `to` has room for its panels. Other devices only read
+                    // the operand, and don't access this device's panels.
                     unsafe { product.pack(from, to, threads) };
                 };
                 match e.threads {
@@ -306,12 +313,13 @@ impl Device<'_> {
                 let plan = &e.lowered.collectives[*collective];
                 let (operand, result) = (self.at(*from).cast_const(), self.at(*to));
                 let (from, to) = (self.slot(*from), self.slot(*to));
-                // SAFETY: both slots are alive at this step, so they don't overlap, and nobody writes the operand before
-                // all have read it.
+                // SAFETY: `at` and `bytes` are of the same slot. Both slots are live at this step, so they don't
+                // overlap, and nothing writes the operand before all devices have read it: `run` returns only after
+                // that.
                 let operand = unsafe { std::slice::from_raw_parts(operand, from.bytes) };
                 if to.common.is_some() && !self.session.commons.is_empty() {
-                    // SAFETY: the devices of the group alone have this memory, and those that were in this collective
-                    // before are done with what was there, as it isn't alive at this step.
+                    // SAFETY: only devices of the group access this memory. The value that was there before isn't live
+                    // at this step, so the devices that have come to this collective have finished with it.
                     unsafe {
                         plan.run_together(self.transport, self.device, *collective, operand, result, to.bytes)?;
                     }
@@ -319,7 +327,8 @@ impl Device<'_> {
                     plan.run(self.transport, self.device, *collective, operand, &mut [])?;
                     self.memory(to).zero(to.offset, to.bytes);
                 } else {
-                    // SAFETY: as above, and only this thread accesses what is in this arena and isn't an operand.
+                    // SAFETY: `at` and `bytes` are of the same slot, which doesn't overlap the operand's. Other devices
+                    // read only operands in this arena.
                     let result = unsafe { std::slice::from_raw_parts_mut(result, to.bytes) };
                     plan.run(self.transport, self.device, *collective, operand, result)?;
                 }
@@ -328,14 +337,14 @@ impl Device<'_> {
         Ok(())
     }
 
-    /// The addresses of a kernel's slots. They are inside the arena, at its alignment, and have the sizes of the kernel's
-    /// memrefs; those alive at one step don't overlap, and only this device accesses this arena now. What is outside of it,
-    /// in memory of a group, is only read.
+    /// Returns the addresses of a kernel's slots. They are inside of the arena, aligned, and have the sizes of the
+    /// kernel's memrefs. Slots that are live at one step don't overlap, and only this device accesses its arena while a
+    /// kernel runs. Memory of a group is only read.
     fn pointers(&self, slots: &[Slot]) -> Pointers {
         slots.iter().map(|&s| self.at(s)).collect()
     }
 
-    /// A step of a chain that goes over so many rows.
+    /// Returns a step of a chain that iterates over `rows` rows.
     fn call(&self, step: &Step, rows: i64) -> Option<Call<'_>> {
         let e = self.session.executable;
         Some(match step {
@@ -352,14 +361,15 @@ impl Device<'_> {
         })
     }
 
-    /// Divides positions among threads, into at most this many parts, which write different elements.
+    /// Divides positions among threads, into at most `parts` parts, which write different elements.
     fn in_parts(&self, positions: i64, parts: i64, call: impl Fn(i64, i64) + Sync) {
         let parts = positions.min(parts);
         let part = |i: i64| call(i * positions / parts, (i + 1) * positions / parts);
         threads::in_parts(self.session.subnormals, self.session.executable.threads, parts, part);
     }
 
-    /// Runs native code. An operand in whose memory a result is computed is copied there first if it isn't there.
+    /// Runs native code. An operand that is computed in place is first copied to the result's memory, unless it is
+    /// there already.
     fn native(&self, computation: &Computation, operands: &[Slot], results: &[Slot]) -> Result<(), Fault> {
         for &(operand, result) in &computation.in_place {
             let (from, to) = (operands[operand], results[result]);
@@ -373,8 +383,9 @@ impl Device<'_> {
             .map(|(i, &slot)| {
                 let moved = computation.in_place.iter().any(|p| p.0 == i);
                 let bytes = if moved { 0 } else { self.slot(slot).bytes };
-                // SAFETY: inside the arena; results don't overlap operands that aren't computed in place, and only this
-                // thread accesses this arena now. Memory of a group is only read.
+                // SAFETY: the bytes are those of a slot, or none for an operand that is computed in place. Other
+                // operands don't overlap results in the plan, and only this device writes its arena now. Memory of a
+                // group is only read.
                 let bytes = unsafe { std::slice::from_raw_parts(self.at(slot).cast_const(), bytes) };
                 View { bytes }
             })
@@ -382,12 +393,14 @@ impl Device<'_> {
         let mut made: Vec<ViewMut<'_>> = results
             .iter()
             .map(|&slot| {
-                // SAFETY: as above; results alive at one step don't overlap.
+                // SAFETY: the bytes are those of a slot. Results that are live at one step don't overlap each other or
+                // the operands above.
                 let bytes = unsafe { std::slice::from_raw_parts_mut(self.at(slot), self.slot(slot).bytes) };
                 ViewMut { bytes }
             })
             .collect();
-        // What is over before others would have begun isn't shared, as a row that is put into a tensor in place.
+        // Small computations, for example writing a row to a tensor in place, run on one thread, because they end
+        // before other threads would have started.
         let read = views.iter().map(|view| view.bytes.len()).sum::<usize>();
         let begun = |i| computation.in_place.iter().any(|p| p.1 == i);
         let written = made.iter().enumerate().filter(|(i, _)| !begun(*i)).map(|(_, result)| result.bytes.len());
@@ -400,21 +413,23 @@ impl Device<'_> {
         }?)
     }
 
-    /// Computes a product by rows, of panels or of an operand that is read where it lies.
+    /// Computes a product by rows, from panels or from an operand in place.
     fn product(&self, product: &Packed, [left, right, out]: [*mut u8; 3]) {
         let slots = [left, right, out];
         let slots = Addresses(&slots);
         let threads = product.threads(self.session.executable.threads);
-        // A thread that comes late leaves one of its parts to the others.
+        // There are more parts than threads, so that a thread that comes late leaves a part to the others.
         let parts = if threads > 1 { 2 * threads } else { 1 };
         threads::in_parts(self.session.subnormals, threads, parts as i64, |part| {
             let &[left, right, out] = slots.get() else { return };
-            // SAFETY: as of a product that isn't by rows; panels were written before.
+            // SAFETY: the slots hold the whole tensors of the product, and the panels were written before. Each part
+            // writes different rows.
             unsafe { product.run_part(left, right, out, part as usize, parts) };
         });
     }
 
-    /// The panels of a right operand that the device's group has in common, once they are made; none without such memory.
+    /// Makes the panels of a right operand that the device's group shares, together with the group's other devices, and
+    /// returns them; `None` without shared memory.
     fn panels(&self, number: usize) -> Option<*mut u8> {
         let lowered = &self.session.executable.lowered;
         let panels = &lowered.shared_panels[number];
@@ -426,8 +441,8 @@ impl Device<'_> {
         let threads = self.session.executable.threads;
         threads::in_parts(self.session.subnormals, threads, threads as i64, |_| {
             let &[from, to] = slots.get() else { return };
-            // SAFETY: a whole operand, which nobody writes, and room for its panels, each of which one thread writes before
-            // anybody reads it.
+            // SAFETY: `from` is a whole argument, which nothing writes, and `to` has room for its panels. `help` hands
+            // each panel to one thread, and all threads read panels only after `wait`.
             packing.help(|piece| unsafe { product.pack_piece(from, to, piece) });
         });
         packing.wait();

@@ -1,11 +1,11 @@
-//! Kernels of several ops, by what they compute and how many there are.
+//! Tests of kernels of several ops, by their results and their number.
 
 use super::super::super::compared::{compared, floats};
 use super::super::super::run::Executable;
 use super::super::super::step::Step;
 
-/// The kernels of a program of `%x` and `%y`, of 24 x 40 elements, and how many results each stores; what it computes is
-/// compared with the reference.
+/// Compiles a program of `%x` and `%y`, of 24 x 40 elements, and compares its results with the reference. Returns the
+/// number of results of each kernel.
 fn kernels(results: &str, ops: &str, returned: &str) -> Vec<usize> {
     let t = "tensor<24x40xf32>";
     let text = format!("func.func @main(%x: {t}, %y: {t}) -> ({results}) {{ {ops} return {returned} : {results} }}");
@@ -63,7 +63,7 @@ fn a_sum_of_rows_stores_what_it_adds_up() {
     let of =
         |dim: &str, sums: &str| kernels(&format!("{T}, {sums}"), &ops.replace('D', dim).replace('R', sums), "%e, %s");
     assert_eq!(of("1", "tensor<24xf32>"), [2]);
-    // Columns are divided otherwise.
+    // Sums of columns are divided differently.
     assert_eq!(of("0", "tensor<40xf32>"), [1, 1]);
 }
 
@@ -91,7 +91,7 @@ fn a_kernel_does_not_run_before_one_that_it_reads() {
 
 #[test]
 fn what_is_overwritten_is_read_nowhere_else() {
-    // %b overwrites %a, whose other rows %c still needs.
+    // %b overwrites %a, of which %c still needs other rows.
     let ops = "%a = stablehlo.tanh %x : T
                %r = stablehlo.reverse %a, dims = [0] : T
                %c = stablehlo.multiply %r, %y : T
@@ -102,7 +102,7 @@ fn what_is_overwritten_is_read_nowhere_else() {
 
 #[test]
 fn what_the_kernel_reads_at_other_positions_is_stored() {
-    // Too long to be computed at both positions.
+    // %a is too long to be computed at both positions.
     let mut ops = "%a0 = stablehlo.add %x, %y : T\n".to_owned();
     for i in 0..60 {
         ops += &format!("%a{} = stablehlo.{} %a{i}, %y : T\n", i + 1, ["subtract", "maximum", "add"][i % 3]);
@@ -114,7 +114,7 @@ fn what_the_kernel_reads_at_other_positions_is_stored() {
 
 #[test]
 fn a_sum_of_all_is_not_made_one_of_short_rows() {
-    // The second one goes over both tensors row by row, and the first one over all elements at once.
+    // The second op iterates over both tensors row by row, the first over all elements at once.
     let ops = "%zero = stablehlo.constant dense<0.0> : tensor<f32>
                %low = stablehlo.slice %x [0:12, 0:40] : (T) -> tensor<12x40xf32>
                %high = stablehlo.slice %y [12:24, 0:40] : (T) -> tensor<12x40xf32>
@@ -126,7 +126,7 @@ fn a_sum_of_all_is_not_made_one_of_short_rows() {
     assert_eq!(kernels("tensor<f32>, tensor<f32>", &ops, "%s, %t"), [1, 1]);
 }
 
-/// A random program: maps, turned ones, sums of rows and columns, positions.
+/// Returns a random program of maps, transposes, sums of rows and columns, and positions.
 fn random(random: &mut fastrand::Rng, (rows, columns): (usize, usize)) -> String {
     let sizes = [rows, columns];
     let of = |turned: bool| format!("tensor<{}x{}xf32>", sizes[usize::from(turned)], sizes[usize::from(!turned)]);
