@@ -1,11 +1,10 @@
 //! Matrix products through a GEMM library for floats: any loop nest that is a [`Contraction`] with evenly strided
 //! operands, such as a `dot_general`, an einsum with diagonals, or a convolution without padding.
 //!
-//! The loops of each role (batch, rows, contracted, columns) that can be walked with one stride in every tensor are
-//! joined; the longest loop of each of rows, contracted and columns goes to the library, the others become loops around
-//! it. f32 is summed in f32, as XLA does for every `precision_config`, and so are the parts of
-//! complex numbers. Narrower floats are summed in f32 and rounded once;
-//! integers wrap (`narrow`).
+//! Loops of one role (batch, rows, contracted, columns) are joined if every tensor traverses them with one stride. The
+//! longest loop of rows, of columns and of contracted elements goes to the library; the others become loops around it.
+//! f32 is summed in f32, as XLA does for every `precision_config`, and so are the parts of complex numbers. Narrower
+//! floats are summed in f32 and rounded once; integers wrap (`narrow`).
 
 #![allow(unsafe_code, reason = "products read and write buffers by address and stride")]
 
@@ -13,7 +12,7 @@ use dialect::ir::{ElementType, OpRef};
 use dialect::kernel::{Contraction, Kernel, Role};
 use smallvec::SmallVec;
 
-// It uses the vector code of windows, which is there where native code is.
+// This module uses the vector code of `window`, which only exists with the feature `jit`.
 #[cfg(feature = "jit")]
 mod bytes;
 mod narrow;
@@ -47,24 +46,24 @@ pub(crate) struct Loops {
 /// A planned product.
 #[derive(Clone, Debug)]
 pub struct Gemm {
-    /// Which operands of the op are multiplied.
+    /// The numbers of the op's operands that are multiplied.
     operands: [usize; 2],
     /// Element types of the left operand, the right operand and the result.
     types: [ElementType; 3],
-    /// Number of elements of each.
+    /// Number of elements of each tensor.
     lengths: [usize; 3],
-    /// Offset of the first element that is read of the left and of the right operand.
+    /// Offsets of the first elements that are read of the left and of the right operand.
     start: [isize; 2],
-    /// Loops around the library's product; `true` for contracted ones.
+    /// Loops around the library's product; `true` for contracted loops.
     outer: SmallVec<[(Run, bool); 4]>,
     rows: Run,
     columns: Run,
     contracted: Run,
-    /// Whether it is added to what the result has.
+    /// Whether the product is added to the existing result.
     adds: bool,
 }
 
-/// Whether there is code for products of elements of the first two types that are the third.
+/// Returns whether there is code for products of elements of the first two types with results of the third.
 pub(crate) fn is_product_of(types: [ElementType; 3]) -> bool {
     let out = types[2];
     let result = is_supported(out) && (out.is_float() || out.bits() >= 8) || out == ElementType::I1;
@@ -75,7 +74,7 @@ pub(crate) fn is_product_of(types: [ElementType; 3]) -> bool {
 const ONE: Run = Run { size: 1, lhs: 0, rhs: 0, out: 0 };
 
 impl Gemm {
-    /// The product that `op` computes; `None` for other ops and for types without native code.
+    /// Returns the product that `op` computes; `None` for other ops and for types without native code.
     pub fn of(op: OpRef<'_>) -> Option<Self> {
         let Kernel::Nest(nest) = op.def().kernel(op) else { return None };
         let contraction = Contraction::of(&nest)?;
@@ -108,11 +107,11 @@ impl Gemm {
         })
     }
 
-    /// The product of operand 0 and operand 1 along these loops, for types with [`is_product_of`] and tensors with so many
-    /// elements.
+    /// Creates the product of operands 0 and 1 along these loops, for types with [`is_product_of`]. `lengths` are the
+    /// numbers of elements of the three tensors.
     pub(crate) fn of_loops(types: [ElementType; 3], lengths: [usize; 3], loops: Loops) -> Self {
         let mut contracted = loops.contracted;
-        // Summands may be in any order: take that of the left operand, so that neighboring loops can be joined.
+        // Terms may be summed in any order. The left operand's order lets neighboring loops be joined.
         contracted.sort_by_key(|r| std::cmp::Reverse(r.lhs));
         let mut outer: SmallVec<[(Run, bool); 4]> = join(loops.batch).into_iter().map(|r| (r, false)).collect();
         let (rows, columns, contracted) = (
@@ -123,8 +122,8 @@ impl Gemm {
         Self { operands: [0, 1], types, lengths, start: [0, 0], outer, rows, columns, contracted, adds: false }
     }
 
-    /// Whether the product can be [added](Self::add) to a tensor: not where the library lets a sum begin with a product, which
-    /// may be -0, instead of 0.
+    /// Returns whether the product can be [added](Self::add) to a tensor. It can't where the library begins a sum with
+    /// a product, which may be -0, instead of with 0.
     pub fn can_add(&self) -> bool {
         let ty = self.types[0];
         let is_library = matches!(ty, ElementType::F32 | ElementType::F64) && self.types == [ty; 3];
@@ -132,24 +131,24 @@ impl Gemm {
         is_library && !self.lengths.contains(&0) && sizes[0] > 1 && sizes[1] > 1 && sizes[2] > 2
     }
 
-    /// From now on the product is added to what the result has.
+    /// Makes the product be added to the existing result.
     pub fn add(&mut self) {
         self.adds = true;
     }
 
-    /// Indices of the op's operands that are the left and the right one.
+    /// Returns the numbers of the op's operands that are the left and the right one.
     pub fn operands(&self) -> [usize; 2] {
         self.operands
     }
 
-    /// Multiplies and adds, on this many threads.
+    /// Computes the product on this many threads.
     ///
     /// # Safety
     ///
-    /// The pointers are aligned to their elements and reach as many of them as the operands and the result have;
-    /// nobody writes the operands or touches the result meanwhile.
+    /// The pointers must be aligned for their elements, and valid for the numbers of elements of the operands and the
+    /// result. During the call no other thread may write the operands or access the result.
     pub unsafe fn run(&self, lhs: *const u8, rhs: *const u8, out: *mut u8, threads: usize) {
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: `types` selects the element types of the pointers. Everything else is this function's contract.
         unsafe {
             match self.types {
                 [ElementType::F32, ElementType::F32, ElementType::F32] => {
@@ -165,7 +164,8 @@ impl Gemm {
         }
     }
 
-    /// How many of these threads to use: one for what is over before others would have begun.
+    /// Returns how many of these threads to use: one for small products, which end before other threads would have
+    /// started.
     pub fn threads(&self, threads: usize) -> usize {
         let around = self.outer.iter().fold(1usize, |n, o| n.saturating_mul(o.0.size));
         let inner = [self.rows, self.columns, self.contracted];
@@ -173,7 +173,7 @@ impl Gemm {
         if multiplications < PARALLEL { 1 } else { threads }
     }
 
-    /// Calls `f` with the number of every library product among the batches, its offsets, and whether it adds to the
+    /// Calls `f` for every library product, with the number of its batch, its offsets, and whether it adds to the
     /// existing result.
     fn each(&self, mut f: impl FnMut(usize, [isize; 3], bool)) {
         if self.outer.iter().any(|o| o.0.size == 0) {
@@ -199,15 +199,16 @@ impl Gemm {
     unsafe fn floats<T: Float>(&self, lhs: *const T, rhs: *const T, out: *mut T, threads: usize) {
         let nothing = self.contracted.size == 0 || self.outer.iter().any(|o| o.1 && o.0.size == 0);
         if nothing {
-            // SAFETY: the result has that many elements.
+            // SAFETY: the result has `lengths[2]` elements.
             (0..self.lengths[2]).for_each(|i| unsafe { out.add(i).write(T::default()) });
             return;
         }
-        // SAFETY: offsets and strides stay inside the tensors by construction from their shapes.
+        // SAFETY: the offsets and strides were computed from the tensors' shapes, so every position is inside the
+        // tensors.
         self.products(lhs, rhs, out, |_, product| unsafe { product.run(threads) });
     }
 
-    /// Calls `f` with every library product, and the number of its batch.
+    /// Calls `f` with the number of its batch and every library product.
     fn products<T: Float>(&self, lhs: *const T, rhs: *const T, out: *mut T, mut f: impl FnMut(usize, Product<T>)) {
         let (m, n, k) = (self.rows, self.columns, self.contracted);
         self.each(|batch, [l, r, o], adds| {
@@ -234,7 +235,7 @@ fn strides(shape: &[i64]) -> SmallVec<[isize; 6]> {
     out
 }
 
-/// Joins neighboring loops that have one stride in every tensor.
+/// Joins neighboring loops that every tensor traverses with one stride.
 fn join(runs: Vec<Run>) -> Vec<Run> {
     let mut out: Vec<Run> = Vec::new();
     for r in runs.into_iter().filter(|r| r.size != 1) {
@@ -250,7 +251,7 @@ fn join(runs: Vec<Run>) -> Vec<Run> {
     out
 }
 
-/// The longest loop; the others are appended to `outer`.
+/// Returns the longest loop, and appends the others to `outer`.
 fn longest(runs: Vec<Run>, outer: &mut SmallVec<[(Run, bool); 4]>, contracted: bool) -> Run {
     let mut runs = join(runs);
     let Some(i) = (0..runs.len()).max_by_key(|&i| (runs[i].size, i)) else { return ONE };
@@ -282,12 +283,13 @@ mod tests {
                 contracted: vec![run(k, lk, rk, 0)],
                 ..Loops::default()
             };
-            // Zeros of both signs: the sum is -0 only where it isn't begun with 0.
+            // Zeros of both signs: the sum is -0 only if it doesn't begin with 0.
             let lhs: Vec<f64> = (0..m * k).map(|_| -1.0 - random.f64()).collect();
             let rhs: Vec<f64> = (0..k * n).map(|_| if random.u32(..8) == 0 { -0.0 } else { 0.0 }).collect();
             let product = |ty: ElementType, lhs: *const u8, rhs: *const u8, to: *mut u8| {
                 let gemm = Gemm::of_loops([ty; 3], [m * k, k * n, m * n], loops());
-                // SAFETY: tensors of these sizes.
+                // SAFETY: `lhs`, `rhs` and `to` have the `m * k`, `k * n` and `m * n` elements that were passed to
+                // `of_loops`.
                 unsafe { gemm.run(lhs, rhs, to, 1) };
             };
             let mut wide = vec![-1.0f64; m * n];
@@ -303,7 +305,7 @@ mod tests {
     #[test]
     fn parts_have_the_bits_of_the_whole() {
         let mut random = fastrand::Rng::with_seed(2);
-        // Rows, columns and contracted elements; the last is cut where nothing is left over.
+        // Rows, columns and contracted elements. The last product is divided without a remainder.
         for ([m, n, k], transposed) in [([1100, 1025, 21], false), ([30, 2600, 17], true), ([1024, 512, 9], true)] {
             let mut values = |count: usize| (0..count).map(|_| random.f32() - 0.5).collect::<Vec<f32>>();
             let (lhs, rhs) = (values(m * k), values(k * n));
@@ -318,7 +320,8 @@ mod tests {
             let gemm = Gemm::of_loops([ElementType::F32; 3], [m * k, k * n, m * n], loops);
             let product = |threads| {
                 let mut out = vec![f32::NAN; m * n];
-                // SAFETY: tensors of these sizes.
+                // SAFETY: `lhs`, `rhs` and `out` have the `m * k`, `k * n` and `m * n` elements that were passed to
+                // `of_loops`.
                 unsafe { gemm.run(lhs.as_ptr().cast(), rhs.as_ptr().cast(), out.as_mut_ptr().cast(), threads) };
                 out
             };

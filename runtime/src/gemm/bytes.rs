@@ -1,5 +1,5 @@
-//! Products of bytes by instructions that add several of them at a time to a sum of 32 bits: four, or two that were widened
-//! to 16 bits.
+//! Products of bytes by instructions that add several of them at a time to a sum of 32 bits: four bytes, or two that
+//! were widened to 16 bits.
 
 use std::marker::PhantomData;
 use std::sync::Mutex;
@@ -10,32 +10,34 @@ use dialect::ir::{ElementClass, ElementType};
 use super::narrow::{Block, Operand, Tile, in_vectors, integers};
 use crate::window::micro::{self, Code, ROWS, Run};
 
-/// What an instruction multiplies at a time.
+/// The operand format of a multiplying instruction.
 pub(super) trait Form: Send + 'static {
-    /// A step of the sum as a part of a word of the left operand.
+    /// An element of the left operand as a part of a 32-bit word.
     type Left: Pod + Into<i32>;
-    /// The same of the right operand.
+    /// An element of the right operand as a part of a 32-bit word.
     type Right: Pod + Default + Into<i32>;
-    /// Steps of the sum in a word of 32 bits.
+    /// Number of contracted elements in a word of 32 bits.
     const STEPS: usize;
-    /// The most contracted elements of a block: a panel of the right operand is as large as a core's nearest cache.
+    /// The maximum number of contracted elements of a block. With it, a panel of the right operand has the size of a
+    /// core's nearest cache.
     const DEPTH: usize;
-    /// The kernels; `None` where the processor doesn't have the instruction.
+    /// Returns the kernels; `None` if the processor doesn't have the instruction.
     fn code() -> Option<Code<i32>>;
-    /// A byte of the left operand, and what was added to it, as parts of words have one signedness.
+    /// Returns the conversion of a byte of the left operand, and the number that it adds, because parts of words have a
+    /// fixed signedness.
     fn left(is_signed: bool) -> (impl Fn(u8) -> Self::Left, i32);
-    /// A byte of the right operand, and what was taken from it.
+    /// Returns the conversion of a byte of the right operand, and the number that it subtracts.
     fn right(is_signed: bool) -> (impl Fn(u8) -> Self::Right, i32);
-    /// Tiles that are kept.
+    /// Returns the pool of tiles that are kept for reuse.
     fn kept() -> &'static Mutex<Vec<Bytes<Self>>>
     where
         Self: Sized;
 }
 
-/// Four bytes, unsigned ones of the left operand and signed ones of the right.
+/// Four bytes: unsigned for the left operand and signed for the right.
 ///
-/// So 128 is added to a signed left operand and taken from an unsigned right one, and what that changes, which sums of
-/// rows and of columns tell, is taken back: `a b` is `(a' - l) (b' + r)`, that is `a' b' - l b' + r a' - l r`.
+/// So 128 is added to a signed left operand and subtracted from an unsigned right one. The sums of rows and of columns
+/// then correct the result: `a b` is `(a' - l) (b' + r)`, that is `a' b' - l b' + r a' - l r`.
 pub(super) struct Quads;
 
 impl Form for Quads {
@@ -66,7 +68,7 @@ impl Form for Quads {
     }
 }
 
-/// Two numbers of 16 bits, which has any byte as it is.
+/// Two numbers of 16 bits, which can represent any byte.
 pub(super) struct Pairs;
 
 impl Form for Pairs {
@@ -81,7 +83,7 @@ impl Form for Pairs {
 
     #[inline(always)]
     fn left(is_signed: bool) -> (impl Fn(u8) -> i16, i32) {
-        // The bits above a byte: its sign, or none.
+        // Sign-extends signed bytes and zero-extends unsigned ones.
         let sign = if is_signed { 0x80 } else { 0 };
         (move |byte| (i16::from(byte) ^ sign) - sign, 0)
     }
@@ -100,30 +102,31 @@ impl Form for Pairs {
 /// A tile of sums of products of bytes.
 pub(super) struct Bytes<F> {
     code: Code<i32>,
-    /// The left operand's rows, some steps of the sum in a word.
+    /// The left operand's rows, [`Form::STEPS`] contracted elements in a word.
     lhs: Vec<i32>,
-    /// The right operand's columns in panels of vectors, the same.
+    /// The right operand's columns in panels of vectors, [`Form::STEPS`] contracted elements in a word.
     rhs: Vec<i32>,
-    /// Rows and columns of the tile with what fills up vectors.
+    /// The tile's sums, with rows and columns padded to whole vectors.
     sums: Vec<i32>,
     rows: usize,
     columns: usize,
-    /// Sums that don't fit into 32 bits; empty where their low bits are all that counts.
+    /// Sums that don't fit into 32 bits; empty if only the low 32 bits are needed.
     wide: Vec<i64>,
     form: PhantomData<F>,
 }
 
 impl<F: Form> Bytes<F> {
-    /// Columns of a panel.
+    /// Returns the number of columns of a panel.
     fn width(&self) -> usize {
         if self.columns > self.code.lanes { 2 * self.code.lanes } else { self.code.lanes }
     }
 
-    /// Copies the rows; each one's sum of what is copied, and what was added to each element.
+    /// Copies the rows. Returns the sum of the copied elements of each row, and the number that was added to each
+    /// element.
     ///
     /// # Safety
     ///
-    /// The block is inside the operand.
+    /// The block must be inside the operand.
     #[inline(always)]
     unsafe fn pack_rows(&mut self, from: &Operand, m: usize, k: usize) -> (Vec<i32>, i32) {
         let words = k.div_ceil(F::STEPS);
@@ -135,18 +138,19 @@ impl<F: Form> Bytes<F> {
         for (i, row) in self.lhs.chunks_exact_mut(words.max(1)).enumerate() {
             let row = &mut bytemuck::cast_slice_mut::<i32, F::Left>(row)[..k];
             let at = first.wrapping_offset(i as isize * from.strides[0]);
-            // SAFETY: row `i` of the block.
+            // SAFETY: `i < m`, so this is row `i` of the block, which has `k` elements.
             unsafe { copy(at, from.strides[1], row, &part) };
             sums.push(row.iter().map(|&v| v.into()).sum());
         }
         (sums, added)
     }
 
-    /// Copies the columns; each one's sum of what is copied, and what was taken from each element.
+    /// Copies the columns. Returns the sum of the copied elements of each column, and the number that was subtracted
+    /// from each element.
     ///
     /// # Safety
     ///
-    /// The block is inside the operand.
+    /// The block must be inside the operand.
     #[inline(always)]
     unsafe fn pack_columns(&mut self, from: &Operand, k: usize, n: usize) -> (Vec<i32>, i32) {
         let (words, width, bits) = (k.div_ceil(F::STEPS), self.width(), 32 / F::STEPS);
@@ -164,7 +168,7 @@ impl<F: Form> Bytes<F> {
                 for (i, step) in (F::STEPS * w..k).take(F::STEPS).enumerate() {
                     let line = &mut line[..lanes];
                     let at = first.wrapping_offset(step as isize * from.strides[0]);
-                    // SAFETY: a step of the block's columns.
+                    // SAFETY: `step < k` and `p * width + lanes <= n`, so these are elements of the block's columns.
                     unsafe { copy(at, from.strides[1], line, &part) };
                     for ((word, sum), &mut v) in to[..lanes].iter_mut().zip(&mut *sums).zip(line) {
                         let v: i32 = v.into();
@@ -178,21 +182,21 @@ impl<F: Form> Bytes<F> {
     }
 }
 
-/// Bytes so far apart, as parts of words.
+/// Converts `to.len()` bytes that are `stride` apart.
 ///
 /// # Safety
 ///
-/// They are there.
+/// All these bytes must be valid for reads.
 #[inline(always)]
 unsafe fn copy<T>(from: *const u8, stride: isize, to: &mut [T], part: impl Fn(u8) -> T) {
     if stride == 1 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the bytes are contiguous, and valid by this function's contract.
         let from = unsafe { std::slice::from_raw_parts(from, to.len()) };
         to.iter_mut().zip(from).for_each(|(to, &v)| *to = part(v));
         return;
     }
     for (i, to) in to.iter_mut().enumerate() {
-        // SAFETY: the caller's promise.
+        // SAFETY: `i < to.len()`, so the byte is valid by this function's contract.
         *to = part(unsafe { from.offset(i as isize * stride).read() });
     }
 }
@@ -229,7 +233,7 @@ impl<F: Form> Tile for Bytes<F> {
         in_vectors(
             #[inline(always)]
             || {
-                // SAFETY: the caller's promise.
+                // SAFETY: the blocks are inside the operands by the contract of `Tile::add`.
                 unsafe {
                     (down, left) = self.pack_rows(&block.lhs, m, k);
                     (along, right) = self.pack_columns(&block.rhs, k, n);
@@ -252,7 +256,7 @@ impl<F: Form> Tile for Bytes<F> {
         let runs = [Run { step: 0, len: words as u32, at: 0, mixed: false }];
         for (panel, lanes) in self.rhs.chunks_exact((words * width).max(1)).enumerate() {
             for first in (0..m).step_by(rows) {
-                // Rows that don't exist repeat the last one, and are stored behind the tile.
+                // Missing rows repeat the last one; their sums are stored after the tile.
                 let bases = std::array::from_fn(|r| self.lhs[(first + r).min(m - 1) * words..].as_ptr());
                 let outs = std::array::from_fn(|r| ((first + r) * across + panel * width) as isize);
                 let tile = micro::Tile {
@@ -264,7 +268,8 @@ impl<F: Form> Tile for Bytes<F> {
                     outs: &outs,
                     adds: true,
                 };
-                // SAFETY: rows and panels have that many words; the sums have whole tiles.
+                // SAFETY: each row in `bases` has `words` words and `lanes` has `words * width`. `clear` has padded the
+                // sums to whole tiles.
                 unsafe { kernel(&tile, lanes.as_ptr(), self.sums.as_mut_ptr()) };
             }
         }
@@ -276,7 +281,7 @@ impl<F: Form> Tile for Bytes<F> {
     unsafe fn store(&self, row: usize, to: *mut u8, stride: isize, element: ElementType) {
         let at = row * self.columns.next_multiple_of(self.width());
         let range = at..at + self.columns;
-        // SAFETY: the caller's promise.
+        // SAFETY: `to` is valid for `columns` elements, `stride` apart, by the contract of `Tile::store`.
         unsafe {
             match self.wide.is_empty() {
                 true => integers(&self.sums[range], to, stride, element, |v| v as u64),

@@ -1,13 +1,14 @@
 //! Products of types that the library doesn't multiply: narrow floats and integers.
 //!
-//! A result is computed tile by tile. For each, blocks of the operands are widened into panels, whatever their strides,
-//! and multiplied there; the tile is kept wide until the last block and rounded once. So memory beside the operands is a
-//! few blocks a thread, and elements are converted once in several hundred multiplications.
+//! A result is computed tile by tile. For each tile, blocks of the operands are widened into panels, whatever their
+//! strides, and multiplied there. The tile is kept in the wide type until the last block and rounded once. So each
+//! thread needs memory for only a few blocks in addition to the operands, and converts an element once per several
+//! hundred multiplications.
 //!
-//! Narrow floats have panels of f32; those of a byte and less are looked up in a table. Integers of 8 bits are multiplied
-//! four or two at a time (`bytes`) where the processor can; elsewhere they have panels of f32 too, and those of 16 bits have
-//! panels of f64: products and their sums over one block are exact there, which makes integers as fast as floats. Wider
-//! integers are multiplied by vectors of integers.
+//! Narrow floats have panels of f32; floats of a byte and less are looked up in a table. Integers of 8 bits are
+//! multiplied four or two at a time (`bytes`) if the processor can. Otherwise they have panels of f32 too, and integers
+//! of 16 bits have panels of f64: products and their sums over one block are exact there, which makes integers as fast
+//! as floats. Wider integers are multiplied by vectors of integers.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
 
@@ -21,16 +22,16 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use super::bytes::{Bytes, Form as _, Pairs, Quads};
 use super::{Gemm, Run};
 
-/// Rows, columns and contracted elements of a block.
+/// Maximum rows, columns and contracted elements of a block.
 const ROWS: usize = 256;
 const COLUMNS: usize = 512;
 const DEPTH: usize = 512;
 
-/// Multiplies and adds.
+/// Computes the product.
 ///
 /// # Safety
 ///
-/// As of [`Gemm::run`].
+/// The same as for [`Gemm::run`].
 pub(super) unsafe fn product(gemm: &Gemm, lhs: *const u8, rhs: *const u8, out: *mut u8, threads: usize) {
     let [l, r, o] = gemm.types;
     let job = Job { gemm, lhs: Source { start: lhs, element: l }, rhs: Source { start: rhs, element: r }, out };
@@ -61,21 +62,21 @@ pub(super) unsafe fn product(gemm: &Gemm, lhs: *const u8, rhs: *const u8, out: *
     }
 }
 
-/// An operand's elements.
+/// The elements of an operand.
 #[derive(Clone, Copy)]
 pub(super) struct Source {
     pub start: *const u8,
     pub element: ElementType,
 }
 
-/// A block of an operand: where it begins and the strides of its two dimensions, in elements.
+/// A block of an operand: its first element and the strides of its two dimensions, in elements.
 pub(super) struct Operand {
     pub source: Source,
     pub start: isize,
     pub strides: [isize; 2],
 }
 
-/// Blocks that are multiplied: rows, columns and contracted elements.
+/// Blocks to multiply; the sizes are rows, columns and contracted elements.
 pub(super) struct Block {
     pub sizes: [usize; 3],
     pub lhs: Operand,
@@ -90,9 +91,10 @@ struct Job<'g> {
     out: *mut u8,
 }
 
-// SAFETY: operands are only read, and each tile of the result is written by one thread.
+// SAFETY: the pointers are only dereferenced in `unsafe` code, which reads the operands and writes each tile of the
+// result on one thread.
 unsafe impl Send for Job<'_> {}
-// SAFETY: as above.
+// SAFETY: sharing a job only lets other threads copy the pointers.
 unsafe impl Sync for Job<'_> {}
 
 /// A block of an operand as a panel: its elements, and the strides of its two dimensions.
@@ -106,12 +108,11 @@ impl<P: Wide> Panel<P> {
         Self { elements: Vec::new(), strides: [0, 0] }
     }
 
-    /// Widens a block of these sizes and strides, which begins at this element; the dimension that is contiguous in
-    /// memory stays so.
+    /// Widens a block of these sizes. The dimension with the smaller stride in memory becomes contiguous.
     ///
     /// # Safety
     ///
-    /// The block is inside the operand.
+    /// The block must be inside the operand.
     unsafe fn fill(&mut self, from: &Operand, sizes: [usize; 2]) {
         let strides = from.strides;
         self.elements.resize(sizes[0] * sizes[1], P::default());
@@ -124,7 +125,7 @@ impl<P: Wide> Panel<P> {
         }
         for (i, line) in self.elements.chunks_exact_mut(n).enumerate() {
             let at = from.start + i as isize * strides[outer];
-            // SAFETY: line `i` of the block.
+            // SAFETY: `i < sizes[outer]`, so this is line `i` of the block, which has `sizes[inner]` elements.
             unsafe { P::widen(from.source, at, strides[inner], line) };
         }
     }
@@ -143,10 +144,10 @@ impl<P: Wide> Panels<P> {
 
     /// # Safety
     ///
-    /// The blocks are inside the operands.
+    /// The blocks must be inside the operands.
     unsafe fn fill(&mut self, block: &Block) {
         let [m, n, k] = block.sizes;
-        // SAFETY: the caller's promise.
+        // SAFETY: both blocks are inside the operands by this function's contract.
         unsafe {
             self.lhs.fill(&block.lhs, [m, k]);
             self.rhs.fill(&block.rhs, [k, n]);
@@ -156,38 +157,38 @@ impl<P: Wide> Panels<P> {
 
 /// The elements of a panel.
 trait Wide: Copy + Default + Send + Sync + 'static {
-    /// Reads a line of elements, each so many elements after the last.
+    /// Reads a line of elements, `stride` elements apart.
     ///
     /// # Safety
     ///
-    /// The line is inside the operand.
+    /// The line must be inside the operand.
     unsafe fn widen(from: Source, start: isize, stride: isize, to: &mut [Self]);
 }
 
 /// # Safety
 ///
-/// The line is inside the operand, whose elements are `T`.
+/// The line must be inside the operand, whose elements must be `T`.
 #[inline(always)]
 unsafe fn line<T: Copy, P>(from: Source, start: isize, stride: isize, to: &mut [P], value: impl Fn(T) -> P) {
     let from = from.start.cast::<T>().wrapping_offset(start);
     if stride == 1 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the line is contiguous, and inside the operand by this function's contract.
         let from = unsafe { std::slice::from_raw_parts(from, to.len()) };
         to.iter_mut().zip(from).for_each(|(to, &v)| *to = value(v));
         return;
     }
     for (i, to) in to.iter_mut().enumerate() {
-        // SAFETY: the caller's promise.
+        // SAFETY: `i < to.len()`, so the element is inside the operand by this function's contract.
         *to = value(unsafe { from.offset(i as isize * stride).read() });
     }
 }
 
-/// What each byte stands for as an element of one of the types of a byte and less. As numbers of f32, the smallest is
-/// subnormal: whether it is taken for zero depends on who asks.
+/// Returns the value of each byte as an element of a type of a byte or less. The values are f64, because the smallest
+/// ones are subnormal in f32, and the caller's mode may replace those by zeros.
 fn values(element: ElementType) -> &'static [f64; 256] {
     static TABLES: LazyLock<Vec<(ElementType, [f64; 256])>> = LazyLock::new(|| {
         let small = ElementType::ALL.iter().copied().filter(|&element| is_small(element));
-        // The highest bits of a byte are no part of a shorter pattern.
+        // The highest bits of a byte aren't part of an element of fewer than 8 bits.
         let value = |bits: usize, element: ElementType| decode(bits as u8 & (u8::MAX >> (8 - element.bits())), element);
         small.map(|element| (element, std::array::from_fn(|bits| value(bits, element)))).collect()
     });
@@ -200,7 +201,8 @@ macro_rules! wide {
         impl Wide for $wide {
             unsafe fn widen(from: Source, start: isize, stride: isize, to: &mut [Self]) {
                 use ElementType::*;
-                // SAFETY: the caller's promise; the types are those of the elements in memory.
+                // SAFETY: each arm reads the type in which its elements are stored. The line is inside the operand by
+                // the contract of `widen`.
                 unsafe {
                     match from.element {
                         BF16 => line::<u16, _>(from, start, stride, to, |v| f32::from_bits(u32::from(v) << 16) as $wide),
@@ -233,14 +235,15 @@ impl Wide for f32 {
     unsafe fn widen(from: Source, start: isize, stride: isize, to: &mut [Self]) {
         use ElementType::*;
         if from.element == F16 && stride == 1 {
-            // SAFETY: the caller's promise; the type is that of the elements in memory.
+            // SAFETY: the elements are f16 and contiguous. The line is inside the operand by the contract of `widen`.
             let from = unsafe { std::slice::from_raw_parts(from.start.cast::<f16>().wrapping_offset(start), to.len()) };
             return from.convert_to_f32_slice(to);
         }
         in_vectors(
             #[inline(always)]
             || {
-                // SAFETY: the caller's promise; the types are those of the elements in memory.
+                // SAFETY: each arm reads the type in which its elements are stored. The line is inside the operand by
+                // the contract of `widen`.
                 unsafe {
                     match from.element {
                         BF16 => line::<u16, _>(from, start, stride, to, |v| f32::from_bits(u32::from(v) << 16)),
@@ -259,27 +262,28 @@ impl Wide for f32 {
     }
 }
 
-/// How the blocks of one tile are added up and stored.
+/// The sums of one tile.
 pub(super) trait Tile: Send + Sized + 'static {
-    /// The most contracted elements of a block.
+    /// The maximum number of contracted elements of a block.
     const DEPTH: usize = DEPTH;
-    /// A tile without memory.
+    /// Creates a tile without memory.
     fn new() -> Self;
-    /// Tiles that are kept with their memory, since getting that from the system takes as long as a small product.
+    /// Returns the pool of tiles that are kept with their memory, because allocating memory takes as long as a small
+    /// product.
     fn kept() -> &'static Mutex<Vec<Self>>;
-    /// Makes it zeros of this many rows and columns, of a result of this type.
+    /// Sets the tile to zeros, with this many rows and columns, for a result of this type.
     fn clear(&mut self, sizes: [usize; 2], result: ElementType);
     /// Adds the product of two blocks.
     ///
     /// # Safety
     ///
-    /// The blocks are inside the operands.
+    /// The blocks must be inside the operands.
     unsafe fn add(&mut self, block: &Block);
-    /// The elements of one row, rounded to the type of the result.
+    /// Stores the elements of one row, rounded to the type of the result.
     ///
     /// # Safety
     ///
-    /// `to` is followed by that many elements of the type, so far apart.
+    /// `to` must be valid for one element per column, `stride` elements apart.
     unsafe fn store(&self, row: usize, to: *mut u8, stride: isize, element: ElementType);
 }
 
@@ -304,14 +308,14 @@ macro_rules! floats {
             }
 
             fn clear(&mut self, [rows, columns]: [usize; 2], _: ElementType) {
-                // The first product is written over what is there.
+                // The first product overwrites the old sums.
                 self.sums.resize(rows * columns, 0.0);
                 self.columns = columns;
                 self.begun = false;
             }
 
             unsafe fn add(&mut self, block: &Block) {
-                // SAFETY: the caller's promise.
+                // SAFETY: the blocks are inside the operands by the contract of `Tile::add`.
                 unsafe { self.panels.fill(block) };
                 multiply(block.sizes, &mut self.sums, self.begun, &self.panels);
                 self.begun = true;
@@ -329,9 +333,11 @@ macro_rules! floats {
                 in_vectors(
                     #[inline(always)]
                     || {
-                        // Sums begin with 0, so that none is -0, but the library writes a single product as it is.
+                        // Sums begin with 0, so none is -0. But the library returns a single product unchanged, so 0 is
+                        // added here.
                         let sum = |v: $wide| v + 0.0;
-                        // SAFETY: the caller's promise.
+                        // SAFETY: `to` is valid for the row's elements, `stride` apart, by the contract of
+                        // `Tile::store`.
                         unsafe {
                             match element {
                                 ElementType::BF16 => spread(sums, to.cast::<bf16>(), stride, |v| $bf16(sum(v))),
@@ -352,7 +358,7 @@ macro_rules! floats {
 
 floats!(f32, near, f16::from_f32; f64, bf16::from_f64, f16::from_f64;);
 
-/// The nearest bf16, without a branch that would keep loops from running in vectors.
+/// Returns the nearest bf16, without a branch, which would prevent vectorization.
 #[inline(always)]
 fn near(value: f32) -> bf16 {
     let bits = value.to_bits();
@@ -361,28 +367,28 @@ fn near(value: f32) -> bf16 {
     bf16::from_bits((if value.is_nan() { nan } else { rounded }) as u16)
 }
 
-/// Calls a function, inlined there, with the processor's widest vectors.
+/// Calls a function, inlined, with the processor's widest vectors enabled.
 #[inline(always)]
 pub(super) fn in_vectors(work: impl FnOnce()) {
     pulp::Arch::new().dispatch(work);
 }
 
-/// Writes converted elements so far apart.
+/// Writes converted elements, `stride` apart.
 ///
 /// # Safety
 ///
-/// There are that many elements.
+/// `to` must be valid for one element for each element of `from`, `stride` apart.
 #[inline(always)]
 unsafe fn spread<S: Copy, T>(from: &[S], to: *mut T, stride: isize, value: impl Fn(S) -> T) {
     if stride == 1 {
         for (i, &v) in from.iter().enumerate() {
-            // SAFETY: the caller's promise.
+            // SAFETY: `i < from.len()` and `stride` is 1, so the element is valid by this function's contract.
             unsafe { to.add(i).write(value(v)) };
         }
         return;
     }
     for (i, &v) in from.iter().enumerate() {
-        // SAFETY: the caller's promise.
+        // SAFETY: `i < from.len()`, so the element is valid by this function's contract.
         unsafe { to.offset(i as isize * stride).write(value(v)) };
     }
 }
@@ -399,11 +405,12 @@ fn multiply<P: Wide + super::Float>(sizes: [usize; 3], out: &mut [P], adds: bool
         rhs: rhs.elements.as_ptr(),
         rhs_strides: rhs.strides,
     };
-    // SAFETY: the panels have rows x contracted and contracted x columns elements, the result rows x columns.
+    // SAFETY: `fill` has given the panels `m * k` and `k * n` elements, with these strides. The callers resize `out` to
+    // `m * n`.
     unsafe { product.run(1) };
 }
 
-/// Sums of integers that are products of floats, exact for as many terms as a block has.
+/// Sums of integers that are products of floats. They are exact for the number of terms of a block.
 struct Integers<P> {
     panels: Panels<P>,
     block: Vec<P>,
@@ -411,7 +418,7 @@ struct Integers<P> {
     columns: usize,
 }
 
-/// The integers that a block's sums are converted to are wide enough for them; the widest would be converted one by one.
+/// `$whole` is wide enough for a block's sums. It is no wider, because conversions to the widest integers don't vectorize.
 macro_rules! integers {
     ($($wide:ty, $whole:ty, $depth:expr;)*) => {$(
         impl Tile for Integers<$wide> {
@@ -433,7 +440,7 @@ macro_rules! integers {
             }
 
             unsafe fn add(&mut self, block: &Block) {
-                // SAFETY: the caller's promise.
+                // SAFETY: the blocks are inside the operands by the contract of `Tile::add`.
                 unsafe { self.panels.fill(block) };
                 self.block.resize(self.sums.len(), 0.0);
                 multiply(block.sizes, &mut self.block, false, &self.panels);
@@ -442,21 +449,21 @@ macro_rules! integers {
 
             unsafe fn store(&self, row: usize, to: *mut u8, stride: isize, element: ElementType) {
                 let columns = self.columns;
-                // SAFETY: the caller's promise.
+                // SAFETY: `to` is valid for the row's elements, `stride` apart, by the contract of `Tile::store`.
                 unsafe { integers(&self.sums[row * columns..(row + 1) * columns], to, stride, element, |v| v as u64) };
             }
         }
     )*};
 }
 
-// Sums of 256 products of bytes are below 2 to the 24th, where f32 has all integers.
+// Sums of 256 products of bytes are below 2 to the 24th, up to which f32 has all integers.
 integers!(f32, i32, DEPTH / 2; f64, i64, DEPTH;);
 
-/// Writes the low bits of integers; of a boolean, whether it isn't zero.
+/// Writes the low bits of integers; for a boolean, whether the integer isn't zero.
 ///
 /// # Safety
 ///
-/// As of [`spread`].
+/// The same as for [`spread`].
 pub(super) unsafe fn integers<S: Copy>(
     from: &[S],
     to: *mut u8,
@@ -464,7 +471,7 @@ pub(super) unsafe fn integers<S: Copy>(
     element: ElementType,
     low: impl Fn(S) -> u64,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: each arm writes the type of the element. The elements are valid by this function's contract.
     unsafe {
         match element.bytes() {
             _ if element == ElementType::I1 => spread(from, to, stride, |v| u8::from(low(v) != 0)),
@@ -502,11 +509,11 @@ macro_rules! wrapping {
             }
 
             unsafe fn add(&mut self, block: &Block) {
-                // SAFETY: the caller's promise.
+                // SAFETY: the blocks are inside the operands by the contract of `Tile::add`.
                 unsafe { self.panels.fill(block) };
                 let ([m, n, k], Panels { lhs, rhs }) = (block.sizes, &self.panels);
                 let mut lines = vec![0; if rhs.strides[1] == 1 { 0 } else { k * n }];
-                // The columns of the right operand side by side, so that vectors run along them.
+                // The columns of the right operand next to each other, so that vectors run along them.
                 let rows: &[$wide] = if lines.is_empty() {
                     &rhs.elements
                 } else {
@@ -541,7 +548,7 @@ macro_rules! wrapping {
 
             unsafe fn store(&self, row: usize, to: *mut u8, stride: isize, element: ElementType) {
                 let columns = self.columns;
-                // SAFETY: the caller's promise.
+                // SAFETY: `to` is valid for the row's elements, `stride` apart, by the contract of `Tile::store`.
                 unsafe { integers(&self.sums[row * columns..(row + 1) * columns], to, stride, element, u64::from) };
             }
         }
@@ -550,14 +557,14 @@ macro_rules! wrapping {
 
 wrapping!(u32 u64);
 
-/// Calls `f` with a tile, one that is kept if there is any.
+/// Calls `f` with a tile, from the pool if it has any.
 fn with_tile<T: Tile>(f: impl FnOnce(&mut T)) {
     let kept = || T::kept().lock().unwrap_or_else(PoisonError::into_inner);
     let found = kept().pop();
     let mut tile = found.unwrap_or_else(T::new);
     f(&mut tile);
     let mut kept = kept();
-    // As many as there are threads that compute at once; devices may be more.
+    // The pool keeps as many tiles as threads compute at once. There may be more devices than that.
     if kept.len() < crate::rates::cores() {
         kept.push(tile);
     }
@@ -572,11 +579,12 @@ impl Job<'_> {
         let count = batches * down * across;
         let tile = |tile: &mut T, at: usize| {
             let (batch, place) = (at / (down * across), at % (down * across));
-            // SAFETY: tiles are inside the result, and each is computed once.
+            // SAFETY: `at < count` selects a tile inside the result. Each `at` is computed once, so no other thread
+            // writes the tile.
             unsafe { self.tile(tile, position(&around, batch), place % down * ROWS, place / down * COLUMNS) };
         };
         if threads > 1 && count > 1 {
-            // Each thread takes a range of tiles with memory of its own.
+            // Each thread takes a range of tiles, and uses one tile of the pool.
             let parts = count.min(4 * threads);
             (0..parts).into_par_iter().for_each(|part| {
                 with_tile(|work| (part * count / parts..(part + 1) * count / parts).for_each(|at| tile(work, at)));
@@ -590,7 +598,7 @@ impl Job<'_> {
     ///
     /// # Safety
     ///
-    /// Nobody else writes it.
+    /// The pointers of the job must be valid as for [`Gemm::run`], and no other thread may write this tile.
     unsafe fn tile<T: Tile>(&self, tile: &mut T, [l, r, o]: [isize; 3], row: usize, column: usize) {
         let gemm = self.gemm;
         let (rows, columns, contracted) = (gemm.rows, gemm.columns, gemm.contracted);
@@ -609,20 +617,21 @@ impl Job<'_> {
                     lhs: Operand { source: self.lhs, start: left, strides: [rows.lhs, contracted.lhs] },
                     rhs: Operand { source: self.rhs, start: right, strides: [contracted.rhs, columns.rhs] },
                 };
-                // SAFETY: positions of loops are inside the operands by construction from their shapes.
+                // SAFETY: the offsets and strides were computed from the tensors' shapes, so the blocks are inside the
+                // operands.
                 unsafe { tile.add(&block) };
             }
         }
         let width = gemm.types[2].bytes() as isize;
         for i in 0..m {
             let at = o + (row + i) as isize * rows.out + column as isize * columns.out;
-            // SAFETY: a row of the tile, inside the result.
+            // SAFETY: `row + i < rows.size`, so this is a row of the tile, inside the result.
             unsafe { tile.store(i, self.out.offset(at * width), columns.out, gemm.types[2]) };
         }
     }
 }
 
-/// The offsets in the two operands and the result of position `at` of nested loops.
+/// Returns the offsets, in the two operands and the result, of position `at` of nested loops.
 fn position(loops: &[Run], mut at: usize) -> [isize; 3] {
     let mut offsets = [0; 3];
     for run in loops.iter().rev() {
@@ -633,7 +642,7 @@ fn position(loops: &[Run], mut at: usize) -> [isize; 3] {
     offsets
 }
 
-/// Whether elements of this type are widened.
+/// Returns whether elements of this type can be widened.
 pub(super) fn is_supported(element: ElementType) -> bool {
     element == ElementType::I1
         || matches!(element.class(), ElementClass::Float | ElementClass::Signed | ElementClass::Unsigned)

@@ -1,11 +1,11 @@
-//! Products some rows at a time, with the right operand in panels that the library reads without copying it again.
+//! Products of a few rows at a time, with the right operand in panels that the library reads without copying it again.
 //!
-//! For each product the library copies the operand whose elements its vectors hold. Where a few rows are multiplied at a
-//! time, that takes longer than the product, above all where the operand is transposed. So what is multiplied more often,
-//! in a loop or with one block of rows after the other, is copied once: into panels of some columns, each of which lies
-//! like a matrix of its own.
+//! For each product the library copies the operand whose elements its vectors hold. If a few rows are multiplied at a
+//! time, this copy takes longer than the product, especially if the operand is transposed. So an operand that is
+//! multiplied repeatedly, in a loop or with one block of rows after the other, is copied once: into panels of some
+//! columns, each of which is stored as a separate matrix.
 //!
-//! A sum has the same order for any division into rows, and that of the library where it is no longer than [`DEPTH`].
+//! A sum has the same order for any division into rows, and the library's order if it is at most [`DEPTH`] long.
 
 use std::ops::Range;
 
@@ -15,44 +15,47 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use super::product::{PARALLEL, Product};
 use super::{Gemm, Run};
 
-/// Columns of a panel.
+/// Number of columns of a panel.
 const PANEL: usize = 64;
 
-/// Contracted elements that the library adds up at a time. It divides longer sums by how many rows there are.
+/// Number of contracted elements that the library sums at a time. The library would divide longer sums depending on the
+/// number of rows.
 pub(crate) const DEPTH: usize = 512;
 
-/// Elements of a right operand that stays in a core's cache: if its rows are contiguous, it is as good as panels.
+/// Number of elements of a right operand that stays in a core's cache. If its rows are contiguous, it is as fast as
+/// panels.
 const NEAR: usize = 1 << 18;
 
-/// Elements of panels that a core's cache doesn't hold for long.
+/// Number of elements of panels that a core's cache doesn't hold for long.
 const LARGE: usize = 1 << 20;
 
-/// From this many rows on, the library's copy takes little of the time: of an operand with contiguous rows, and of one
-/// that it transposes.
+/// Numbers of rows from which the library's copy takes little of the time: for an operand with contiguous rows, and for
+/// one that the library transposes.
 const MANY: [usize; 2] = [192, 1024];
 
-/// The least rows, the least rows of all devices together, and the least elements of the right operand for panels that
-/// devices have in common: the library copies panels sooner than a wide operand. Tests have small ones.
+/// Thresholds for panels that devices share: the minimum rows, the minimum rows of all devices together, and the
+/// minimum elements of the right operand. For smaller products, the library's copy is faster than sharing. Tests have
+/// small products.
 const FEW: usize = if cfg!(test) { 2 } else { 16 };
 const ENOUGH: usize = if cfg!(test) { 4 } else { 512 };
 const WIDE: usize = if cfg!(test) { 1 << 12 } else { NEAR };
 
-/// A product of f32 whose result lies row after row, that of a batch after that of another, and is computed by ranges of
-/// these rows.
+/// A product of f32 that is computed by ranges of rows. Its result is contiguous: the rows of a batch follow each
+/// other, and the batches too.
 #[derive(Clone, Debug)]
 pub(crate) struct Packed {
-    /// The product, with operands exchanged where neighbors in the result are rows.
+    /// The product. Its operands are exchanged if neighboring elements of the result are in one column.
     gemm: Gemm,
     exchanged: bool,
-    /// Rows of all batches.
+    /// Number of rows of all batches together.
     rows: usize,
     /// The batches, outermost first.
     batch: Vec<Run>,
-    /// Whether the right operand is read where it lies.
+    /// Whether the right operand is read in place.
     in_place: bool,
 }
 
-/// A right operand: its first element, and how many there are from row to row, column to column and panel to panel.
+/// A right operand: its first element, and the strides of rows, columns and panels in elements.
 #[derive(Clone, Copy)]
 struct Panels {
     first: *const f32,
@@ -65,9 +68,10 @@ struct Panels {
 #[derive(Clone, Copy)]
 struct Shared<T>(T);
 
-// SAFETY: what is read isn't written meanwhile, and threads write different elements.
+// SAFETY: sending the addresses is safe by itself. The `unsafe` code that dereferences them writes different elements
+// on different threads, and nothing that another thread reads.
 unsafe impl<T> Send for Shared<T> {}
-// SAFETY: as above.
+// SAFETY: sharing only lets other threads copy the addresses.
 unsafe impl<T> Sync for Shared<T> {}
 
 impl<T: Copy> Shared<T> {
@@ -77,7 +81,7 @@ impl<T: Copy> Shared<T> {
 }
 
 impl Packed {
-    /// The product that way, if it can be computed so.
+    /// Returns `gemm` as a product by ranges of rows, if it can be computed so.
     pub(crate) fn of(gemm: &Gemm) -> Option<Self> {
         if gemm.types != [ElementType::F32; 3] || gemm.lengths.contains(&0) || gemm.adds {
             return None;
@@ -85,13 +89,13 @@ impl Packed {
         let exchanged = gemm.columns.out != 1 || gemm.columns.size == 1;
         let gemm = if exchanged { gemm.exchanged() } else { gemm.clone() };
         let (rows, columns) = (gemm.rows, gemm.columns);
-        // The library multiplies a column alone in another order than one of several.
+        // The library multiplies a single column in another order than several columns.
         if columns.out != 1 || columns.size < PANEL / 4 || columns.size % PANEL == 1 || gemm.outer.iter().any(|o| o.1) {
             return None;
         }
         let mut batch: Vec<Run> = gemm.outer.iter().map(|o| o.0).collect();
         batch.sort_by_key(|run| std::cmp::Reverse(run.out));
-        // Each row follows the one before.
+        // The rows of the result must be contiguous.
         let mut all = 1;
         for run in batch.iter().chain([&rows]).rev().filter(|run| run.size != 1) {
             if run.out != (all * columns.size) as isize {
@@ -103,27 +107,27 @@ impl Packed {
         (all * columns.size == gemm.lengths[2]).then_some(Self { gemm, exchanged, rows: all, batch, in_place })
     }
 
-    /// Which operands of the product are the left and the right one: their numbers.
+    /// Returns the numbers of the product's operands that are the left and the right one.
     pub(crate) fn sides(&self) -> [usize; 2] {
         if self.exchanged { [1, 0] } else { [0, 1] }
     }
 
-    /// Rows of all batches.
+    /// Returns the number of rows of all batches together.
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Contracted elements.
+    /// Returns the number of contracted elements.
     pub(crate) fn depth(&self) -> usize {
         self.gemm.contracted.size
     }
 
-    /// Rows of a batch or columns, whatever are fewer.
+    /// Returns the smaller of the number of rows of a batch and the number of columns.
     pub(crate) fn least_side(&self) -> usize {
         self.gemm.rows.size.min(self.gemm.columns.size)
     }
 
-    /// Whether each row reads only its own of as many equal parts of the left operand.
+    /// Returns whether each row reads only the same one of as many equal parts of the left operand.
     pub(crate) fn reads_own_rows(&self) -> bool {
         let (depth, gemm) = (self.gemm.contracted, &self.gemm);
         let each = depth.size as isize;
@@ -136,24 +140,24 @@ impl Packed {
         follow && (depth.lhs == 1 || each == 1) && gemm.start[0] == 0 && gemm.lengths[0] as isize == all * each
     }
 
-    /// Whether the right operand is as good where it lies.
+    /// Returns whether reading the right operand in place is as fast as panels.
     pub(crate) fn is_near(&self) -> bool {
         self.in_place
     }
 
-    /// The same product, to the same bits, with the right operand where it lies instead of in panels.
+    /// Returns the same product, to the same bits, with the right operand read in place instead of in panels.
     pub(crate) fn without_panels(&self) -> Self {
         Self { in_place: true, ..self.clone() }
     }
 
-    /// Whether it pays to have panels where the product is computed more than once.
+    /// Returns whether panels pay if the product is computed more than once.
     pub(crate) fn pays(&self) -> bool {
         let turned = usize::from(self.gemm.columns.rhs != 1);
         let rows = self.gemm.rows.size;
         (2..=MANY[turned]).contains(&rows) && self.elements() <= LARGE && self.elements() >= 1 << 12 && !self.is_near()
     }
 
-    /// Whether it pays that so many devices, which have the right operand in common, have its panels in common.
+    /// Returns whether it pays that this many devices, which share the right operand, share its panels.
     pub(crate) fn pays_among(&self, devices: usize) -> bool {
         let rows = self.gemm.rows.size;
         devices > 1
@@ -164,22 +168,22 @@ impl Packed {
             && !self.in_place
     }
 
-    /// How many panels there are, of all batches.
+    /// Returns the number of panels, of all batches together.
     pub(crate) fn pieces(&self) -> usize {
         self.kinds() * self.panels()
     }
 
-    /// Elements of the right operand that one batch reads.
+    /// Returns the number of elements of the right operand that one batch reads.
     fn elements(&self) -> usize {
         self.gemm.contracted.size * self.gemm.columns.size
     }
 
-    /// Bytes of all panels.
+    /// Returns the bytes of all panels.
     pub(crate) fn bytes(&self) -> usize {
         self.kinds() * self.kind() * size_of::<f32>()
     }
 
-    /// Whether the panels of another product of the same right operand are those of this one.
+    /// Returns whether another product with the same right operand has the same panels.
     pub(crate) fn has_panels_of(&self, other: &Self) -> bool {
         let side = |packed: &Self| {
             let gemm = &packed.gemm;
@@ -190,17 +194,17 @@ impl Packed {
         side(self) == side(other)
     }
 
-    /// How many different right operands the batches have.
+    /// Returns the number of different right operands of the batches.
     fn kinds(&self) -> usize {
         self.batch.iter().filter(|run| run.rhs != 0).map(|run| run.size).product()
     }
 
-    /// Elements of the panels of one of them.
+    /// Returns the number of elements of the panels of one right operand.
     fn kind(&self) -> usize {
         self.gemm.columns.size.next_multiple_of(PANEL) * self.gemm.contracted.size
     }
 
-    /// How many of these threads to use.
+    /// Returns how many of these threads to use.
     pub(crate) fn threads(&self, threads: usize) -> usize {
         if self.rows * self.elements() < PARALLEL { 1 } else { threads }
     }
@@ -209,12 +213,14 @@ impl Packed {
     ///
     /// # Safety
     ///
-    /// The operand has as many elements as the product says, and there are [`Self::bytes`] for the panels, aligned.
+    /// `from` must be valid for the elements of the operand, and `to` for [`Self::bytes`] bytes, aligned for f32. No
+    /// other thread may access the panels meanwhile.
     pub(crate) unsafe fn pack(&self, from: *const u8, to: *mut u8, threads: usize) {
         let addresses = Shared((from, to));
         let one = |piece: usize| {
             let (from, to) = addresses.get();
-            // SAFETY: the caller's promise.
+            // SAFETY: `piece < pieces()`, and each piece is copied once, to a panel of its own. `from` and `to` are
+            // valid by this function's contract.
             unsafe { self.pack_piece(from, to, piece) };
         };
         let all = 0..self.pieces();
@@ -229,7 +235,7 @@ impl Packed {
     ///
     /// # Safety
     ///
-    /// As of [`Self::pack`].
+    /// The same as for [`Self::pack`], for this panel.
     pub(crate) unsafe fn pack_piece(&self, from: *const u8, to: *mut u8, piece: usize) {
         let (columns, depth) = (self.gemm.columns, self.gemm.contracted);
         let from = from.cast::<f32>().wrapping_offset(self.gemm.start[1]);
@@ -237,11 +243,12 @@ impl Packed {
         let from = from.wrapping_offset(self.right(kind) + (panel * PANEL) as isize * columns.rhs);
         let to = to.cast::<f32>().wrapping_add(kind * self.kind() + panel * PANEL * depth.size);
         let width = PANEL.min(columns.size - panel * PANEL);
-        // SAFETY: the columns of a panel.
+        // SAFETY: `from` is the first of `width` columns of the operand, all with `depth.size` rows. `to` is the start
+        // of panel `piece`, which has `PANEL * depth.size` elements.
         unsafe { copy(from, [depth.rhs, columns.rhs], [depth.size, width], to) };
     }
 
-    /// Where the right operand of this number begins.
+    /// Returns the offset of the right operand with this number.
     fn right(&self, mut kind: usize) -> isize {
         let mut at = 0;
         for run in self.batch.iter().rev().filter(|run| run.rhs != 0) {
@@ -251,27 +258,28 @@ impl Packed {
         at
     }
 
-    /// Computes the rows of the range, with the right operand in panels, or where it lies if it [is near](Self::is_near).
+    /// Computes the rows of the range, with the right operand in panels, or in place if it [is near](Self::is_near).
     ///
     /// # Safety
     ///
-    /// The operands and the result are as large as the product says, or the panels as [`Self::bytes`]; nobody writes the
-    /// operands or accesses the rows meanwhile.
+    /// `left`, `out`, and `right` (unless it points to panels) must be valid for the elements of the product's tensors;
+    /// panels must have [`Self::bytes`] bytes. No other thread may write the operands or access these rows meanwhile.
     pub(crate) unsafe fn run(&self, left: *const u8, right: *const u8, out: *mut u8, rows: Range<usize>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: `part` has the same requirements, and `0..self.panels()` are all panels.
         unsafe { self.part(left, right, out, rows, 0..self.panels()) };
     }
 
-    /// Computes one of so many parts: some panels if there are enough, or else some rows.
+    /// Computes one of `parts` parts: some panels if there are at least as many panels as parts, and some rows
+    /// otherwise.
     ///
     /// # Safety
     ///
-    /// As of [`Self::run`]; others compute the other parts.
+    /// The same as for [`Self::run`], for the elements of this part.
     pub(crate) unsafe fn run_part(&self, left: *const u8, right: *const u8, out: *mut u8, part: usize, parts: usize) {
         let (rows, panels) = (self.rows, self.panels());
         let some = |all: usize| part * all / parts..(part + 1) * all / parts;
         let (rows, panels) = if panels >= parts { (0..rows, some(panels)) } else { (some(rows), 0..panels) };
-        // SAFETY: the caller's promise.
+        // SAFETY: `part` has the same requirements. Different parts have disjoint rows or panels.
         unsafe { self.part(left, right, out, rows, panels) };
     }
 
@@ -281,7 +289,7 @@ impl Packed {
 
     /// # Safety
     ///
-    /// As of [`Self::run`].
+    /// The same as for [`Self::run`], for these rows and panels.
     unsafe fn part(&self, left: *const u8, right: *const u8, out: *mut u8, rows: Range<usize>, panels: Range<usize>) {
         let gemm = &self.gemm;
         let (left, right, out) = (left.cast::<f32>(), right.cast::<f32>(), out.cast::<f32>());
@@ -315,7 +323,8 @@ impl Packed {
             };
             let left = left.wrapping_offset(at + first as isize * gemm.rows.lhs);
             let out = out.wrapping_add(row * gemm.columns.size);
-            // SAFETY: rows of one batch.
+            // SAFETY: the `count` rows are of one batch, and all addresses were computed from the product's sizes and
+            // strides.
             unsafe { self.block(left, right, out, count, panels.clone()) };
             row += count;
         }
@@ -325,12 +334,12 @@ impl Packed {
     ///
     /// # Safety
     ///
-    /// As of [`Self::run`].
+    /// The same as for [`Self::run`], for these rows and panels.
     unsafe fn block(&self, left: *const f32, right: Panels, out: *mut f32, rows: usize, panels: Range<usize>) {
         let (columns, depth) = (self.gemm.columns, self.gemm.contracted);
-        // The library computes a row alone in another order than one of several.
+        // The library computes a single row in another order than several rows, so a single row is computed twice.
         let mut twice = [0.0; 2 * PANEL];
-        // It also has another order for columns whose elements are neighbors, so a block of these is copied.
+        // The library also has another order if neighboring elements are in one column, so such a block is copied.
         let mut turned = vec![0.0f32; if right.column == 1 { 0 } else { PANEL * DEPTH }];
         for panel in panels {
             let first = panel * PANEL;
@@ -345,7 +354,8 @@ impl Packed {
                 let mut rhs = right.first.wrapping_offset(panel as isize * right.panel + start as isize * right.row);
                 let mut along_rhs = right.row;
                 if right.column != 1 {
-                    // SAFETY: a block of the operand.
+                    // SAFETY: `start + deep <= depth.size` and `first + width <= columns.size`, so the block is inside
+                    // the operand. `turned` has `PANEL * DEPTH` elements.
                     unsafe { copy(rhs, [right.row, right.column], [deep, width], turned.as_mut_ptr()) };
                     (rhs, along_rhs) = (turned.as_ptr(), PANEL as isize);
                 }
@@ -359,11 +369,13 @@ impl Packed {
                     rhs,
                     rhs_strides: [along_rhs, 1],
                 };
-                // SAFETY: the caller's promise.
+                // SAFETY: the operands' blocks are inside by the contract of this function, or in `turned`. The result
+                // is `rows` rows of `width` columns, or `twice`, which has `2 * PANEL` elements.
                 unsafe { product.library(1) };
             }
             if rows == 1 {
-                // SAFETY: a row of the result has these columns.
+                // SAFETY: a row of the result has `first + width <= columns.size` columns, and `twice` has more than
+                // `width` elements.
                 unsafe { std::ptr::copy_nonoverlapping(twice.as_ptr(), result, width) };
             }
         }
@@ -371,7 +383,7 @@ impl Packed {
 }
 
 impl Gemm {
-    /// The same product with its operands exchanged: rows are columns.
+    /// Returns the same product with its operands exchanged, so that its rows become columns.
     fn exchanged(&self) -> Self {
         let turn = |run: Run| Run { lhs: run.rhs, rhs: run.lhs, ..run };
         let [l, r, o] = self.types;
@@ -393,13 +405,14 @@ impl Gemm {
 ///
 /// # Safety
 ///
-/// The matrix is there, and room for a panel with its rows.
+/// The matrix must be valid for reads, and `to` for `depth` rows of [`PANEL`] elements.
 unsafe fn copy(from: *const f32, strides: [isize; 2], [depth, width]: [usize; 2], to: *mut f32) {
-    /// Rows that are copied of one column after the other, so that what is read along either direction is in the cache.
+    /// The number of rows that are copied of one column after the other, so that the elements read in either direction
+    /// stay in the cache.
     const SOME: usize = 16;
     if strides[1] == 1 {
         for k in 0..depth {
-            // SAFETY: a row of both.
+            // SAFETY: `k < depth`, so this is a row of the matrix and of the panel.
             unsafe {
                 std::ptr::copy_nonoverlapping(
                     from.wrapping_offset(k as isize * strides[0]),
@@ -415,7 +428,7 @@ unsafe fn copy(from: *const f32, strides: [isize; 2], [depth, width]: [usize; 2]
         for column in 0..width {
             let from = from.wrapping_offset(column as isize * strides[1]);
             for k in rows.clone() {
-                // SAFETY: an element of both.
+                // SAFETY: `k < depth` and `column < width`, so this is an element of the matrix and of the panel.
                 unsafe { to.add(k * PANEL + column).write(from.offset(k as isize * strides[0]).read()) };
             }
         }

@@ -1,7 +1,7 @@
-//! Products in parts, each of which one thread computes: batches, or ranges of rows and columns.
+//! Divides products into parts, each of which one thread computes: batches, or ranges of rows and columns.
 //!
-//! The thread that needs a product begins with the first part at once, while others wake up for theirs; the library would
-//! have it wait for threads of a pool instead, which takes as long as a small product.
+//! The thread that computes a product begins with the first part at once, while other threads wake up for theirs. The
+//! library would make it wait for threads of a pool instead, which takes as long as a small product.
 
 use dialect::ir::ElementType;
 use smallvec::SmallVec;
@@ -9,18 +9,18 @@ use smallvec::SmallVec;
 use super::product::{Float, PARTS, SIDE};
 use super::{Gemm, thin};
 
-/// Products of fewer multiplications are divided no further than needed.
+/// The number of multiplications below which a product has only as many parts as the threads need.
 const SMALL: usize = 1 << 28;
 
-/// The least rows and columns of a part of a small product.
+/// The minimum rows and columns of a part of a small product.
 const LEAST: usize = 64;
 
-/// Rows and columns of a part: where they begin, and how many there are.
+/// The rows and columns of a part: the first one, and their number.
 type Leaf = [(usize, usize); 2];
 
 impl Gemm {
-    /// How many parts to compute it in on several threads, each by [`Self::run_part`]; `None` if [`Self::run`] is to divide
-    /// it.
+    /// Returns the number of parts in which to compute the product on several threads, each by [`Self::run_part`].
+    /// Returns `None` if [`Self::run`] should divide it.
     pub fn parts(&self, threads: usize) -> Option<usize> {
         let ty = self.types[0];
         let is_library = matches!(ty, ElementType::F32 | ElementType::F64) || ty.is_complex();
@@ -35,12 +35,12 @@ impl Gemm {
         }
     }
 
-    /// How often its rows and columns are computed for other elements.
+    /// Returns the number of batches.
     fn batches(&self) -> usize {
         self.outer.iter().filter(|o| !o.1).map(|o| o.0.size).product()
     }
 
-    /// The parts of a product without batches.
+    /// Returns the parts of a product without batches.
     fn leaves(&self, threads: usize) -> SmallVec<[Leaf; 16]> {
         let [m, n, k] = [self.rows.size, self.columns.size, self.contracted.size];
         let is_small = m.saturating_mul(n).saturating_mul(k) < SMALL;
@@ -50,11 +50,11 @@ impl Gemm {
         leaves
     }
 
-    /// Computes one of so many [parts](Self::parts) for so many threads.
+    /// Computes one of [`parts`](Self::parts) for `threads` threads.
     ///
     /// # Safety
     ///
-    /// As of [`Self::run`]; others compute the other parts.
+    /// The same as for [`Self::run`], for the elements of this part.
     pub unsafe fn run_part(
         &self,
         [lhs, rhs]: [*const u8; 2],
@@ -62,7 +62,8 @@ impl Gemm {
         (part, parts): (usize, usize),
         threads: usize,
     ) {
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: `types` selects the element types of the pointers. `part_of` has the same requirements as this
+        // function.
         unsafe {
             let (place, which) = ((lhs, rhs, out), (part, parts, threads));
             match self.types[0] {
@@ -76,7 +77,7 @@ impl Gemm {
 
     /// # Safety
     ///
-    /// As of [`Self::run_part`].
+    /// The same as for [`Self::run_part`], for elements of type `T`.
     unsafe fn part_of<T: Float>(
         &self,
         (lhs, rhs, out): (*const u8, *const u8, *mut u8),
@@ -86,7 +87,8 @@ impl Gemm {
         let batches = self.batches();
         let range = part * batches / parts..(part + 1) * batches / parts;
         self.products::<T>(lhs.cast(), rhs.cast(), out.cast(), |batch, product| {
-            // SAFETY: offsets and strides stay inside the tensors by construction from their shapes.
+            // SAFETY: the offsets and strides were computed from the tensors' shapes, so every position is inside the
+            // tensors. Leaves and batches are disjoint, so parts write different elements.
             unsafe {
                 match leaf {
                     Some([rows, columns]) => product.part(0, rows.0, rows.1).part(1, columns.0, columns.1).run(1),
@@ -98,7 +100,8 @@ impl Gemm {
     }
 }
 
-/// Halves the longer side, as long as both halves have the least, until there are so many parts.
+/// Halves the longer side repeatedly, as long as both halves have at least `least` positions, until there are `parts`
+/// parts.
 fn divide(leaf: Leaf, least: usize, parts: usize, leaves: &mut SmallVec<[Leaf; 16]>) {
     let side = usize::from(leaf[1].1 > leaf[0].1);
     let (first, all) = leaf[side];
@@ -139,14 +142,14 @@ mod tests {
             let gemm = Gemm::of_loops([ElementType::F32; 3], [batch * m * k, batch * k * n, batch * m * n], loops);
             let (lhs, rhs) = (lhs.as_ptr().cast(), rhs.as_ptr().cast());
             let mut want = vec![f32::NAN; batch * m * n];
-            // SAFETY: tensors of these sizes.
+            // SAFETY: `lhs`, `rhs` and `want` have the lengths that were passed to `of_loops`.
             unsafe { gemm.run(lhs, rhs, want.as_mut_ptr().cast(), 1) };
             for threads in [2, 3, 8] {
                 let Some(parts) = gemm.parts(threads) else { continue };
                 divided += 1;
                 let mut got = vec![f32::NAN; batch * m * n];
                 for part in 0..parts {
-                    // SAFETY: as above.
+                    // SAFETY: `lhs`, `rhs` and `got` have the lengths that were passed to `of_loops`.
                     unsafe { gemm.run_part([lhs, rhs], got.as_mut_ptr().cast(), (part, parts), threads) };
                 }
                 let same = got.iter().zip(&want).all(|(a, b)| a.to_bits() == b.to_bits());

@@ -4,22 +4,24 @@ use gemm::Parallelism;
 
 use super::thin;
 
-/// From this many multiplications on, sharing them between threads pays.
+/// The number of multiplications from which it pays to use several threads.
 pub(super) const PARALLEL: usize = 1 << 18;
 
-/// The least rows and columns of a part of a product that a thread does at a time: its operands are packed for it alone.
+/// The minimum rows and columns of a part of a product, because the library packs the operands separately for each
+/// part.
 pub(super) const SIDE: usize = 512;
 
-/// Parts of a product for each thread, so that one which gets less of the machine's time does fewer of them.
+/// Number of parts for each thread, so that a thread which gets less of the machine's time computes fewer of them.
 pub(super) const PARTS: usize = 4;
 
-/// One product of the library: sizes are rows, columns and contracted elements, strides those of rows and columns.
+/// One product of the library. The sizes are rows, columns and contracted elements; strides are those of rows and
+/// columns.
 #[derive(Clone, Copy)]
 pub(super) struct Product<T> {
     pub sizes: [usize; 3],
     pub out: *mut T,
     pub out_strides: [isize; 2],
-    /// Whether it is added to the result.
+    /// Whether the product is added to the existing result.
     pub adds: bool,
     pub lhs: *const T,
     pub lhs_strides: [isize; 2],
@@ -27,9 +29,10 @@ pub(super) struct Product<T> {
     pub rhs_strides: [isize; 2],
 }
 
-// SAFETY: operands are only read, and parts of a product write different elements.
+// SAFETY: the pointers are only dereferenced in `unsafe` code, in which parts of a product read the operands and write
+// different elements.
 unsafe impl<T: Send> Send for Product<T> {}
-// SAFETY: as above.
+// SAFETY: sharing a product only lets other threads copy the pointers.
 unsafe impl<T: Sync> Sync for Product<T> {}
 
 impl<T: Float> Product<T> {
@@ -37,40 +40,41 @@ impl<T: Float> Product<T> {
     ///
     /// # Safety
     ///
-    /// All positions are inside the buffers, and nobody else accesses the result.
+    /// All positions must be inside the buffers, and no other thread may access the result or write the operands.
     pub(super) unsafe fn run(&self, threads: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: `thin` has the same requirements as this function.
         if unsafe { T::thin(self, threads) } {
             return;
         }
         let parts = PARTS * threads;
         if threads > 1 && self.halves().is_some() {
-            // SAFETY: the caller's promise.
+            // SAFETY: `run_parts` has the same requirements as this function.
             unsafe { self.run_parts(parts) };
         } else {
-            // SAFETY: the caller's promise.
+            // SAFETY: `library` has the same requirements as this function.
             unsafe { self.library(threads) };
         }
     }
 
-    /// Multiplies in about this many parts, which any thread does.
+    /// Multiplies in about this many parts, each of which any thread of the pool computes.
     ///
     /// # Safety
     ///
-    /// As of [`Self::run`].
+    /// The same as for [`Self::run`].
     unsafe fn run_parts(&self, parts: usize) {
         match self.halves().filter(|_| parts > 1) {
             Some([first, second]) => {
                 let each = parts.div_ceil(2);
-                // SAFETY: the caller's promise; they write different rows or columns.
+                // SAFETY: both halves are inside this product, and they write different rows or columns.
                 rayon::join(|| unsafe { first.run_parts(each) }, || unsafe { second.run_parts(each) });
             }
-            // SAFETY: the caller's promise.
+            // SAFETY: `library` has the same requirements as this function.
             None => unsafe { self.library(1) },
         }
     }
 
-    /// The products of both halves of its rows, or of its columns if these are more; `None` of a small one.
+    /// Returns the products of both halves of its rows, or of its columns if there are more columns; `None` if the
+    /// product is small.
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
         let side = usize::from(self.sizes[1] > self.sizes[0]);
         let (all, half) = (self.sizes[side], (self.sizes[side] / 2).next_multiple_of(64));
@@ -80,7 +84,7 @@ impl<T: Float> Product<T> {
         Some([self.part(side, 0, half), self.part(side, half, all - half)])
     }
 
-    /// The product with rows and columns exchanged.
+    /// Returns the product with rows and columns exchanged.
     pub(super) fn turned(&self) -> Self {
         let turn = |[a, b]: [isize; 2]| [b, a];
         Self {
@@ -94,7 +98,7 @@ impl<T: Float> Product<T> {
         }
     }
 
-    /// The product of so many rows (`side` 0) or columns (1) from `start` on.
+    /// Returns the product of `size` rows (`side` 0) or columns (`side` 1) from `start` on.
     pub(super) fn part(&self, side: usize, start: usize, size: usize) -> Self {
         let mut part = *self;
         part.sizes[side] = size;
@@ -107,14 +111,14 @@ impl<T: Float> Product<T> {
         part
     }
 
-    /// Sets the result to zeros, some rows or columns at a time, and adds the product: where the library begins with a
-    /// product rather than with 0, a sum of products that are -0 would be -0.
+    /// Sets the result to zeros, some rows or columns at a time, and adds the product. The library begins such sums
+    /// with a product instead of with 0, so a sum of products that are -0 would be -0.
     ///
     /// # Safety
     ///
-    /// As of [`Self::run`].
+    /// The same as for [`Self::run`].
     pub(super) unsafe fn add_to_zeros(&self) {
-        /// Elements that stay in the nearest cache until the product is added.
+        /// The number of elements that stay in the nearest cache until the product is added.
         const FEW: usize = 4096;
         let side = usize::from(self.out_strides[1].abs() > self.out_strides[0].abs());
         let each = (FEW / self.sizes[1 - side].max(1)).max(1);
@@ -123,29 +127,30 @@ impl<T: Float> Product<T> {
             for i in 0..part.sizes[0] as isize {
                 for j in 0..part.sizes[1] as isize {
                     let at = part.out.wrapping_offset(i * part.out_strides[0] + j * part.out_strides[1]);
-                    // SAFETY: an element of the result.
+                    // SAFETY: `i` and `j` are below the part's sizes, so this is an element of the result.
                     unsafe { at.write(T::default()) };
                 }
             }
             part.adds = true;
-            // SAFETY: the caller's promise.
+            // SAFETY: the part is inside this product, which has the requirements of `library`.
             unsafe { part.library(1) };
         }
     }
 
-    /// The library's product.
+    /// Computes the library's product.
     ///
     /// # Safety
     ///
-    /// As of [`Self::run`].
+    /// The same as for [`Self::run`].
     pub(super) unsafe fn library(&self, threads: usize) {
         let [m, n, k] = self.sizes;
         if !self.adds && (k <= 2 || m == 1 || n == 1) {
-            // SAFETY: the caller's promise.
+            // SAFETY: `add_to_zeros` has the same requirements as this function.
             return unsafe { self.add_to_zeros() };
         }
         let parallel = if threads > 1 { Parallelism::Rayon(threads) } else { Parallelism::None };
-        // SAFETY: the caller's promise.
+        // SAFETY: the library accesses the positions given by these sizes and strides, which are inside by this
+        // function's contract.
         unsafe {
             gemm::gemm(
                 self.sizes[0],
@@ -175,11 +180,11 @@ impl<T: Float> Product<T> {
 pub(super) trait Float: Copy + Default + Send + Sync + 'static {
     const ONE: Self;
 
-    /// Multiplies if one side is so short that the library isn't the fastest way; false if not.
+    /// Multiplies if one side is so short that the library isn't the fastest way. Returns whether it did.
     ///
     /// # Safety
     ///
-    /// As of [`Product::run`].
+    /// The same as for [`Product::run`].
     unsafe fn thin(_: &Product<Self>, _: usize) -> bool {
         false
     }
@@ -189,7 +194,7 @@ impl Float for f32 {
     const ONE: Self = 1.0;
 
     unsafe fn thin(product: &Product<Self>, threads: usize) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: `multiply` has the same requirements as this function.
         unsafe { thin::multiply(product, threads) }
     }
 }
@@ -198,7 +203,7 @@ impl Float for f64 {
     const ONE: Self = 1.0;
 
     unsafe fn thin(product: &Product<Self>, threads: usize) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: `multiply` has the same requirements as this function.
         unsafe { thin::multiply(product, threads) }
     }
 }

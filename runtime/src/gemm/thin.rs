@@ -1,9 +1,9 @@
-//! Products with few rows, or few columns, as when a model answers word by word.
+//! Products with few rows, or few columns, for example when a model generates text word by word.
 //!
-//! Reading the wide operand takes most of the time, so it is read once, in the order in which it lies in memory, and
-//! multiplied from there; the library would copy it first. The few rows are copied instead.
+//! Reading the wide operand takes most of the time, so it is read once, in the order of memory, and multiplied
+//! directly. The library would copy it first. The few rows are copied instead.
 //!
-//! A sum is in the same order for every number of threads: each thread has columns of its own.
+//! A sum has the same order for every number of threads, because each thread computes different columns.
 
 use pulp::{Arch, Simd, WithSimd};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -14,64 +14,67 @@ mod vectors;
 
 pub(super) use vectors::Vectors;
 
-/// Which products these are, by how the wide operand lies.
+/// Limits of the products that are computed here, by the layout of the wide operand.
 struct Limits {
-    /// The most rows: with more of them, what the library does is as fast.
+    /// The maximum number of rows: for more rows, the library is as fast.
     rows: usize,
-    /// The least columns, of which vectors are made or several are read at once.
+    /// The minimum number of columns, which are combined into vectors, or several of which are read at once.
     columns: usize,
-    /// The least contracted elements.
+    /// The minimum number of contracted elements.
     depth: usize,
-    /// The least elements of the wide operand: the library is as fast where it is in a core's cache.
+    /// The minimum number of elements of the wide operand: the library is as fast if it is in a core's cache.
     least: usize,
 }
 
-/// Where the wide operand's rows are contiguous.
+/// The limits if the wide operand's rows are contiguous.
 const ALONG_ROWS: Limits = Limits { rows: 48, columns: 64, depth: 16, least: 1 << 18 };
 
-/// Where its columns are: the elements of a vector are added up at the end of each.
+/// The limits if its columns are contiguous: the elements of a vector are summed at the end of each column.
 const ALONG_COLUMNS: Limits = Limits { rows: 32, columns: COLUMNS, depth: 256, least: 1 << 16 };
 
-/// The most rows, or columns, of any of these products.
+/// The maximum number of rows, or columns, of any of these products.
 pub(super) const MOST: usize = if ALONG_ROWS.rows > ALONG_COLUMNS.rows { ALONG_ROWS.rows } else { ALONG_COLUMNS.rows };
 
-/// Elements of the wide operand that are multiplied while the sums are in registers, where its rows are contiguous.
+/// If rows are contiguous: the number of rows of the wide operand that are multiplied while the sums are in registers.
 const STEPS: usize = 8;
 
-/// Sums that stay in the nearest cache.
+/// The number of sums that stay in the nearest cache.
 const NEAR: usize = 6144;
 
-/// The least columns of a thread's part where rows are contiguous, unless there are more threads than such parts.
+/// If rows are contiguous: the minimum number of columns of a thread's part, unless there are more threads than such
+/// parts.
 const WIDE: usize = 2048;
 
-/// Elements of a column that are multiplied with all rows before the next ones, where columns are contiguous.
+/// If columns are contiguous: the number of elements of a column that are multiplied with all rows before the next
+/// ones.
 const DEPTH: usize = 256;
 
-/// Columns that are read at once there.
+/// If columns are contiguous: the number of columns that are read at once.
 const COLUMNS: usize = 4;
 
 /// A product of a few rows with a wide operand.
 struct Thin<T> {
     /// Rows, columns and contracted elements.
     sizes: [usize; 3],
-    /// The rows, copied: blocks of contracted elements after each other, each with all rows.
+    /// A copy of the rows: blocks of contracted elements, each with all rows.
     rows: Vec<T>,
     wide: *const T,
-    /// Strides of its rows and columns.
+    /// The strides of the wide operand's rows and columns.
     strides: [isize; 2],
     out: *mut T,
     out_strides: [isize; 2],
     adds: bool,
 }
 
-// SAFETY: the operand is only read, and threads write different columns of the result.
+// SAFETY: the pointers are only dereferenced in `Part`, which reads the operand and writes different columns of the
+// result on different threads.
 unsafe impl<T: Sync> Sync for Thin<T> {}
 
-/// Multiplies if the product is one of these; false if not.
+/// Multiplies if the product is within the limits. Returns whether it did.
 ///
 /// # Safety
 ///
-/// As of [`Product::run`].
+/// The same as for [`Product::run`].
 pub(super) unsafe fn multiply<T: Vectors>(product: &Product<T>, threads: usize) -> bool {
     let product = if product.sizes[1] < product.sizes[0] { product.turned() } else { *product };
     let [few, many, depth] = product.sizes;
@@ -90,7 +93,7 @@ pub(super) unsafe fn multiply<T: Vectors>(product: &Product<T>, threads: usize) 
         for row in 0..few {
             let at = product.lhs.wrapping_offset(row as isize * product.lhs_strides[0]);
             let steps = start..(start + block).min(depth);
-            // SAFETY: elements of the operand.
+            // SAFETY: `row < few` and `k < depth`, so this is an element of the left operand.
             copied.extend(steps.map(|k| unsafe { at.wrapping_offset(k as isize * product.lhs_strides[1]).read() }));
         }
     }
@@ -106,7 +109,7 @@ pub(super) unsafe fn multiply<T: Vectors>(product: &Product<T>, threads: usize) 
     let arch = Arch::new();
     let parts = match threads {
         0 | 1 => 1,
-        // Memory is read ahead along a row, anew in each part's.
+        // The processor prefetches along a row, and starts anew in each part of the row.
         _ if strides[1] == 1 => (many / WIDE).clamp(threads, threads * PARTS),
         _ => threads * PARTS,
     };
@@ -133,7 +136,7 @@ impl<T: Vectors> WithSimd for Part<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        // SAFETY: sizes and strides are those of the product.
+        // SAFETY: sizes, strides and pointers are those of the product, which the contract of `multiply` makes valid.
         unsafe {
             match self.thin.strides[1] == 1 {
                 true if S::REGISTER_COUNT >= 32 => self.along_rows::<S, 2>(simd),
@@ -145,25 +148,25 @@ impl<T: Vectors> WithSimd for Part<'_, T> {
 }
 
 impl<T: Vectors> Part<'_, T> {
-    /// Adds a sum to the result, or writes it there.
+    /// Adds a sum to the result, or overwrites the result with it.
     ///
     /// # Safety
     ///
-    /// The part has the column.
+    /// The column must be one of the part's.
     #[inline(always)]
     unsafe fn store(&self, row: usize, column: usize, sum: T) {
         let [down, along] = self.thin.out_strides;
         let to = self.thin.out.wrapping_offset(row as isize * down + (self.first + column) as isize * along);
-        // SAFETY: an element of the result.
+        // SAFETY: the row and the column are inside the result.
         unsafe { to.write(if self.thin.adds { T::plus(to.read(), sum) } else { sum }) };
     }
 
-    /// Where rows of the wide operand are contiguous: some of them at a time are multiplied with the elements of all
-    /// narrow rows, and added to sums of many columns.
+    /// Computes the part if rows of the wide operand are contiguous: multiplies some rows at a time with the elements
+    /// of all narrow rows, and adds the products to sums of many columns.
     ///
     /// # Safety
     ///
-    /// The operands are as large as they say.
+    /// The operands must have the product's sizes and strides.
     #[inline(always)]
     unsafe fn along_rows<S: Simd, const N: usize>(&self, simd: S) {
         let [rows, _, depth] = self.thin.sizes;
@@ -183,36 +186,39 @@ impl<T: Vectors> Part<'_, T> {
                 };
                 let narrow = self.thin.rows[k * rows..].as_ptr();
                 let block = Lines { narrow, rows, steps, width, columns: whole };
-                // SAFETY: whole vectors of the rows are there; the sums have rows of `width`.
+                // SAFETY: `whole` columns of each row are whole vectors inside the part. `sums` has `rows` rows of
+                // `width` elements.
                 unsafe { block.add::<S, N>(simd, row, sums.as_mut_ptr()) };
                 if whole < columns {
                     for d in 0..steps {
                         for j in whole..columns {
-                            // SAFETY: an element of the operand.
+                            // SAFETY: `d < steps` and `start + j` is below the part's columns, so this is an element of
+                            // the operand.
                             tail[d * lanes + j - whole] = unsafe { row(d).add(j).read() };
                         }
                     }
                     let rest = Lines { columns: lanes, ..block };
                     let row = |d: usize| tail[d * lanes..].as_ptr();
-                    // SAFETY: `width` is a number of whole vectors, the last of which is behind `whole`.
+                    // SAFETY: `width` is a multiple of `lanes` and larger than `whole`, so the sums have a whole vector
+                    // from `whole` on. `tail` has `STEPS` rows of `lanes` elements.
                     unsafe { rest.add::<S, N>(simd, row, sums.as_mut_ptr().add(whole)) };
                 }
             }
             for (i, sums) in sums.chunks_exact(width).enumerate() {
                 for (j, &sum) in sums[..columns].iter().enumerate() {
-                    // SAFETY: a column of the part.
+                    // SAFETY: `start + j` is below the part's columns.
                     unsafe { self.store(i, start + j, sum) };
                 }
             }
         }
     }
 
-    /// Where columns of the wide operand are contiguous: a few of them are multiplied with all narrow rows, a block of
-    /// elements at a time.
+    /// Computes the part if columns of the wide operand are contiguous: multiplies a few columns at a time with all
+    /// narrow rows, by blocks of contracted elements.
     ///
     /// # Safety
     ///
-    /// The operands are as large as they say.
+    /// The operands must have the product's sizes and strides.
     #[inline(always)]
     unsafe fn along_columns<S: Simd>(&self, simd: S) {
         let [rows, _, depth] = self.thin.sizes;
@@ -224,7 +230,7 @@ impl<T: Vectors> Part<'_, T> {
             ends.fill([T::default(); COLUMNS]);
             for k in (0..depth).step_by(DEPTH) {
                 let steps = DEPTH.min(depth - k);
-                // Columns that don't exist repeat the last one.
+                // Missing columns repeat the last one.
                 let from: [*const T; COLUMNS] = std::array::from_fn(|j| {
                     let column = (self.first + start + j.min(columns - 1)) as isize;
                     self.thin.wide.wrapping_offset(column * self.thin.strides[1] + k as isize)
@@ -233,7 +239,8 @@ impl<T: Vectors> Part<'_, T> {
                 let vectors = steps - steps % T::lanes::<S>();
                 let mut first = 0;
                 while first < rows {
-                    // SAFETY: so many rows are left; rows and columns have `steps` elements.
+                    // SAFETY: the row count of each call is at most `rows - first`. Rows and columns have `steps`
+                    // elements.
                     unsafe {
                         let at = narrow.as_ptr().add(first * steps);
                         if S::REGISTER_COUNT >= 32 && first + 4 <= rows {
@@ -251,7 +258,7 @@ impl<T: Vectors> Part<'_, T> {
                 for (row, ends) in narrow.chunks_exact(steps).zip(&mut ends) {
                     for (j, end) in ends.iter_mut().enumerate() {
                         for (d, &a) in row.iter().enumerate().skip(vectors) {
-                            // SAFETY: an element of the operand.
+                            // SAFETY: `d < steps`, so this is an element of the column.
                             *end = T::plus(*end, T::times(a, unsafe { from[j].add(d).read() }));
                         }
                     }
@@ -259,7 +266,7 @@ impl<T: Vectors> Part<'_, T> {
             }
             for (i, (sums, ends)) in sums.iter().zip(&ends).enumerate() {
                 for j in 0..columns {
-                    // SAFETY: a column of the part.
+                    // SAFETY: `start + j` is below the part's columns.
                     unsafe { self.store(i, start + j, T::plus(T::sum(simd, sums[j]), ends[j])) };
                 }
             }
@@ -267,16 +274,16 @@ impl<T: Vectors> Part<'_, T> {
     }
 }
 
-/// Some rows of the wide operand, and what they are multiplied with.
+/// Some rows of the wide operand, and the elements of the narrow rows that multiply them.
 #[derive(Clone, Copy)]
 struct Lines<T> {
-    /// For each narrow row, `steps` elements.
+    /// The `steps` elements of each narrow row.
     narrow: *const T,
     rows: usize,
     steps: usize,
-    /// Sums of a row.
+    /// Number of sums of each narrow row.
     width: usize,
-    /// Columns, whole vectors of them.
+    /// Number of columns, a multiple of the vector length.
     columns: usize,
 }
 
@@ -285,12 +292,13 @@ impl<T: Vectors> Lines<T> {
     ///
     /// # Safety
     ///
-    /// `row` gives for each of `steps` where `columns` elements are, and there are so many sums in each row of them.
+    /// For each number below `steps`, `row` must return the address of `columns` valid elements. `sums` must be valid
+    /// for `rows` rows of `width` elements, of which `columns` are used.
     #[inline(always)]
     unsafe fn add<S: Simd, const N: usize>(self, simd: S, row: impl Fn(usize) -> *const T, sums: *mut T) {
         let Self { narrow, rows, steps, width, columns } = self;
         let lanes = T::lanes::<S>();
-        // SAFETY: the caller's promise.
+        // SAFETY: all vectors are below `columns`, so they are inside the rows and sums by this function's contract.
         unsafe {
             if steps == STEPS {
                 let from: [*const T; STEPS] = std::array::from_fn(&row);
@@ -335,11 +343,11 @@ impl<T: Vectors> Lines<T> {
     }
 }
 
-/// Adds products of `R` rows and some columns, vectors of elements of both.
+/// Adds products of `R` rows and [`COLUMNS`] columns to the sums, by vectors of elements of both.
 ///
 /// # Safety
 ///
-/// Rows lie `stride` apart; rows and columns have `depth` elements, whole vectors of them.
+/// Rows must be `stride` elements apart. Rows and columns must have `depth` elements, a multiple of the vector length.
 #[inline(always)]
 unsafe fn dots<T: Vectors, S: Simd, const R: usize>(
     simd: S,
@@ -350,7 +358,8 @@ unsafe fn dots<T: Vectors, S: Simd, const R: usize>(
     sums: &mut [[T::Vector<S>; COLUMNS]],
 ) {
     let mut inner: [[T::Vector<S>; COLUMNS]; R] = std::array::from_fn(|r| sums[r]);
-    // SAFETY: the caller's promise.
+    // SAFETY: `d` is a multiple of the vector length below `depth`, so the vectors are inside by this function's
+    // contract.
     unsafe {
         for d in (0..depth).step_by(T::lanes::<S>()) {
             let mut b = [T::zero(simd); COLUMNS];

@@ -1,4 +1,4 @@
-//! Rounding, and products of bytes by every code that this processor has.
+//! Tests of rounding, and of products of bytes by every implementation that this processor supports.
 
 use super::*;
 
@@ -6,7 +6,7 @@ use super::*;
 fn the_nearest_bf16_of_any_bits() {
     let mut random = fastrand::Rng::with_seed(4);
     let special = [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX, f32::MIN_POSITIVE, 1e-45];
-    // Halfway between two, and beside that.
+    // Halfway between two bf16, and next to that.
     let halfway = (0..0x300u32).map(|high| f32::from_bits((high << 17 | 0x8000) + high % 3 - 1));
     let any = (0..100_000).map(|_| f32::from_bits(random.u32(..)));
     for value in special.into_iter().chain(halfway).chain(any) {
@@ -34,7 +34,7 @@ impl Case {
         }
     }
 
-    /// The result's bytes by one of the codes.
+    /// Computes the result's bytes by one implementation.
     fn run<T: Tile>(&self, lhs: &[u8], rhs: &[u8], threads: usize) -> Vec<u8> {
         let [m, n, k] = self.sizes.map(|size| size as isize);
         let [left, right] = self.turned;
@@ -55,7 +55,7 @@ impl Case {
         out
     }
 
-    /// The result's bytes by the definition.
+    /// Computes the result's bytes by the definition.
     fn defined(&self, lhs: &[u8], rhs: &[u8]) -> Vec<u8> {
         let [m, n, k] = self.sizes;
         let number = |byte: u8, element: ElementType| match element.class() {
@@ -79,7 +79,7 @@ fn products_of_bytes_are_exact() {
     for round in 0..60 {
         let case = Case::random(&mut random);
         let [m, n, k] = case.sizes;
-        // The largest numbers of a type in every place, or any.
+        // Every third round uses only the smallest and the largest number of a type, the others any numbers.
         let extreme = round % 3 == 0;
         let mut operand = |count: usize, element: ElementType| -> Vec<u8> {
             let (low, high) = match element {

@@ -1,9 +1,10 @@
-//! Products of random sizes and layouts, by ranges of rows.
+//! Tests of products of random sizes and layouts, by ranges of rows.
 
 use super::super::Loops;
 use super::*;
 
-/// A product of batches, and how its three tensors lie: with rows and columns, or the batch, exchanged.
+/// Returns a product of batches with random layouts of its three tensors, in which rows and columns, or the batch, may
+/// be exchanged. Also returns the tensors' lengths.
 fn random_product(random: &mut fastrand::Rng) -> (Gemm, [usize; 3]) {
     let [batch, rows] = [random.usize(1..4), random.usize(1..70)];
     let (columns, depth) = (random.usize(16..200), random.usize(1..700));
@@ -15,7 +16,7 @@ fn random_product(random: &mut fastrand::Rng) -> (Gemm, [usize; 3]) {
         false => (columns as isize, 1),
     };
     let ((lr, lk), (rk, rc)) = (steps(rows, depth, left), steps(depth, columns, right));
-    // Neighbors in the result are columns, or else rows.
+    // Neighboring elements of the result are in one row, or else in one column.
     let (or, oc) = steps(rows, columns, out);
     let run = |size, lhs, rhs, out| Run { size, lhs, rhs, out };
     let loops = Loops {
@@ -45,7 +46,7 @@ fn any_ranges_of_rows_have_the_bits_of_the_whole() {
         let (lhs, rhs) = (values(lengths[0]), values(lengths[1]));
         let pointers = [lhs.as_ptr().cast::<u8>(), rhs.as_ptr().cast::<u8>()];
         let mut plain = vec![f32::NAN; lengths[2]];
-        // SAFETY: tensors of these sizes.
+        // SAFETY: the tensors have the `lengths` of the product.
         unsafe { gemm.run(pointers[0], pointers[1], plain.as_mut_ptr().cast(), 1) };
         let [left, right] = packed.sides().map(|side| pointers[side]);
         let mut panels = vec![f32::NAN; packed.bytes() / size_of::<f32>()];
@@ -53,15 +54,15 @@ fn any_ranges_of_rows_have_the_bits_of_the_whole() {
         let right = if near {
             right
         } else {
-            // SAFETY: as many bytes as it asks for.
+            // SAFETY: `panels` has `packed.bytes()` bytes.
             unsafe { packed.pack(right, panels.as_mut_ptr().cast(), 1 + round % 3) };
             panels.as_ptr().cast()
         };
         let mut want = vec![f32::NAN; lengths[2]];
-        // SAFETY: as above.
+        // SAFETY: the tensors have the `lengths` of the product, and the panels were packed above.
         unsafe { packed.run(left, right, want.as_mut_ptr().cast(), 0..packed.rows()) };
         for (i, (a, b)) in want.iter().zip(&plain).enumerate() {
-            // Sums of whole numbers are exact in any order.
+            // Sums of integers are exact in any order.
             let near = if whole { a.to_bits() == b.to_bits() } else { (a - b).abs() < 1e-4 };
             assert!(near, "element {i}: {a}, not {b}: {packed:?}");
         }
@@ -73,21 +74,22 @@ fn any_ranges_of_rows_have_the_bits_of_the_whole() {
         let mut row = 0;
         while row < packed.rows() {
             let end = (row + random.usize(1..30)).min(packed.rows());
-            // SAFETY: as above.
+            // SAFETY: the tensors have the `lengths` of the product, and the panels were packed above.
             unsafe { packed.run(left, right, got.as_mut_ptr().cast(), row..end) };
             row = end;
         }
         same(&got, "by rows");
         let (mut got, alone) = (vec![f32::NAN; lengths[2]], packed.without_panels());
         for part in 0..3 {
-            // SAFETY: as above.
+            // SAFETY: the tensors have the `lengths` of the product; `lies` is the operand, which `alone` reads in
+            // place.
             unsafe { alone.run_part(left, lies, got.as_mut_ptr().cast(), part, 3) };
         }
         same(&got, "without panels");
         for threads in 2..5 {
             got.fill(f32::NAN);
             for part in 0..threads {
-                // SAFETY: as above.
+                // SAFETY: the tensors have the `lengths` of the product, and the panels were packed above.
                 unsafe { packed.run_part(left, right, got.as_mut_ptr().cast(), part, threads) };
             }
             same(&got, "on threads");

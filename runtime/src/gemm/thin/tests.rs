@@ -1,8 +1,8 @@
-//! Products of random sizes and layouts.
+//! Tests of products of random sizes and layouts.
 
 use super::*;
 
-/// Products of whole numbers, which are exact in any order, for every place of a tail and every layout.
+/// Tests products of integers, which are exact in any order, for every remainder and every layout.
 fn are_exact<T: Vectors + From<i8> + PartialEq + std::fmt::Debug>(seed: u64) {
     let mut random = fastrand::Rng::with_seed(seed);
     for round in 0..120 {
@@ -35,7 +35,7 @@ fn are_exact<T: Vectors + From<i8> + PartialEq + std::fmt::Debug>(seed: u64) {
                 rhs: b.as_ptr(),
                 rhs_strides: r,
             };
-            // SAFETY: tensors of these sizes.
+            // SAFETY: the tensors have these sizes and strides.
             assert!(unsafe { multiply(&product, threads) }, "{m} x {n} x {depth}");
             to
         };
@@ -48,7 +48,7 @@ fn are_exact<T: Vectors + From<i8> + PartialEq + std::fmt::Debug>(seed: u64) {
             let (i, j) = (random.usize(..m), random.usize(..n));
             let term = |k: usize| at(&lhs, l, i, k) * at(&rhs, r, k, j);
             let sum = (0..depth).map(term).sum::<i32>() + if adds { at(&before, o, i, j) } else { 0 };
-            // Whole numbers of at most a few thousand, by bytes.
+            // The sums are integers of at most a few thousand, so two bytes represent them.
             let [low, high] = [sum.rem_euclid(100), sum.div_euclid(100)].map(|v| T::from(v as i8));
             let want = T::plus(T::times(high, T::from(100)), low);
             let got = got[(i as isize * o[0] + j as isize * o[1]) as usize];
@@ -71,7 +71,7 @@ fn others_are_left_to_the_library() {
         let (lhs, rhs) = (values.as_ptr(), values.as_ptr());
         let out = out.as_mut_ptr();
         let product = Product { sizes, out, out_strides: [64, 1], adds: false, lhs, lhs_strides, rhs, rhs_strides };
-        // SAFETY: no element is behind the last one.
+        // SAFETY: the largest offsets are inside `values` and `out`.
         unsafe { multiply(&product, 1) }
     };
     assert!(!product([64, 64, 4096], [4096, 1], [64, 1]), "many of both");

@@ -1,14 +1,14 @@
-//! Vectors of f32 and of f64, as wide as the processor has them.
+//! Vectors of f32 and of f64, with the width of the processor's vectors.
 
 use pulp::Simd;
 
 use crate::gemm::Float;
 
-/// Elements that come in vectors.
+/// Element types that have vectors.
 pub(in crate::gemm) trait Vectors: Float {
     type Vector<S: Simd>: Copy;
 
-    /// Elements of a vector.
+    /// Returns the number of elements of a vector.
     #[inline(always)]
     fn lanes<S: Simd>() -> usize {
         size_of::<Self::Vector<S>>() / size_of::<Self>()
@@ -20,17 +20,21 @@ pub(in crate::gemm) trait Vectors: Float {
     fn zero<S: Simd>(simd: S) -> Self::Vector<S> {
         Self::splat(simd, Self::default())
     }
+    /// Loads a vector.
+    ///
     /// # Safety
     ///
-    /// There is a vector of elements.
+    /// `from` must be valid for reads of a vector of elements.
     unsafe fn load<S: Simd>(simd: S, from: *const Self) -> Self::Vector<S>;
+    /// Stores a vector.
+    ///
     /// # Safety
     ///
-    /// There is a vector of elements.
+    /// `to` must be valid for writes of a vector of elements.
     unsafe fn store<S: Simd>(simd: S, to: *mut Self, value: Self::Vector<S>);
-    /// `a b + c`.
+    /// Returns `a b + c`.
     fn add_product<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>, c: Self::Vector<S>) -> Self::Vector<S>;
-    /// The sum of a vector's elements.
+    /// Returns the sum of a vector's elements.
     fn sum<S: Simd>(simd: S, value: Self::Vector<S>) -> Self;
 }
 
@@ -52,12 +56,12 @@ macro_rules! vectors {
             }
             #[inline(always)]
             unsafe fn load<S: Simd>(_: S, from: *const Self) -> S::$vector {
-                // SAFETY: the caller's promise.
+                // SAFETY: `from` is valid for a vector by this function's contract; the read may be unaligned.
                 unsafe { from.cast::<S::$vector>().read_unaligned() }
             }
             #[inline(always)]
             unsafe fn store<S: Simd>(_: S, to: *mut Self, value: S::$vector) {
-                // SAFETY: the caller's promise.
+                // SAFETY: `to` is valid for a vector by this function's contract; the write may be unaligned.
                 unsafe { to.cast::<S::$vector>().write_unaligned(value) }
             }
             #[inline(always)]
