@@ -1,8 +1,8 @@
 //! The interface to LLVM's code generator: takes a module of MLIR's llvm dialect, returns an object file.
 //!
-//! Each wrapper owns what it points to and frees it once, the module before its context. Failures are returned as text;
-//! where LLVM would print or exit by default, a handler collects the message instead. Declarations follow `llvm-c/*.h`
-//! of LLVM 22; only what is used is declared.
+//! Each wrapper owns the object that it points to and frees it once, the module before its context. Failures are
+//! returned as text: where LLVM would print or exit by default, a handler collects the message instead. Declarations
+//! follow `llvm-c/*.h` of LLVM 22; only the functions used here are declared.
 #![expect(unsafe_code, reason = "calls LLVM's C API")]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -147,7 +147,7 @@ pub(super) fn check(error: Pointer) -> Result<(), String> {
     }
 }
 
-/// LLVM's version, such as `22.1.8`: that of the library in this process, not of the one it was built with.
+/// Returns LLVM's version, such as `22.1.8`: the version of the library in this process, not the one at build time.
 pub(super) fn version() -> String {
     let (mut major, mut minor, mut patch) = (0, 0, 0);
     // SAFETY: the out pointers are valid.
@@ -165,17 +165,17 @@ pub(super) struct Processor {
 }
 
 impl Processor {
-    /// The processor this process runs on.
+    /// Returns the processor that this process runs on.
     pub(super) fn host() -> Self {
         static HOST: OnceLock<Processor> = OnceLock::new();
-        // SAFETY: both return owned messages.
+        // SAFETY: both functions return messages that the caller owns, and `take_message` frees them.
         let ask = || unsafe {
             Self { name: take_message(LLVMGetHostCPUName()), features: take_message(LLVMGetHostCPUFeatures()) }
         };
         HOST.get_or_init(ask).clone()
     }
 
-    /// Whether it has a feature, such as `avx512f`.
+    /// Returns whether the processor has a feature, such as `avx512f`.
     pub(super) fn has_feature(&self, name: &str) -> bool {
         self.features.split(',').any(|feature| feature.strip_prefix('+') == Some(name))
     }
@@ -188,17 +188,18 @@ pub(super) struct TargetMachine {
 }
 
 impl TargetMachine {
-    /// A code generator for a processor of this machine's architecture.
+    /// Creates a code generator for a processor of this machine's architecture.
     pub(super) fn new(processor: &Processor) -> Result<Self, String> {
         static INITIALIZE: Once = Once::new();
-        // SAFETY: the initializers take no arguments and run once before any other use of the target registry.
+        // SAFETY: the initializers take no arguments, and `call_once` runs them once, before any other use of the
+        // target registry.
         INITIALIZE.call_once(|| unsafe {
             initialize_target_info();
             initialize_target();
             initialize_target_mc();
             initialize_asm_printer();
         });
-        // SAFETY: returns an owned message.
+        // SAFETY: the function returns a message that the caller owns, and `take_message` frees it.
         let triple = c_string(&take_message(unsafe { LLVMGetDefaultTargetTriple() }))?;
         let (cpu, features) = (c_string(&processor.name)?, c_string(&processor.features)?);
         let (mut target, mut error) = (null_mut(), null_mut());
@@ -226,13 +227,13 @@ impl TargetMachine {
 
 impl Drop for TargetMachine {
     fn drop(&mut self) {
-        // SAFETY: created by `new`, freed once.
+        // SAFETY: `new` has created the machine, and only `drop` frees it.
         unsafe { LLVMDisposeTargetMachine(self.raw) }
     }
 }
 
-// The only dialects that are left where a module is translated. MLIR's C API registers the translations of all dialects or
-// none, and what it refers to for that are all dialects, passes and targets that there are.
+// The only dialects that are left when a module is translated. MLIR's C API can only register the translations of all
+// dialects, which would link all dialects, passes and targets.
 unsafe extern "C" {
     #[link_name = "_ZN4mlir33registerBuiltinDialectTranslationERNS_11MLIRContextE"]
     fn register_builtin_translation(context: *mut c_void);
@@ -240,19 +241,20 @@ unsafe extern "C" {
     fn register_llvm_translation(context: *mut c_void);
 }
 
-/// A context with the dialects of kernels, and those that they are lowered to. Dialects are loaded when they are first used.
+/// Creates a context with the dialects of kernels and of their lowered forms. Dialects are loaded when they are first
+/// used.
 pub(super) fn context() -> Context {
     static REGISTER: Once = Once::new();
-    // SAFETY: each of them makes a pass known by its name, here once for the process.
+    // SAFETY: each function registers a pass under its name, and `call_once` runs them once per process.
     REGISTER.call_once(|| unsafe { PASSES.iter().for_each(|register| register()) });
     let registry = DialectRegistry::new();
     for dialect in DIALECTS {
-        // SAFETY: the handle is a constant of MLIR, and the registry is alive.
+        // SAFETY: the handle is a constant of MLIR, and `registry` is alive.
         unsafe { mlirDialectHandleInsertDialect(dialect(), registry.to_raw()) };
     }
     let context = Context::new_with_registry(&registry, false);
     let raw = context.to_raw().ptr;
-    // SAFETY: the functions take a reference to a context, which is alive.
+    // SAFETY: the functions take a reference to a context, and `context` is alive.
     unsafe {
         register_builtin_translation(raw);
         register_llvm_translation(raw);
@@ -260,7 +262,7 @@ pub(super) fn context() -> Context {
     context
 }
 
-/// The dialects of kernels. Registering all that MLIR has takes longer than lowering a kernel.
+/// The dialects of kernels. Registering all of MLIR's dialects takes longer than lowering a kernel.
 const DIALECTS: &[unsafe extern "C" fn() -> MlirDialectHandle] = &[
     mlirGetDialectHandle__affine__,
     mlirGetDialectHandle__arith__,
@@ -278,7 +280,7 @@ const DIALECTS: &[unsafe extern "C" fn() -> MlirDialectHandle] = &[
     mlirGetDialectHandle__vector__,
 ];
 
-/// Registers the passes that [`super::lower`] names; there are ten times as many.
+/// Registers the passes that [`super::lower`] names. MLIR has ten times as many.
 const PASSES: &[unsafe extern "C" fn()] = &[
     mlirRegisterConversionArithToLLVMConversionPass,
     mlirRegisterConversionConvertComplexToLLVMPass,
@@ -299,14 +301,14 @@ const PASSES: &[unsafe extern "C" fn()] = &[
     mlirRegisterMemRefExpandStridedMetadataPass,
 ];
 
-/// What a thread compiles kernels with.
+/// The context and the code generator with which a thread compiles kernels.
 pub(super) struct Tools {
     pub(super) context: Context,
     pub(super) machine: TargetMachine,
 }
 
-// SAFETY: the context starts no threads, and neither it nor the code generator belongs to the thread that made it; whoever
-// owns both is the only one that uses them.
+// SAFETY: the context starts no threads, and neither it nor the code generator depends on the thread that created it.
+// Their owner has exclusive access to both.
 unsafe impl Send for Tools {}
 
 /// The output format of [`Ir::emit`].
@@ -326,7 +328,8 @@ pub(super) struct Ir {
 
 extern "C" fn collect_diagnostic(diagnostic: Pointer, data: *mut c_void) {
     const ERROR: c_int = 0;
-    // SAFETY: `data` is the `errors` of the `Ir` that owns the reporting context; the description is an owned message.
+    // SAFETY: `data` is the `errors` of the `Ir` that owns the reporting context. The caller owns the description, and
+    // `take_message` frees it.
     unsafe {
         if LLVMGetDiagInfoSeverity(diagnostic) == ERROR {
             let text = take_message(LLVMGetDiagInfoDescription(diagnostic));
@@ -336,11 +339,12 @@ extern "C" fn collect_diagnostic(diagnostic: Pointer, data: *mut c_void) {
 }
 
 impl Ir {
-    /// Translates a module of the LLVM dialect for a machine. `None` if MLIR fails; the reason is in its diagnostics.
+    /// Translates a module of the LLVM dialect for a machine. Returns `None` if MLIR fails; the reason is in its
+    /// diagnostics.
     pub(super) fn translate(module: &MlirModule<'_>, machine: &TargetMachine) -> Option<Self> {
         let errors = Box::<Messages>::default();
-        // SAFETY: the context is fresh and owned below; the operation is alive for the call; a null module, MLIR's
-        // sign of failure, is never used.
+        // SAFETY: the context is new, and `Ir` owns it afterwards. The operation is alive during the call. A null
+        // module, which signals a failure, isn't used.
         unsafe {
             let context = LLVMContextCreate();
             LLVMContextSetDiagnosticHandler(context, collect_diagnostic, (&raw const *errors).cast_mut().cast());
@@ -361,7 +365,7 @@ impl Ir {
     /// Runs a pass pipeline in the syntax of `opt -passes`.
     pub(super) fn run_passes(&mut self, passes: &str, machine: &TargetMachine) -> Result<(), String> {
         let passes = c_string(passes)?;
-        // SAFETY: module, machine and options are alive and used by this thread only.
+        // SAFETY: module, machine and options are alive, and `&mut self` rules out other uses of the module.
         let result = unsafe {
             let options = LLVMCreatePassBuilderOptions();
             let error = LLVMRunPasses(self.module, passes.as_ptr(), machine.raw, options);
@@ -374,7 +378,7 @@ impl Ir {
     /// Generates assembly text or a relocatable object.
     pub(super) fn emit(&mut self, machine: &TargetMachine, file_type: FileType) -> Result<Vec<u8>, String> {
         let (mut error, mut buffer) = (null_mut(), null_mut());
-        // SAFETY: the out pointers are valid; on success the buffer is owned here, copied and freed once.
+        // SAFETY: the out pointers are valid. On success the caller owns the buffer, which is copied and freed once.
         let bytes = unsafe {
             let failed = LLVMTargetMachineEmitToMemoryBuffer(
                 machine.raw,
@@ -395,9 +399,9 @@ impl Ir {
         Ok(bytes)
     }
 
-    /// The module as text.
+    /// Returns the module as text.
     pub(super) fn print(&self) -> String {
-        // SAFETY: the module is alive; the message is owned.
+        // SAFETY: the module is alive. The caller owns the message, and `take_message` frees it.
         take_message(unsafe { LLVMPrintModuleToString(self.module) })
     }
 
@@ -409,7 +413,7 @@ impl Ir {
 
 impl Drop for Ir {
     fn drop(&mut self) {
-        // SAFETY: both are owned by this value; the module goes before the context it lives in.
+        // SAFETY: this value owns both. The module is freed before its context.
         unsafe {
             LLVMDisposeModule(self.module);
             LLVMContextDispose(self.context);
@@ -417,7 +421,7 @@ impl Drop for Ir {
     }
 }
 
-/// Messages that LLVM's handlers collect.
+/// Messages collected from LLVM's handlers.
 pub(super) type Messages = Mutex<String>;
 
 /// Adds a line to the messages.
@@ -427,7 +431,7 @@ pub(super) fn append(messages: &Messages, text: &str) {
     messages.push('\n');
 }
 
-/// Empties the messages.
+/// Returns the messages and empties them.
 pub(super) fn take(messages: &Messages) -> String {
     std::mem::take(&mut *messages.lock().unwrap_or_else(PoisonError::into_inner))
 }
@@ -435,7 +439,7 @@ pub(super) fn take(messages: &Messages) -> String {
 /// Replaces an operation's only result by `with` and deletes the operation.
 pub(super) fn replace<'c, 'a>(operation: OperationRef<'c, 'a>, with: OperationResult<'c, 'a>) {
     if let Ok(result) = operation.result(0) {
-        // SAFETY: both values are alive and in one block; after the first call nothing uses the operation, and the
+        // SAFETY: both values are alive and in one block. After the first call nothing uses the operation, and the only
         // reference to it is consumed here.
         unsafe {
             mlirValueReplaceAllUsesOfWith(result.to_raw(), with.to_raw());

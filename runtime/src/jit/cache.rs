@@ -1,13 +1,14 @@
 //! A folder of compiled kernels, so that a program that was run before starts at once.
 //!
 //! A file holds one kernel, or a function that kernels call: what it was compiled from and for (text, processor,
-//! versions), its object, and a checksum over both. Everything is compared when a file is read, so a damaged file, one
-//! of another version or one whose name happens to be equal is as if it weren't there. Files are written beside their
-//! place and renamed, so that any number of processes may share a folder. Nothing that goes wrong here stops a program:
-//! it is compiled instead.
+//! versions), its object, and a checksum over both. Everything is compared when a file is read, so a damaged file, a
+//! file of another version or a file whose name happens to be equal counts as missing. Files are written under a
+//! temporary name and renamed, so that any number of processes may share a folder. No error here stops a program: the
+//! kernel is compiled instead.
 //!
-//! What is read gets run, and what is old gets removed. So a folder and each file must be this user's, and not writable
-//! by others ([`trust`]), and only files whose name and first bytes say that they are kernels are replaced or removed.
+//! Code from the folder is run, and old files are removed. So the folder and each file must belong to this user, and
+//! must not be writable by others ([`trust`]). Only files whose name and first bytes mark them as kernels are replaced
+//! or removed.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -21,13 +22,13 @@ use crate::files::{Draft, trust};
 /// The first bytes of every file.
 const MAGIC: &[u8; 16] = b"shardc kernel 2\n";
 
-/// How many of them are the same in all versions.
+/// The number of first bytes that are the same in all versions.
 const WORDS: usize = "shardc kernel ".len();
 
-/// The most bytes of kernels that a folder keeps, unless said otherwise.
+/// The default limit on the bytes of kernels that a folder keeps.
 pub const DEFAULT_LIMIT: u64 = 256 << 20;
 
-/// How old the last use of a file may look before it is marked as used again.
+/// The age of a file's last recorded use from which another use is recorded.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A folder of compiled kernels.
@@ -38,7 +39,7 @@ pub struct Cache {
     refused: Arc<OnceLock<String>>,
 }
 
-/// A compiled kernel as it is kept.
+/// A compiled kernel in the cache.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Entry {
     /// Its name.
@@ -54,13 +55,13 @@ pub(super) struct Entry {
 }
 
 impl Cache {
-    /// The kernels in `folder`, of which it keeps about `limit` bytes: those used last. The folder is made when there
-    /// is something to keep.
+    /// Creates a cache of kernels in `folder`. It keeps about `limit` bytes: the most recently used kernels. The folder
+    /// is created when the first kernel is written.
     pub fn new(folder: impl Into<PathBuf>, limit: u64) -> Self {
         Self { folder: folder.into(), limit, refused: Arc::default() }
     }
 
-    /// Why kernels weren't read from the folder, or kept there, in words: the first reason, if there was any.
+    /// Returns the first reason why kernels weren't read from the folder or written to it, if there was any.
     pub fn refused(&self) -> Option<String> {
         self.refused.get().cloned()
     }
@@ -69,23 +70,24 @@ impl Cache {
         checked.map_err(|why| self.refused.get_or_init(|| why)).ok()
     }
 
-    /// The kernel that `key` describes, if it is there and whole, and nobody else can have written it.
+    /// Returns the kernel that `key` describes, if it exists, is undamaged, and can't have been written by another
+    /// user.
     pub(super) fn read(&self, key: &str) -> Option<Entry> {
         self.refuse(trust::check_folder(&self.folder)).filter(|&there| there)?;
         let mut file = self.refuse(trust::open(&self.path(key)))??;
         let about = file.metadata().ok()?;
         let mut bytes = Vec::new();
-        // It may grow meanwhile: the checksum tells.
+        // The file may grow meanwhile; the checksum would detect that.
         (&mut file).take(about.len()).read_to_end(&mut bytes).ok()?;
         let entry = decode(&bytes, key)?;
-        // Those used last stay. A date that is a day off doesn't matter, and most uses write nothing.
+        // The most recently used files are kept. A date may be off by a day, so most uses write nothing.
         if about.modified().is_ok_and(|used| used.elapsed().is_ok_and(|since| since > DAY)) {
             let _ = file.set_modified(SystemTime::now());
         }
         Some(entry)
     }
 
-    /// Keeps a kernel; if it can't be written, nothing is kept.
+    /// Writes a kernel to the folder. If that fails, nothing is written.
     pub(super) fn write(&self, key: &str, entry: &Entry) {
         let _ = trust::create_folder(&self.folder);
         let path = self.path(key);
@@ -93,27 +95,27 @@ impl Cache {
             return;
         }
         let Ok(mut draft) = Draft::create(&self.folder, 0o600) else { return };
-        // Not synchronized with the disk: the checksum tells what a crash left unfinished.
+        // The file isn't synchronized with the disk. The checksum detects a file that a crash left incomplete.
         if draft.file().write_all(&encode(entry, key)).is_ok() {
             let _ = draft.rename(&path);
         }
     }
 
-    /// Whether nothing is called so, or a kernel that isn't to be used: it is damaged, or others may have written to
-    /// it.
+    /// Returns whether `path` doesn't exist, or is a kernel that can't be used, because it is damaged or others may
+    /// have written to it.
     fn may_replace(&self, path: &Path) -> bool {
         let Ok(about) = fs::symlink_metadata(path) else { return true };
         about.is_file() && (about.len() == 0 || fs::File::open(path).is_ok_and(|file| begins_as_ours(file, false)))
     }
 
-    /// Removes the kernels that were used longest ago while all together take more than the limit.
+    /// Removes the least recently used kernels while all together exceed the limit.
     pub(super) fn trim(&self) {
         if trust::check_folder(&self.folder) != Ok(true) {
             return;
         }
         let Ok(folder) = fs::read_dir(&self.folder) else { return };
         let file = |entry: fs::DirEntry| {
-            // Of a link, this is about the link.
+            // For a link, this metadata is the link's own.
             let about = entry.metadata().ok().filter(fs::Metadata::is_file)?;
             let modified = about.modified().ok()?;
             Some((modified, about.len(), entry.path())).filter(|_| is_ours(&entry.path(), modified))
@@ -124,7 +126,7 @@ impl Cache {
             return;
         }
         files.sort();
-        // A little more than needed, so that the next kernel doesn't start all over.
+        // Removes a little more than needed, so that the next kernel doesn't exceed the limit again.
         let wanted = self.limit - self.limit / 8;
         for (_, length, path) in files {
             if bytes <= wanted {
@@ -143,8 +145,8 @@ impl Cache {
     }
 }
 
-/// Whether a folder's entry is a kernel that this program has written, of any version, or the draft of one that nothing
-/// has finished for a day: its name and its first bytes say so. Nothing else in the folder is ever touched.
+/// Returns whether a folder's entry is a kernel that any version of this program has written, or a draft of one that is
+/// a day old. Name and first bytes decide that. Nothing else in the folder is ever changed.
 fn is_ours(path: &Path, modified: SystemTime) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
     let hexadecimal =
@@ -156,7 +158,7 @@ fn is_ours(path: &Path, modified: SystemTime) -> bool {
     (kernel || draft) && begins()
 }
 
-/// Whether a file begins with the words that any version's do; a draft may have been cut off in them.
+/// Returns whether a file begins with the first bytes of all versions. A draft may end within these bytes.
 fn begins_as_ours(file: fs::File, draft: bool) -> bool {
     let (words, mut found) = (&MAGIC[..WORDS], Vec::new());
     let read = file.take(WORDS as u64).read_to_end(&mut found).is_ok();
@@ -202,7 +204,7 @@ fn decode(file: &[u8], key: &str) -> Option<Entry> {
 mod tests {
     use super::*;
 
-    /// A folder of its own for a test, removed at its end.
+    /// A folder for one test, removed at the end of the test.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -234,7 +236,7 @@ mod tests {
         cache.write("a", &entry(1));
         cache.write("b", &entry(2));
         assert_eq!((cache.read("a"), cache.read("b")), (Some(entry(1)), Some(entry(2))));
-        // Another key under the same name is another kernel.
+        // A file that was renamed to another key's name doesn't count as that key's kernel.
         fs::rename(cache.path("b"), cache.path("c")).unwrap();
         assert_eq!((cache.read("b"), cache.read("c")), (None, None));
         assert_eq!(folder.files().len(), 2);
@@ -268,7 +270,7 @@ mod tests {
             let file = fs::OpenOptions::new().append(true).open(cache.path(&format!("k{i}"))).unwrap();
             file.set_modified(SystemTime::now() - age).unwrap();
         }
-        // Reading marks it as used now.
+        // Reading records a use at the current time.
         assert_eq!(cache.read("k0"), Some(entry(0)));
         cache.trim();
         let left: Vec<u8> = (0..8).filter(|i| cache.read(&format!("k{i}")).is_some()).collect();
@@ -286,7 +288,7 @@ mod tests {
         cache.write("a", &entry(1));
         assert_eq!(folder.files().len(), 0);
         assert!(cache.refused().is_some_and(|why| why.contains("mode 777")), "{:?}", cache.refused());
-        // Nor is anything taken from it.
+        // Nothing is read from the folder either.
         fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o700)).unwrap();
         cache.write("a", &entry(1));
         assert_eq!(cache.read("a"), Some(entry(1)));
@@ -315,7 +317,7 @@ mod tests {
         assert_eq!((cache.read("a"), cut.exists()), (None, false));
         assert!(strangers.iter().all(|name| fs::read(at(name)).unwrap() == b"somebody's"));
         assert!(at("00000000000000ff.kernel").is_symlink());
-        // A stranger's file has the name that a kernel would get.
+        // Another program's file has the name that a kernel would get.
         fs::write(cache.path("b"), b"somebody's").unwrap();
         cache.write("b", &entry(2));
         assert_eq!(fs::read(cache.path("b")).unwrap(), b"somebody's");
@@ -331,7 +333,7 @@ mod tests {
         fs::set_permissions(cache.path("a"), fs::Permissions::from_mode(0o666)).unwrap();
         assert_eq!(cache.read("a"), None);
         assert!(cache.refused().is_some_and(|why| why.contains("mode 666")), "{:?}", cache.refused());
-        // It is compiled again, and kept where others can't write.
+        // The kernel is compiled again, and written to a file that others can't write.
         cache.write("a", &entry(1));
         assert_eq!(Cache::new(&folder.0, DEFAULT_LIMIT).read("a"), Some(entry(1)));
         let link = Folder::new("link");

@@ -50,9 +50,9 @@ pub(super) struct Code {
     reports: Box<Messages>,
 }
 
-// SAFETY: LLVM's ORC sessions lock internally, and the code itself is read-only once linked.
+// SAFETY: LLVM's ORC sessions lock internally, the code is read-only once linked, and `reports` is a mutex.
 unsafe impl Send for Code {}
-// SAFETY: as above.
+// SAFETY: shared references allow the same uses, for the same reasons.
 unsafe impl Sync for Code {}
 
 /// The calling convention of every entry: addresses of buffers, then scalars.
@@ -66,8 +66,8 @@ extern "C" fn collect_report(data: *mut c_void, error: Pointer) {
     }
 }
 
-/// Code that uses bf16 may call this; older support libraries lack it. A bf16 is passed in the low bits of a float
-/// register.
+/// Rounds to bf16. Code that uses bf16 may call this function, because older support libraries lack it. A bf16 is
+/// passed in the low bits of a float register.
 extern "C" fn round_single_to_bf16(value: f32) -> f32 {
     f32::from_bits(u32::from(bf16::from_f32(value).to_bits()))
 }
@@ -76,8 +76,8 @@ impl Code {
     /// Links objects with each other. They may call the C library and the function above.
     pub(super) fn link<'o>(objects: impl IntoIterator<Item = &'o [u8]>) -> Result<Self, String> {
         let mut raw = null_mut();
-        // SAFETY: a null builder asks for the defaults, which also search this process for symbols. Buffers and
-        // symbols are copied or handed over to the session, which `code` owns from here on.
+        // SAFETY: a null builder selects the defaults, which also search this process for symbols. Buffers and symbols
+        // are copied, or handed over to the session, which `code` owns from here on.
         unsafe {
             check(LLVMOrcCreateLLJIT(&mut raw, null_mut()))?;
             let code = Self { jit: raw, reports: Box::default() };
@@ -95,7 +95,7 @@ impl Code {
             };
             check(LLVMOrcJITDylibDefine(library, LLVMOrcAbsoluteSymbols(&symbol, 1)))?;
             for (i, object) in objects.into_iter().enumerate() {
-                // Objects are told apart by their names.
+                // Objects need distinct names.
                 let (start, name) = (object.as_ptr().cast(), c_string(&format!("kernels {i}"))?);
                 let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(start, object.len(), name.as_ptr());
                 check(LLVMOrcLLJITAddObjectFile(raw, library, buffer))?;
@@ -104,11 +104,11 @@ impl Code {
         }
     }
 
-    /// The function with this name, which must have been compiled with the convention of [`RawKernel`].
+    /// Returns the function with this name, which must have been compiled with the convention of [`RawKernel`].
     fn entry(&self, name: &str) -> Result<RawKernel, String> {
         let c_name = c_string(name)?;
         let mut address = 0u64;
-        // SAFETY: the session is alive and the out pointer valid.
+        // SAFETY: the session is alive and the out pointer is valid.
         let result = check(unsafe { LLVMOrcLLJITLookup(self.jit, &mut address, c_name.as_ptr()) });
         if let Err(error) = result {
             let details = take(&self.reports);
@@ -124,7 +124,7 @@ impl Code {
 
 impl Drop for Code {
     fn drop(&mut self) {
-        // SAFETY: owned by this value, freed once; an error while freeing can't be reported.
+        // SAFETY: this value owns the session, and only `drop` frees it. An error while freeing can't be reported.
         unsafe {
             let error = LLVMOrcDisposeLLJIT(self.jit);
             if !error.is_null() {
@@ -144,17 +144,17 @@ pub struct KernelFn {
 }
 
 impl KernelFn {
-    /// The kernel whose entry has this name.
+    /// Returns the kernel whose entry has this name.
     pub(super) fn new(code: &Arc<Code>, entry: &str, operands: usize, scalars: usize) -> Result<Self, String> {
         Ok(Self { entry: code.entry(entry)?, _code: Arc::clone(code), operands, scalars })
     }
 
-    /// How many buffers the kernel takes.
+    /// Returns the number of buffers that the kernel takes.
     pub fn operand_count(&self) -> usize {
         self.operands
     }
 
-    /// How many scalars the kernel takes.
+    /// Returns the number of scalars that the kernel takes.
     pub fn scalar_count(&self) -> usize {
         self.scalars
     }
@@ -167,11 +167,13 @@ impl KernelFn {
     ///
     /// # Safety
     ///
-    /// Every operand points to a buffer of the size and alignment of its memref that nobody writes during the call, and
-    /// nobody reads if the kernel writes it; operands marked `llvm.noalias` overlap no other operand.
+    /// Every operand must point to a buffer with the size and alignment of its memref. During the call no other thread
+    /// may write these buffers, or read those that the kernel writes. Operands marked `llvm.noalias` must not overlap
+    /// other operands.
     pub unsafe fn call(&self, operands: &[*mut u8], scalars: &[i64]) {
         assert_eq!((operands.len(), scalars.len()), (self.operands, self.scalars), "arguments of a kernel");
-        // SAFETY: the entry reads exactly as many values as were just counted; the rest is the caller's promise.
+        // SAFETY: the entry reads exactly as many values as the assertion has checked. The buffers are valid by this
+        // function's contract.
         unsafe { (self.entry)(operands.as_ptr(), scalars.as_ptr()) }
     }
 }

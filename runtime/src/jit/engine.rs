@@ -13,7 +13,7 @@ use super::lower::{Parameter, entry_name};
 use super::queue::{Queue, Unit};
 use super::workbench::{self, Workbench};
 
-/// Compiles text for this machine.
+/// Compiles MLIR text for this machine.
 pub struct Engine {
     processor: Processor,
 }
@@ -24,7 +24,7 @@ pub struct Module {
     functions: Arc<BTreeMap<String, KernelFn>>,
 }
 
-/// Bytes of the vectors that kernels for this machine's processor should be written with.
+/// Returns the vector size in bytes with which kernels for this machine's processor should be written.
 pub fn vector_bytes() -> usize {
     let processor = Processor::host();
     match () {
@@ -35,7 +35,7 @@ pub fn vector_bytes() -> usize {
 }
 
 impl Engine {
-    /// An engine for the processor of this machine. An error if LLVM cannot generate code for it.
+    /// Creates an engine for the processor of this machine. Fails if LLVM can't generate code for it.
     pub fn new() -> Result<Self, String> {
         Self::for_processor(Processor::host())
     }
@@ -45,7 +45,7 @@ impl Engine {
         Ok(Self { processor })
     }
 
-    /// LLVM's name of the processor, such as `znver5`.
+    /// Returns LLVM's name of the processor, such as `znver5`.
     pub fn processor(&self) -> &str {
         &self.processor.name
     }
@@ -72,9 +72,9 @@ impl Engine {
         Module::link(&objects, signatures)
     }
 
-    /// Compiles several texts in parallel, one per processor at a time, into one module. Each has one public function,
-    /// under a name that no other has. A text that is in the cache isn't compiled, and what is compiled goes there.
-    /// What several kernels call is compiled once.
+    /// Compiles several texts into one module, in parallel on all processors. Each text has one public function, with a
+    /// name that no other text has. Texts in the cache aren't compiled, and compiled ones are added to it. Functions
+    /// that several kernels call are compiled once.
     pub fn compile_all(&self, texts: &[String], cache: Option<&Cache>) -> Result<Module, String> {
         let key = |text: &str| self.key(text);
         let queue = Queue::new(&self.processor, cache, &key);
@@ -92,19 +92,19 @@ impl Engine {
         Module::link(&objects, signatures)
     }
 
-    /// What the machine code of a text depends on.
+    /// Returns a key of everything that the machine code of a text depends on.
     fn key(&self, text: &str) -> String {
         let Processor { name, features } = &self.processor;
         format!("{} {}\n{name} {features}\n{text}", abi::version(), env!("SHARDC_JIT_SOURCES"))
     }
 
-    /// The LLVM IR that [`Engine::compile`] turns into machine code, optimized: of the kernels, then of each function that
-    /// they call.
+    /// Returns the optimized LLVM IR that [`Engine::compile`] turns into machine code: the kernels, then each function
+    /// that they call.
     pub fn llvm_ir(&self, text: &str) -> Result<String, String> {
         self.print(text, |_, ir| Ok(ir.print()))
     }
 
-    /// The assembly that [`Engine::compile`] assembles.
+    /// Returns the assembly that [`Engine::compile`] assembles.
     pub fn assembly(&self, text: &str) -> Result<String, String> {
         self.print(text, |workbench, ir| {
             let assembly = workbench.emit(ir, FileType::Assembly)?;
@@ -132,7 +132,7 @@ impl Engine {
 }
 
 impl Module {
-    /// The kernels in objects, by name and by how many buffers and scalars they take.
+    /// Links the kernels in objects, given by name and by their numbers of buffers and scalars.
     fn link(objects: &[Vec<u8>], signatures: Vec<(String, usize, usize)>) -> Result<Self, String> {
         let code = Arc::new(Code::link(objects.iter().map(Vec::as_slice))?);
         let mut functions = BTreeMap::new();
@@ -143,12 +143,12 @@ impl Module {
         Ok(Self { functions: Arc::new(functions) })
     }
 
-    /// The kernel with this name.
+    /// Returns the kernel with this name.
     pub fn function(&self, name: &str) -> Option<KernelFn> {
         self.functions.get(name).cloned()
     }
 
-    /// The names of the kernels, in alphabetical order.
+    /// Returns the names of the kernels, in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.functions.keys().map(String::as_str)
     }

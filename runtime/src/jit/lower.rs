@@ -21,8 +21,8 @@ use melior::utility::parse_pass_pipeline;
 
 use super::math;
 
-/// From structured ops and memrefs to the LLVM dialect. `ub` and `index` ops arise on the way. `arith-expand` is left
-/// out: it expands `maximumf`, and LLVM then no longer recognizes a reduction.
+/// From structured ops and memrefs to the LLVM dialect. `ub` and `index` ops are created on the way. `arith-expand` is
+/// left out, because it expands `maximumf`, and LLVM then no longer recognizes a reduction.
 const PIPELINE: &str = "builtin.module(\
     convert-linalg-to-loops,lower-affine,convert-vector-to-scf,expand-strided-metadata,lower-affine,\
     convert-complex-to-standard,convert-scf-to-cf,\
@@ -30,13 +30,13 @@ const PIPELINE: &str = "builtin.module(\
     finalize-memref-to-llvm,convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},\
     convert-arith-to-llvm,convert-cf-to-llvm,convert-ub-to-llvm,reconcile-unrealized-casts)";
 
-/// The same for modules of [`PLAIN`] ops alone: each pass costs something even where it finds nothing.
+/// The pipeline for modules of [`PLAIN`] ops only. It is shorter, because a pass takes time even if it finds nothing.
 const PLAIN_PIPELINE: &str = "builtin.module(\
     convert-scf-to-cf,convert-vector-to-llvm,convert-math-to-llvm,convert-math-to-libm,\
     finalize-memref-to-llvm,convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},\
     convert-arith-to-llvm,convert-cf-to-llvm,convert-ub-to-llvm,reconcile-unrealized-casts)";
 
-/// Dialects, with a dot behind them, and single ops that [`PLAIN_PIPELINE`] lowers.
+/// The ops that [`PLAIN_PIPELINE`] lowers: dialects, which end with a dot, and single ops.
 const PLAIN: &[&str] = &[
     "arith.",
     "func.",
@@ -53,8 +53,9 @@ const PLAIN: &[&str] = &[
     "vector.store",
 ];
 
-/// What LLVM is told of every function: no code for exceptions is needed; and by default only half of AVX-512's width is
-/// used. Functions of different attributes would each take it a table of instructions of their own.
+/// Returns the attributes of every function. Kernels need no code for exceptions, and LLVM would by default use only
+/// half of AVX-512's width. All functions have the same attributes, because LLVM builds an instruction table for each
+/// set of attributes.
 fn attributes(wide_vectors: bool) -> &'static str {
     if wide_vectors { r#"["nounwind", ["prefer-vector-width", "512"]]"# } else { r#"["nounwind"]"# }
 }
@@ -65,7 +66,7 @@ pub(super) struct Signature {
     pub(super) parameters: Vec<Parameter>,
 }
 
-/// How a kernel takes an argument.
+/// The kind of a kernel's parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Parameter {
     /// The address of a buffer.
@@ -75,18 +76,18 @@ pub(super) enum Parameter {
 }
 
 impl Signature {
-    /// Number of parameters of a kind.
+    /// Returns the number of parameters of a kind.
     pub(super) fn count(&self, kind: Parameter) -> usize {
         self.parameters.iter().filter(|&&parameter| parameter == kind).count()
     }
 }
 
-/// The name under which the entry of a kernel is found.
+/// Returns the name of the entry of a kernel.
 pub(super) fn entry_name(kernel: &str) -> String {
     format!("{kernel}.entry")
 }
 
-/// Collects MLIR's diagnostics while `run` works; they are the error when it returns `None`.
+/// Collects MLIR's diagnostics while `run` works, and returns them as the error if it returns `None`.
 pub(super) fn with_diagnostics<T>(context: &Context, run: impl FnOnce() -> Option<T>) -> Result<T, String> {
     let messages = Rc::new(RefCell::new(String::new()));
     let sink = Rc::clone(&messages);
@@ -117,20 +118,21 @@ fn append_diagnostic(out: &mut String, diagnostic: &Diagnostic<'_>) {
     }
 }
 
-/// The passes that lower the modules of a context. Making them costs as much as lowering a small kernel.
+/// The passes that lower the modules of a context. They are reused, because creating them takes as long as lowering a
+/// small kernel.
 pub(super) struct Passes<'c> {
     context: &'c Context,
     plain: OnceCell<PassManager<'c>>,
     all: OnceCell<PassManager<'c>>,
 }
 
-/// A module that is read, with its elementary functions written out.
+/// A parsed module with its elementary functions expanded.
 pub(super) struct Read<'c> {
     module: Module<'c>,
     pub(super) signatures: Vec<Signature>,
-    /// The functions that it calls and doesn't hold, by symbol.
+    /// The symbols of the functions that it calls and doesn't contain.
     pub(super) calls: Vec<String>,
-    /// Whether its loops go over vectors.
+    /// Whether its loops use vectors.
     pub(super) has_vectors: bool,
 }
 
@@ -139,7 +141,7 @@ impl<'c> Passes<'c> {
         Self { context, plain: OnceCell::new(), all: OnceCell::new() }
     }
 
-    /// Reads the kernels of `text`. Errors are MLIR's diagnostics, or name the function that is not a kernel.
+    /// Parses the kernels of `text`. Errors are MLIR's diagnostics, or name a function that isn't a kernel.
     pub(super) fn read(&self, text: &str) -> Result<Read<'c>, String> {
         let module = self.parse(text)?;
         let signatures = signatures(&module)?;
@@ -155,7 +157,7 @@ impl<'c> Passes<'c> {
         Ok(module)
     }
 
-    /// The module of a function that kernels call, in the LLVM dialect.
+    /// Returns the module of a function that kernels call, in the LLVM dialect.
     pub(super) fn function(&self, symbol: &str, wide_vectors: bool) -> Result<Module<'c>, String> {
         let text = math::definition(symbol).ok_or_else(|| format!("there is no function @{symbol}"))?;
         let module = self.run(self.parse(&text)?)?;
@@ -177,7 +179,7 @@ impl<'c> Passes<'c> {
         };
         let passes = passes.get_or_init(|| {
             let manager = PassManager::new(self.context);
-            // Each pass leaves valid IR; verifying once, at translation, is enough.
+            // Each pass leaves valid IR, so verifying once, at translation, is enough.
             manager.enable_verifier(false);
             parse_pass_pipeline(manager.as_operation_pass_manager(), pipeline).expect("the pipeline is a constant");
             manager
@@ -187,7 +189,7 @@ impl<'c> Passes<'c> {
     }
 }
 
-/// Whether there are only [`PLAIN`] ops.
+/// Returns whether all ops are [`PLAIN`].
 fn is_plain<'c, 'a>(block: BlockRef<'c, 'a>) -> bool {
     let mut next = block.first_operation();
     while let Some(operation) = next {
@@ -210,7 +212,7 @@ fn is_plain<'c, 'a>(block: BlockRef<'c, 'a>) -> bool {
     true
 }
 
-/// The kernels of a module: its public functions with a body.
+/// Returns the signatures of a module's kernels: its public functions with a body.
 fn signatures(module: &Module<'_>) -> Result<Vec<Signature>, String> {
     let mut signatures = Vec::new();
     let mut next = module.body().first_operation();
@@ -264,7 +266,7 @@ fn parameter(ty: Type<'_>) -> Option<Parameter> {
     }
 }
 
-/// Gives every function with a body the attributes its kind needs, and internal linkage if nobody else calls it.
+/// Sets the attributes of every function with a body, and internal linkage if `is_internal`.
 fn set_attributes<'c>(context: &'c Context, module: &Module<'c>, is_internal: bool, wide_vectors: bool) {
     let internal = Attribute::parse(context, "#llvm.linkage<internal>").expect("a constant of the llvm dialect");
     let attributes = Attribute::parse(context, attributes(wide_vectors)).expect("a constant attribute");
@@ -301,7 +303,7 @@ fn append_entries<'c>(
     for signature in signatures {
         write_entry(&mut text, signature, wide_vectors);
     }
-    // The callees are declared for the parser; the declarations are dropped when the entries are moved.
+    // The parser needs declarations of the callees. They are dropped when the entries are moved.
     let entries = with_diagnostics(context, || Module::parse(context, &text))?;
     let mut next = entries.body().first_operation_mut();
     while let Some(mut operation) = next {
@@ -347,7 +349,7 @@ fn write_entry(text: &mut String, signature: &Signature, wide_vectors: bool) {
     let _ = writeln!(text, "  llvm.call @{name}({}) : ({types}) -> ()\n  llvm.return\n}}", arguments.join(", "));
 }
 
-/// A symbol name, quoted as in MLIR.
+/// Returns a symbol name, quoted as in MLIR.
 fn quoted(name: &str) -> String {
     let mut out = String::from("\"");
     for byte in name.bytes() {

@@ -1,8 +1,8 @@
 //! Compiles MLIR text to machine code for this processor and calls it.
 //!
-//! Text at the level of linalg, vector, scf, memref, arith, math and func goes in; each public function becomes a
+//! The input is text at the level of linalg, vector, scf, memref, arith, math and func. Each public function becomes a
 //! kernel with one calling convention: an array of pointers to contiguous row-major buffers and an array of 64-bit
-//! scalars. Nothing here knows ops or programs.
+//! scalars. This module doesn't depend on ops or programs.
 
 mod abi;
 mod cache;

@@ -1,6 +1,7 @@
 //! Compiles kernels, and the functions that they call, on all cores.
 //!
-//! Which functions a kernel calls shows when it is read. They wait behind the kernels, each once, and any thread takes them.
+//! The functions that a kernel calls are known when the kernel has been parsed. They are queued after the kernels, each
+//! once, and any thread takes them.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,20 +13,20 @@ use super::lower::Parameter;
 use super::math;
 use super::workbench::{self, Workbench};
 
-/// Something that is compiled by itself.
+/// A unit of compilation.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Unit<'t> {
-    /// A text with one kernel, by its number.
+    /// A text with one kernel, and its number.
     Kernel(usize, &'t str),
     /// A function, by its symbol.
     Function(String),
 }
 
-/// What is compiled, and what is left to do.
+/// The units to compile, and the results.
 pub(super) struct Queue<'t> {
     processor: &'t Processor,
     cache: Option<&'t Cache>,
-    /// What a kernel is kept under.
+    /// Returns the cache key of a text.
     key: &'t (dyn Fn(&str) -> String + Sync),
     state: Mutex<State<'t>>,
     changed: Condvar,
@@ -34,13 +35,13 @@ pub(super) struct Queue<'t> {
 #[derive(Default)]
 struct State<'t> {
     waiting: VecDeque<Unit<'t>>,
-    /// How many units are being compiled.
+    /// The number of units that are being compiled.
     busy: usize,
     functions: BTreeSet<String>,
     done: Vec<(Unit<'t>, Result<Entry, String>)>,
 }
 
-/// A unit that is being compiled; afterwards, whatever happened, the queue knows that it isn't any more.
+/// A unit that is being compiled. Dropping it, also after a panic, informs the queue.
 struct Taken<'q, 't> {
     queue: &'q Queue<'t>,
     unit: Unit<'t>,
@@ -54,7 +55,7 @@ impl Drop for Taken<'_, '_> {
 }
 
 impl<'t> Queue<'t> {
-    /// Nothing yet.
+    /// Creates an empty queue.
     pub(super) fn new(
         processor: &'t Processor,
         cache: Option<&'t Cache>,
@@ -63,7 +64,7 @@ impl<'t> Queue<'t> {
         Self { processor, cache, key, state: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// Adds a unit, and what it calls. What is in the cache needn't be compiled.
+    /// Adds a unit, and the functions it calls. A unit in the cache isn't compiled.
     pub(super) fn add(&self, unit: Unit<'t>) {
         if let Unit::Function(symbol) = &unit
             && !self.lock().functions.insert(symbol.clone())
@@ -82,10 +83,10 @@ impl<'t> Queue<'t> {
         calls.into_iter().flatten().for_each(|symbol| self.add(Unit::Function(symbol)));
     }
 
-    /// Compiles all that waits. The entries of kernels come first, in their order, then those of functions.
+    /// Compiles all waiting units. Returns the entries of kernels, in their order, then those of functions.
     pub(super) fn finish(self) -> Result<Vec<Entry>, String> {
         let waiting = self.lock().waiting.len();
-        // One kernel may call functions, which another thread compiles meanwhile.
+        // A single kernel may call functions, which another thread compiles meanwhile.
         let calls = |unit: &Unit<'_>| matches!(unit, Unit::Kernel(_, text) if text.contains("math."));
         let most = if self.lock().waiting.iter().any(calls) { waiting + 1 } else { waiting };
         let threads = crate::rates::cores().min(most);
@@ -97,7 +98,7 @@ impl<'t> Queue<'t> {
                 })
             };
             thread::scope(|scope| {
-                // Where the system has no room for more threads, there are fewer.
+                // If the system can't start a thread, fewer threads compile.
                 let start = |_| thread::Builder::new().spawn_scoped(scope, worker).ok();
                 let others: Vec<_> = (1..threads).filter_map(start).collect();
                 let mine = worker();
@@ -123,7 +124,7 @@ impl<'t> Queue<'t> {
         }
     }
 
-    /// The next unit, when there is one; `None` if there won't be any.
+    /// Waits for the next unit and returns it; `None` if there won't be any.
     fn take(&self) -> Option<Taken<'_, 't>> {
         let mut state = self.lock();
         loop {
@@ -159,7 +160,7 @@ impl<'t> Queue<'t> {
         Ok(Entry { name, operands, scalars, calls, object })
     }
 
-    /// What a unit is kept under. A function is kept under its text, which says how it is computed.
+    /// Returns the cache key of a unit. A function's key is that of its text, which describes how it is computed.
     fn key_of(&self, unit: &Unit<'_>) -> Option<String> {
         match unit {
             Unit::Kernel(_, text) => Some((self.key)(text)),

@@ -1,9 +1,10 @@
-//! Programs that link MLIR's archives without what registers all that MLIR has.
+//! Lets programs link MLIR's archives without the functions that register all of MLIR.
 
-/// Defines, in the program that uses it, what registers all dialects, translations and passes of MLIR; calling it is an error.
+/// Defines, in the program that uses it, the functions that register all dialects, translations and passes of MLIR.
+/// Calling them is an error.
 ///
-/// melior offers these functions, so a linker looks for them. They refer to the code generators of all processors, whose
-/// tables are made whenever a program starts, although the runtime registers itself what it uses.
+/// melior offers these functions, so a linker looks for them. They refer to the code generators of all processors,
+/// whose tables are built whenever a program starts, although the runtime itself registers everything that it uses.
 #[macro_export]
 macro_rules! without_all_of_mlir {
     () => {

@@ -1,4 +1,4 @@
-//! What one thread compiles with, one kernel or function after the other.
+//! The state with which one thread compiles kernels and functions, one after the other.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,34 +9,34 @@ use super::abi::{FileType, Ir, Processor, TargetMachine, Tools, context};
 use super::lower::{Passes, Read, with_diagnostics};
 
 /// LLVM's passes: enough to vectorize the loops that the lowering produces, in time linear in the number of kernels.
-/// The default pipeline takes twice as long and gives code of the same speed.
+/// The default pipeline takes twice as long, and its code isn't faster.
 const PASSES: &str = "always-inline,globaldce,function(mem2reg,instcombine<no-verify-fixpoint>,simplifycfg,\
     loop-simplify,lcssa,loop-mssa(loop-rotate,licm),loop(loop-unroll-full),loop-vectorize,\
     early-cse,instcombine<no-verify-fixpoint>,simplifycfg)";
 
-/// LLVM's passes for kernels that are written with vectors: elementary functions are simplified once, before they are
-/// inlined, and no loop is looked at for vectors.
+/// LLVM's passes for kernels that are written with vectors. Elementary functions are simplified once, before they are
+/// inlined, and loops aren't vectorized.
 const VECTOR_PASSES: &str = "function(mem2reg,early-cse,instcombine<no-verify-fixpoint>),always-inline,globaldce,\
     function(simplifycfg,loop-simplify,lcssa,loop-mssa(loop-rotate,licm),early-cse,simplifycfg)";
 
-/// LLVM's passes for a function that kernels call: it is straight-line code.
+/// LLVM's passes for a function that kernels call, which is straight-line code.
 const FUNCTION_PASSES: &str = "function(early-cse,instcombine<no-verify-fixpoint>)";
 
-/// How many modules go through one context: it keeps all types and attributes that it has seen.
+/// The maximum number of modules for one context, because a context keeps all types and attributes that it has seen.
 const LIFETIME: usize = 4096;
 
-/// A context of MLIR and a code generator. Making them takes as long as compiling a small kernel, so they are kept for the
-/// next program.
+/// A context of MLIR and a code generator. They are kept for the next program, because creating them takes as long as
+/// compiling a small kernel.
 struct Kept {
     tools: Tools,
     processor: Processor,
     used: usize,
 }
 
-/// Those that nobody works with. There are as many as threads have compiled at once.
+/// The unused contexts and code generators. There are as many as threads have compiled at once.
 static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
 
-/// What one thread compiles with.
+/// The state with which one thread compiles.
 pub(super) struct Workbench<'c> {
     context: &'c Context,
     machine: &'c TargetMachine,
@@ -45,7 +45,7 @@ pub(super) struct Workbench<'c> {
     used: usize,
 }
 
-/// Lets `work` compile for a processor. An error if LLVM cannot generate code for it.
+/// Lets `work` compile for a processor. Fails if LLVM can't generate code for it.
 pub(super) fn with<T>(
     processor: &Processor,
     work: impl FnOnce(&mut Workbench<'_>) -> Result<T, String>,
@@ -75,25 +75,25 @@ pub(super) fn with<T>(
 }
 
 impl<'c> Workbench<'c> {
-    /// Reads the kernels of a text.
+    /// Parses the kernels of a text.
     pub(super) fn read(&mut self, text: &str) -> Result<Read<'c>, String> {
         self.used += 1;
         self.passes.read(text)
     }
 
-    /// The IR of kernels, optimized.
+    /// Returns the optimized IR of kernels.
     pub(super) fn kernels(&self, read: Read<'c>) -> Result<Ir, String> {
         let passes = if read.has_vectors { VECTOR_PASSES } else { PASSES };
         self.optimize(&self.passes.lower(read, self.wide_vectors)?, passes)
     }
 
-    /// The IR of a function that kernels call, optimized.
+    /// Returns the optimized IR of a function that kernels call.
     pub(super) fn function(&mut self, symbol: &str) -> Result<Ir, String> {
         self.used += 1;
         self.optimize(&self.passes.function(symbol, self.wide_vectors)?, FUNCTION_PASSES)
     }
 
-    /// The object or assembly of IR.
+    /// Returns the object or the assembly of IR.
     pub(super) fn emit(&self, mut ir: Ir, file_type: FileType) -> Result<Vec<u8>, String> {
         ir.emit(self.machine, file_type)
     }

@@ -1,8 +1,8 @@
 //! Writes straight-line MLIR functions over scalars or vectors of one shape.
 //!
-//! Every method appends one op and returns its result, so an expansion reads like the formula it computes. Only ops
-//! that LLVM can vectorize are offered: no calls, no branches, and no float-to-integer conversion, which is undefined
-//! for NaN.
+//! Every method appends one op and returns its result, so an expansion reads like the formula it computes. There are
+//! only ops that LLVM can vectorize: no calls, no branches, and no float-to-integer conversion, which is undefined for
+//! NaN.
 
 use std::fmt::Write as _;
 
@@ -36,7 +36,7 @@ impl Kind {
     }
 }
 
-/// A value of the function being written.
+/// A value of the function that is being written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct V {
     index: usize,
@@ -58,23 +58,23 @@ pub(super) struct Body {
 }
 
 impl Body {
-    /// An empty body whose values have the shape of `ty`, a float type or a vector of one.
+    /// Creates an empty body whose values have the shape of `ty`, a float type or a vector of one.
     pub(super) fn new(ty: &str) -> Self {
         let shape = ty.strip_suffix('>').and_then(|open| open.rfind('x')).map_or("", |end| &ty[..=end]);
         Self { text: String::new(), next: 0, shape: shape.to_string() }
     }
 
-    /// The text so far.
+    /// Returns the text so far.
     pub(super) fn into_text(self) -> String {
         self.text
     }
 
-    /// A type of this body's shape.
+    /// Returns the type with this body's shape and this element type.
     pub(super) fn ty(&self, element: &str) -> String {
         if self.shape.is_empty() { element.to_string() } else { format!("{}{element}>", self.shape) }
     }
 
-    /// The name of a value.
+    /// Returns the name of a value.
     pub(super) fn name(value: V) -> String {
         format!("%v{}", value.index)
     }
@@ -90,11 +90,11 @@ impl Body {
         value
     }
 
-    /// Parameter `%arg` of type `element`, widened to f32 if it is narrower.
+    /// Returns parameter `%arg` of type `element`, widened to f32 if it is narrower.
     pub(super) fn parameter(&mut self, arg: &str, element: &str) -> V {
         let ty = self.ty(element);
         match element {
-            // A bitcast to the same type folds away and gives the parameter a number like any other value.
+            // A bitcast to the same type folds away, and gives the parameter a number like any other value.
             "f32" => self.push(Kind::F32, format_args!("arith.bitcast {arg} : {ty} to {ty}")),
             "f64" => self.push(Kind::F64, format_args!("arith.bitcast {arg} : {ty} to {ty}")),
             _ => {
@@ -104,7 +104,7 @@ impl Body {
         }
     }
 
-    /// Returns `value` as type `element`, rounded once if that is narrower.
+    /// Returns from the function with `value` as type `element`, rounded once if that is narrower.
     pub(super) fn finish(&mut self, value: V, element: &str) {
         let narrow = element == "bf16" || element == "f16";
         let value = if narrow && value.kind == Kind::F64 { self.round_to_odd(value) } else { value };
@@ -123,8 +123,8 @@ impl Body {
         let _ = writeln!(self.text, "  return {name} : {ty}");
     }
 
-    /// Rounds an f64 to odd: the f32 is truncated toward zero, with its last bit set if anything was lost. Rounding it
-    /// to a type with a mantissa of less than 23 bits then gives the same as rounding the f64 directly.
+    /// Rounds an f64 to odd: truncates it to f32, toward zero, and sets the last bit if the result is inexact. Rounding
+    /// that to a type with a mantissa of less than 23 bits has the same result as rounding the f64 directly.
     fn round_to_odd(&mut self, a: V) -> V {
         let near = self.narrow(a);
         let back = self.widen(near);
@@ -140,8 +140,8 @@ impl Body {
         self.float_of_bits(bits)
     }
 
-    /// The bits of an f32 rounded to bf16, ties to even, in the low half of an i32. It uses integer arithmetic, because
-    /// the processors' own conversion drops denormals, and LLVM calls a library function where there is no such
+    /// Rounds an f32 to bf16, ties to even, and returns its bits in the low half of an i32. Uses integer arithmetic,
+    /// because the processors' own conversion drops denormals, and LLVM calls a library function if there is no such
     /// instruction.
     fn round_to_bf16(&mut self, a: V) -> V {
         let bits = self.bits(a);
@@ -158,7 +158,7 @@ impl Body {
         self.select(is_nan, nan, rounded)
     }
 
-    /// A float constant; exact for f64, rounded to nearest for f32.
+    /// Writes a float constant; exact for f64, rounded to nearest for f32.
     pub(super) fn float(&mut self, kind: Kind, value: f64) -> V {
         let bits = match kind {
             Kind::F32 => format!("0x{:08X}", (value as f32).to_bits()),
@@ -167,12 +167,12 @@ impl Body {
         self.constant(kind, &bits)
     }
 
-    /// An integer constant.
+    /// Writes an integer constant.
     pub(super) fn int(&mut self, kind: Kind, value: i64) -> V {
         self.constant(kind, &value.to_string())
     }
 
-    /// An integer constant of the type of another integer.
+    /// Writes an integer constant of the type of another integer.
     pub(super) fn int_like(&mut self, like: V, value: i64) -> V {
         self.int(like.kind, value)
     }
@@ -212,25 +212,25 @@ impl Body {
         self.binary("arith.divf", a, b)
     }
 
-    /// `a * constant`.
+    /// Returns `a * constant`.
     pub(super) fn scale(&mut self, a: V, constant: f64) -> V {
         let constant = self.float(a.kind, constant);
         self.mul(a, constant)
     }
 
-    /// `a + constant`.
+    /// Returns `a + constant`.
     pub(super) fn offset(&mut self, a: V, constant: f64) -> V {
         let constant = self.float(a.kind, constant);
         self.add(a, constant)
     }
 
-    /// `a * b + c`, rounded once.
+    /// Returns `a * b + c`, rounded once.
     pub(super) fn fma(&mut self, a: V, b: V, c: V) -> V {
         let (ty, x, y, z) = (self.kind_ty(a.kind), Self::name(a), Self::name(b), Self::name(c));
         self.push(a.kind, format_args!("math.fma {x}, {y}, {z} : {ty}"))
     }
 
-    /// The polynomial with these coefficients, constant first, by Horner's rule.
+    /// Returns the polynomial with these coefficients, constant first, by Horner's rule.
     pub(super) fn polynomial(&mut self, x: V, coefficients: &[f64]) -> V {
         let mut terms = coefficients.iter().rev();
         let highest = terms.next().copied().unwrap_or(0.0);
@@ -250,12 +250,12 @@ impl Body {
         self.unary("arith.negf", a)
     }
 
-    /// The nearest integer, ties to even.
+    /// Returns the nearest integer, ties to even.
     pub(super) fn round(&mut self, a: V) -> V {
         self.unary("math.roundeven", a)
     }
 
-    /// `magnitude` with the sign of `sign`.
+    /// Returns `magnitude` with the sign of `sign`.
     pub(super) fn copysign(&mut self, magnitude: V, sign: V) -> V {
         self.binary("math.copysign", magnitude, sign)
     }
@@ -282,13 +282,13 @@ impl Body {
         }
     }
 
-    /// `constant` where the condition holds.
+    /// Returns `constant` where the condition holds, and `no` elsewhere.
     pub(super) fn select_constant(&mut self, condition: V, constant: f64, no: V) -> V {
         let constant = self.float(no.kind, constant);
         self.select(condition, constant, no)
     }
 
-    /// `a`, or the nearest bound if it is outside; NaN stays NaN.
+    /// Returns `a`, or the nearest bound if `a` is out of range; NaN stays NaN.
     pub(super) fn clamp(&mut self, a: V, low: f64, high: f64) -> V {
         let below = self.compare_to("olt", a, low);
         let a = self.select_constant(below, low, a);
@@ -321,13 +321,13 @@ impl Body {
         self.binary("arith.shli", a, by)
     }
 
-    /// Arithmetic shift right.
+    /// Shifts right arithmetically.
     pub(super) fn shift_right(&mut self, a: V, by: i64) -> V {
         let by = self.int(a.kind, by);
         self.binary("arith.shrsi", a, by)
     }
 
-    /// Whether `a & mask` has a bit set.
+    /// Returns whether `a & mask` has a bit set.
     pub(super) fn any_bit(&mut self, a: V, mask: i64) -> V {
         let mask = self.int(a.kind, mask);
         let zero = self.int(a.kind, 0);
@@ -336,34 +336,34 @@ impl Body {
         self.push(Kind::I1, format_args!("arith.cmpi ne, {x}, {y} : {ty}"))
     }
 
-    /// The bits of a float.
+    /// Returns the bits of a float.
     pub(super) fn bits(&mut self, a: V) -> V {
         self.convert("arith.bitcast", a, a.kind.integer_of_same_width())
     }
 
-    /// The float of these bits.
+    /// Returns the float with these bits.
     pub(super) fn float_of_bits(&mut self, a: V) -> V {
         let kind = if a.kind == Kind::I32 { Kind::F32 } else { Kind::F64 };
         self.convert("arith.bitcast", a, kind)
     }
 
-    /// An integer as a float of the same width.
+    /// Converts an integer to a float of the same width.
     pub(super) fn int_to_float(&mut self, a: V) -> V {
         let kind = if a.kind == Kind::I32 { Kind::F32 } else { Kind::F64 };
         self.convert("arith.sitofp", a, kind)
     }
 
-    /// f32 to f64.
+    /// Converts f32 to f64.
     pub(super) fn widen(&mut self, a: V) -> V {
         self.convert("arith.extf", a, Kind::F64)
     }
 
-    /// f64 to f32, rounded.
+    /// Converts f64 to f32, rounded.
     pub(super) fn narrow(&mut self, a: V) -> V {
         self.convert("arith.truncf", a, Kind::F32)
     }
 
-    /// The low half of an i64.
+    /// Returns the low half of an i64.
     pub(super) fn low_half(&mut self, a: V) -> V {
         self.convert("arith.trunci", a, Kind::I32)
     }
@@ -373,10 +373,10 @@ impl Body {
         self.push(to, format_args!("{op} {x} : {from_ty} to {to_ty}"))
     }
 
-    /// An integer as float and as int, for a float of integer value below 2^21 (f32) or 2^50 (f64) in magnitude.
-    /// NaN gives some integer.
+    /// Converts a float of integer value, below 2^21 (f32) or 2^50 (f64) in magnitude, to an integer. NaN becomes an
+    /// arbitrary integer.
     pub(super) fn small_int(&mut self, a: V) -> V {
-        // Adding 1.5 * 2^mantissa puts the integer into the lowest bits of the sum.
+        // Adding 1.5 * 2^mantissa moves the integer into the lowest bits of the sum.
         let magic = if a.kind == Kind::F32 { 12_582_912.0 } else { 6_755_399_441_055_744.0 };
         let sum = self.offset(a, magic);
         let bits = self.bits(sum);
@@ -385,7 +385,7 @@ impl Body {
         self.sub_int(bits, zero)
     }
 
-    /// `2^exponent` for an integer exponent within the normal range.
+    /// Returns `2^exponent` for an integer exponent in the normal range.
     pub(super) fn power_of_two(&mut self, exponent: V) -> V {
         let (mantissa, bias) = if exponent.kind == Kind::I32 { (23, 127) } else { (52, 1023) };
         let bias = self.int(exponent.kind, bias);

@@ -1,37 +1,37 @@
 //! exp, expm1 and tanh in single and double precision.
 //!
-//! Without branches or tables, for every input. The argument is reduced to `|r| <= ln 2 / 2`, where a minimax
-//! polynomial gives `e^r - 1`; the comment at each polynomial names its largest relative error before rounding. Results
-//! are within 1 (exp), 1.5 (expm1) and 2 (tanh) units in the last place. NaN, infinities, signed zeros and denormals
-//! follow IEEE 754's recommendations (clause 9.2).
+//! The code has no branches or tables, and is correct for every input. The argument is reduced to `|r| <= ln 2 / 2`,
+//! where a minimax polynomial computes `e^r - 1`. The comment at each polynomial states its largest relative error
+//! before rounding. Results are within 1 (exp), 1.5 (expm1) and 2 (tanh) units in the last place. NaN, infinities,
+//! signed zeros and denormals follow IEEE 754's recommendations (clause 9.2).
 
 use std::f64::consts::{LN_2, LOG2_E};
 
 use super::body::{Body, Kind, V};
 
-/// What differs between the precisions.
+/// The parameters of a precision.
 struct Precision {
     /// ln 2 rounded, and the rounding error.
     ln_2: [f64; 2],
     /// `(e^r - 1 - r) / r^2` on `|r| <= ln 2 / 2`.
     tail: &'static [f64],
-    /// Below the first bound, exp is 0; above the second, infinite.
+    /// Below the first bound, exp is 0; above the second, it is infinite.
     exp_bounds: (f64, f64),
-    /// Below, expm1 rounds to -1.
+    /// Below this bound, expm1 rounds to -1.
     expm1_bound: f64,
     /// `(tanh x - x) / x^3` in `x^2`, on `|x| <= 0.8`.
     tanh: &'static [f64],
-    /// From here on, tanh rounds to 1.
+    /// From this bound on, tanh rounds to 1.
     tanh_bound: f64,
 }
 
 const SINGLE: Precision = Precision {
     ln_2: [LN_2 as f32 as f64, LN_2 - LN_2 as f32 as f64],
-    // 2^-31.9 of e^r - 1.
+    // Error: 2^-31.9 of e^r - 1.
     tail: &[0.5000000044, 0.1666666637, 0.04166636091, 8.333389368e-3, 1.394062723e-3, 1.984587819e-4],
     exp_bounds: (-104.0, 89.0),
     expm1_bound: -20.0,
-    // 2^-30.2 of tanh x.
+    // Error: 2^-30.2 of tanh x.
     tanh: &[
         -0.333333332,
         0.1333331297,
@@ -46,7 +46,7 @@ const SINGLE: Precision = Precision {
 
 const DOUBLE: Precision = Precision {
     ln_2: [LN_2, 2.3190468138462996e-17],
-    // 2^-61.7 of e^r - 1.
+    // Error: 2^-61.7 of e^r - 1.
     tail: &[
         0.5,
         0.16666666666666677,
@@ -62,7 +62,7 @@ const DOUBLE: Precision = Precision {
     ],
     exp_bounds: (-746.0, 710.0),
     expm1_bound: -40.0,
-    // 2^-59.0 of tanh x.
+    // Error: 2^-59.0 of tanh x.
     tanh: &[
         -0.3333333333333333,
         0.13333333333333164,
@@ -86,7 +86,7 @@ fn precision(x: V) -> &'static Precision {
     if x.kind() == Kind::F64 { &DOUBLE } else { &SINGLE }
 }
 
-/// `x = n ln 2 + r` with `|r| <= ln 2 / 2`; gives `n` as an integer and `e^r - 1`.
+/// Splits `x = n ln 2 + r` with `|r| <= ln 2 / 2`. Returns `n` as an integer, and `e^r - 1`.
 fn parts(b: &mut Body, x: V) -> (V, V) {
     let n = b.scale(x, LOG2_E);
     let n = b.round(n);
@@ -107,7 +107,7 @@ pub(super) fn exp(b: &mut Body, x: V) -> V {
     let x = b.clamp(x, low, high);
     let (n, tail) = parts(b, x);
     let mantissa = b.offset(tail, 1.0);
-    // Multiplying by two factors reaches denormals and infinity; a single power of two would exceed the range of
+    // Multiplies by two factors, which reaches denormals and infinity. A single power of two would exceed the range of
     // exponents.
     let half = b.shift_right(n, 1);
     let rest = b.sub_int(n, half);
@@ -125,7 +125,7 @@ pub(super) fn expm1(b: &mut Body, x: V) -> V {
     b.select(is_zero, x, y)
 }
 
-/// expm1 between the lower bound of the exponents and `exp_bounds.1`.
+/// Computes expm1 between the lower bound of the exponents and `exp_bounds.1`.
 fn expm1_bounded(b: &mut Body, x: V) -> V {
     let (n, tail) = parts(b, x);
     // 2^n e^r - 1 = 2 (2^(n-1) tail + (2^(n-1) - 1/2)), with n - 1 to stay in range for the largest results.
@@ -139,7 +139,7 @@ fn expm1_bounded(b: &mut Body, x: V) -> V {
 
 pub(super) fn tanh(b: &mut Body, x: V) -> V {
     let magnitude = b.abs(x);
-    // Next to 0 a polynomial; beyond, 1 - 2 / (e^(2|x|) + 1), where errors of the quotient count less than half.
+    // A polynomial near 0; elsewhere 1 - 2 / (e^(2|x|) + 1), where less than half of the quotient's error remains.
     let square = b.mul(x, x);
     let p = b.polynomial(square, precision(x).tanh);
     let cube = b.mul(square, magnitude);

@@ -1,15 +1,15 @@
 //! log and log1p in single and double precision.
 //!
-//! Without branches or tables, for every input. The argument is split into `2^k m` with `sqrt(1/2) <= m < sqrt(2)`,
-//! where a minimax polynomial gives the logarithm; the comment at each polynomial names its largest relative error
-//! before rounding. Results are within 1 (single) and 2 (double) units in the last place. NaN, infinities, signed zeros
-//! and denormals follow IEEE 754's recommendations (clause 9.2).
+//! The code has no branches or tables, and is correct for every input. The argument is split into `2^k m` with
+//! `sqrt(1/2) <= m < sqrt(2)`, where a minimax polynomial computes the logarithm. The comment at each polynomial states
+//! its largest relative error before rounding. Results are within 1 (single) and 2 (double) units in the last place.
+//! NaN, infinities, signed zeros and denormals follow IEEE 754's recommendations (clause 9.2).
 
 use std::f64::consts::LN_2;
 
 use super::body::{Body, Kind, V};
 
-/// `(log(1 + f) - f + f^2 / 2) / f^3`, 2^-30.3 of `log(1 + f)`.
+/// `(log(1 + f) - f + f^2 / 2) / f^3`; error: 2^-30.3 of `log(1 + f)`.
 const SINGLE: &[f64] = &[
     0.3333331259,
     -0.250000096,
@@ -22,7 +22,7 @@ const SINGLE: &[f64] = &[
     0.06746638332,
 ];
 
-/// `(atanh s - s) / s^3` in `s^2`, with `s = f / (2 + f)`; 2^-59.4 of `atanh s`.
+/// `(atanh s - s) / s^3` in `s^2`, with `s = f / (2 + f)`; error: 2^-59.4 of `atanh s`.
 const DOUBLE: &[f64] = &[
     0.33333333333333676,
     0.19999999999705545,
@@ -33,7 +33,7 @@ const DOUBLE: &[f64] = &[
     0.0739875390462787,
 ];
 
-/// `k` as a float and `f = m - 1` for positive finite `x`.
+/// Returns `k` as a float and `f = m - 1` for positive finite `x`.
 pub(super) fn parts(b: &mut Body, x: V) -> (V, V) {
     let (mantissa, smallest, root) = if x.kind() == Kind::F64 {
         (52, f64::MIN_POSITIVE, std::f64::consts::FRAC_1_SQRT_2.to_bits().cast_signed())
@@ -56,7 +56,7 @@ pub(super) fn parts(b: &mut Body, x: V) -> (V, V) {
     (b.select(is_denormal, lowered, k), f)
 }
 
-/// `k ln 2 + log(1 + f) + correction`.
+/// Returns `k ln 2 + log(1 + f) + correction`.
 fn sum(b: &mut Body, k: V, f: V, correction: Option<V>) -> V {
     let (main, mut tail, ln_2) = if f.kind() == Kind::F64 {
         let (twice_s, tail) = double_parts(b, f);
@@ -80,7 +80,7 @@ fn sum(b: &mut Body, k: V, f: V, correction: Option<V>) -> V {
     b.fma(k, high, sum)
 }
 
-/// `log(1 + f) = 2 atanh s` as its first term and the rest.
+/// Returns `log(1 + f) = 2 atanh s` as its first term and the rest.
 fn double_parts(b: &mut Body, f: V) -> (V, V) {
     let over = b.offset(f, 2.0);
     let s = b.div(f, over);
@@ -93,13 +93,13 @@ fn double_parts(b: &mut Body, f: V) -> (V, V) {
     (f, b.mul(s, rest))
 }
 
-/// Replaces the result where `u`, the number whose logarithm was taken, is not positive and finite.
+/// Replaces the result where `u`, the argument of the logarithm, is not positive and finite.
 fn specials(b: &mut Body, u: V, y: V) -> V {
     let is_infinite = b.compare_to("oeq", u, f64::INFINITY);
     let y = b.select_constant(is_infinite, f64::INFINITY, y);
     let is_zero = b.compare_to("oeq", u, 0.0);
     let y = b.select_constant(is_zero, f64::NEG_INFINITY, y);
-    // Negative or NaN.
+    // `u` is negative or NaN.
     let is_outside = b.compare_to("ult", u, 0.0);
     b.select_constant(is_outside, f64::NAN, y)
 }
@@ -113,8 +113,8 @@ pub(super) fn log(b: &mut Body, x: V) -> V {
 pub(super) fn log1p(b: &mut Body, x: V) -> V {
     let u = b.offset(x, 1.0);
     let (k, f) = parts(b, u);
-    // What rounding 1 + x to u lost, and d log u = du / u. From 2^53 on the loss is negligible, and infinity - infinity
-    // is NaN.
+    // Adds the part that rounding 1 + x to u lost, by d log u = du / u. From 2^53 on the loss is negligible, and
+    // infinity - infinity is NaN.
     let back = b.offset(u, -1.0);
     let lost = b.sub(x, back);
     let correction = b.div(lost, u);

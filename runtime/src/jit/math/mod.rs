@@ -1,10 +1,10 @@
 //! Elementary functions as straight-line code, so that loops over them vectorize.
 //!
-//! LLVM calls the C library once per element for `math.exp` and its like, forty times slower than memory. Before lowering,
-//! every such op on f32, f16, bf16 or vectors of them becomes a call of a private function that this module writes and
-//! LLVM inlines. f16 and bf16 compute in f32 and round once. Ops not in the table, and most in f64, keep the C library.
-//! Ops marked as strict become calls of the C library.
-//! Rounding to bf16, and from f64 to f16, is written out as well: not every processor and C library has it.
+//! LLVM calls the C library once per element for `math.exp` and similar ops, which is forty times slower than memory.
+//! Before lowering, every such op on f32, f16, bf16 or vectors of them becomes a call of a private function that this
+//! module writes and LLVM inlines. f16 and bf16 compute in f32 and round once. Ops that aren't in the table, and most
+//! in f64, use the C library. Ops marked as strict become calls of the C library. Rounding to bf16, and from f64 to
+//! f16, is also expanded, because not every processor and C library supports it.
 
 mod body;
 mod exponential;
@@ -26,18 +26,18 @@ use body::{Body, V};
 use super::abi;
 use crate::execute::STRICT;
 
-/// Every function written here carries this prefix.
+/// The prefix of every function written here.
 pub(super) const PREFIX: &str = "math.";
 
-/// From this many calls in a kernel on, a function over vectors is called: a call costs little beside what it computes,
-/// while each copy of a function takes as long to compile as the first. What is called is compiled once for all kernels,
-/// by another thread while the first of them is.
+/// The number of calls in a kernel from which a function over vectors is called instead of inlined. A call costs little
+/// compared with the computation, while each copy of a function takes as long to compile as the first. Called functions
+/// are compiled once for all kernels, by another thread while the first kernel is compiled.
 const MANY: usize = 2;
 
-/// The functions that a module needs, by symbol: their text, and how many calls there are.
+/// The functions that a module needs, by symbol: their text, and the number of calls.
 type Functions = BTreeMap<String, (String, usize)>;
 
-/// How an op is computed.
+/// The code of an op.
 #[derive(Clone, Copy)]
 enum Expansion {
     Unary(fn(&mut Body, V) -> V),
@@ -46,7 +46,8 @@ enum Expansion {
 
 use Expansion::{Binary, Unary};
 
-/// The ops that are expanded: name without `math.`, whether in f64 too, and how. In alphabetical order.
+/// The ops that are expanded, in alphabetical order: the name without `math.`, whether f64 is expanded too, and the
+/// code.
 const TABLE: &[(&str, bool, Expansion)] = &[
     ("atan2", false, Binary(trigonometric::atan2)),
     ("cbrt", false, Unary(power::cbrt)),
@@ -61,8 +62,8 @@ const TABLE: &[(&str, bool, Expansion)] = &[
     ("tanh", true, Unary(exponential::tanh)),
 ];
 
-/// Replaces the ops of the table throughout a module and adds the functions they need. Those that are only declared, since
-/// they are called from outside, are returned; [`definition`] is their text.
+/// Replaces the ops of the table throughout a module and adds the functions they need. Returns the symbols of functions
+/// that are only declared, because they are called from outside; [`definition`] returns their text.
 pub(super) fn expand<'c>(context: &'c Context, module: &Module<'c>) -> Result<Vec<String>, String> {
     let mut functions = Functions::new();
     expand_block(context, module.body(), &mut functions)?;
@@ -90,7 +91,7 @@ pub(super) fn expand<'c>(context: &'c Context, module: &Module<'c>) -> Result<Ve
     Ok(called)
 }
 
-/// The text of a function by its symbol, which says what it computes: `math.exp.vector<16xf32>.vector<16xf32>`.
+/// Returns the text of a function by its symbol, for example `math.exp.vector<16xf32>.vector<16xf32>`.
 pub(super) fn definition(symbol: &str) -> Option<String> {
     let (name, types) = symbol.strip_prefix(PREFIX)?.split_once('.')?;
     let (from, to) = types.split_once('.')?;
@@ -129,7 +130,7 @@ fn expand_operation<'c>(
     let ty = operation.result(0)?.r#type();
     let from = operation.operand(0)?.r#type().to_string();
     let symbol = if operation.has_attribute(STRICT) {
-        // MLIR would write these two by way of exp and log, and lose most digits of small results.
+        // MLIR would expand these two with exp and log, and lose most digits of small results.
         if !matches!(short, "expm1" | "log1p") {
             return Ok(());
         }
@@ -157,7 +158,7 @@ fn expand_operation<'c>(
     Ok(())
 }
 
-/// How to compute an op, if it is to be expanded for these types.
+/// Returns the code of an op, if it is expanded for these types.
 fn expansion(name: &str, from: &str, to: &str) -> Option<Expansion> {
     if name == "truncf" {
         let is_written_out = matches!((element(from), element(to)), ("f32" | "f64", "bf16") | ("f64", "f16"));
@@ -168,14 +169,14 @@ fn expansion(name: &str, from: &str, to: &str) -> Option<Expansion> {
     (matches!(element(to), "f32" | "bf16" | "f16") || (in_double && element(to) == "f64")).then_some(expansion)
 }
 
-/// The element type of a scalar or vector type.
+/// Returns the element type of a scalar or vector type.
 fn element(ty: &str) -> &str {
     ty.strip_prefix("vector<")
         .and_then(|rest| rest.strip_suffix('>'))
         .map_or(ty, |rest| rest.rsplit_once('x').map_or(rest, |(_, element)| element))
 }
 
-/// The text of one function.
+/// Returns the text of one function.
 fn function(symbol: &str, expansion: Expansion, from: &str, to: &str) -> String {
     let mut body = Body::new(from);
     let x = body.parameter("%x", element(from));

@@ -1,13 +1,13 @@
-//! powf and cbrt in single precision, by way of logarithm and exponential in double precision.
+//! powf and cbrt in single precision, by logarithm and exponential in double precision.
 //!
-//! Without branches or tables, for every input, within 0.6 units in the last place. NaN, infinities, signed zeros and
-//! denormals follow IEEE 754's recommendations (clause 9.2).
+//! The code has no branches or tables, and is correct for every input, within 0.6 units in the last place. NaN,
+//! infinities, signed zeros and denormals follow IEEE 754's recommendations (clause 9.2).
 
 use std::f64::consts::LOG2_E;
 
 use super::body::{Body, Kind, V};
 
-/// log2 of the magnitude of a finite f64 that came from f32, to about 2^-44.
+/// Returns log2 of the magnitude of a finite f64 that was converted from f32, to about 2^-44.
 fn wide_log2(b: &mut Body, magnitude: V) -> V {
     let bits = b.bits(magnitude);
     let root = b.int(Kind::I64, std::f64::consts::FRAC_1_SQRT_2.to_bits() as i64);
@@ -21,7 +21,7 @@ fn wide_log2(b: &mut Body, magnitude: V) -> V {
     let over = b.offset(m, 1.0);
     let s = b.div(below, over);
     let z = b.mul(s, s);
-    // (atanh s - s) / s^3 on sqrt(1/2) <= m <= sqrt(2), 2^-44.9 of atanh s.
+    // (atanh s - s) / s^3 on sqrt(1/2) <= m <= sqrt(2); error: 2^-44.9 of atanh s.
     let p = b.polynomial(
         z,
         &[0.3333333333792309, 0.1999999780236118, 0.14286055570053838, 0.1108804969332719, 0.09792762347304383],
@@ -33,12 +33,12 @@ fn wide_log2(b: &mut Body, magnitude: V) -> V {
     b.fma(atanh, twice, k)
 }
 
-/// 2^z rounded to f32, for any z.
+/// Returns 2^z rounded to f32, for any z.
 fn narrow_exp2(b: &mut Body, z: V) -> V {
     let z = b.clamp(z, -160.0, 130.0);
     let n = b.round(z);
     let f = b.sub(z, n);
-    // 2^f on |f| <= 1/2, 2^-40.2.
+    // 2^f on |f| <= 1/2; error: 2^-40.2.
     let p = b.polynomial(
         f,
         &[
@@ -70,7 +70,7 @@ pub(super) fn powf(b: &mut Body, x: V, y: V) -> V {
     let log2 = b.select_constant(is_infinite, f64::INFINITY, log2);
     let z = b.mul(wide_y, log2);
     let result = narrow_exp2(b, z);
-    // An odd integer has no fraction, but its half has; every f32 from 2^24 on is even.
+    // An odd integer is an integer whose half isn't one. Every f32 from 2^24 on is even.
     let whole = b.round(y);
     let is_integer = b.compare("oeq", whole, y);
     let half = b.scale(y, 0.5);
@@ -87,7 +87,7 @@ pub(super) fn powf(b: &mut Body, x: V, y: V) -> V {
     let result = b.select_constant(is_undefined, f64::NAN, result);
     let is_nan = b.compare("uno", x, y);
     let result = b.select_constant(is_nan, f64::NAN, result);
-    // 1 to the power of anything is 1, anything to the power of 0 as well, and -1 to an infinite power.
+    // These powers are 1: 1 to any power, any number to the power of 0, and -1 to an infinite power.
     let is_one = b.compare_to("oeq", x, 1.0);
     let no_power = b.compare_to("oeq", y, 0.0);
     let is_trivial = b.or(is_one, no_power);

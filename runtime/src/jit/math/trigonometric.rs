@@ -1,20 +1,21 @@
 //! sin, cos, tan and atan2 in single precision.
 //!
-//! Without branches or tables, for every input. Angles are reduced in double precision against enough bits of 2/pi for
-//! the largest float; the comment at each polynomial names its largest relative error before rounding. Results are
-//! within 1.6 units in the last place, those of tan within 0.6. NaN, infinities and signed zeros follow IEEE 754's
-//! recommendations (clause 9.2).
+//! The code has no branches or tables, and is correct for every input. Angles are reduced in double precision against
+//! enough bits of 2/pi for the largest float. The comment at each polynomial states its largest relative error before
+//! rounding. Results are within 1.6 units in the last place, those of tan within 0.6. NaN, infinities and signed zeros
+//! follow IEEE 754's recommendations (clause 9.2).
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
 use super::body::{Body, Kind, V};
 
-/// `x = (q + f) pi / 2` with `|f| <= 1/2`: gives `f pi / 2` in f64 and `q` modulo 4 in the low bits of an i32.
-/// Exact enough for every finite `x`.
+/// Splits `x = (q + f) pi / 2` with `|f| <= 1/2`. Returns `f pi / 2` in f64, and `q` modulo 4 in the low bits of an
+/// i32. Both are exact enough for every finite `x`.
 fn reduce_quadrant(b: &mut Body, x: V) -> (V, V) {
     // 2/pi modulo 4, and 2^53 * 2/pi modulo 4, each split into three terms of at most 29 bits and a rest. An f32 has 24
     // bits, so products with the terms are exact in f64 and their integer parts can be dropped without error. The
-    // second set serves |x| >= 2^77, scaled down by 2^53.
+    // second set is for
+    // |x| >= 2^77, scaled down by 2^53.
     const SMALL: [f64; 4] = [
         f64::from_bits(0x3FE4_5F30_6C00_0000),
         f64::from_bits(0x3E2C_9C88_2A00_0000),
@@ -45,7 +46,7 @@ fn reduce_quadrant(b: &mut Body, x: V) -> (V, V) {
     let f = b.add(f0, f);
     let n3 = b.round(f);
     let f = b.sub(f, n3);
-    // Quadrants count modulo 4; the parts can be far beyond the integers of any type.
+    // Only the quadrant modulo 4 is needed. The parts can be far larger than the integers of any type.
     let modulo_four = |b: &mut Body, n: V| {
         let quarter = b.scale(n, 0.25);
         let quarter = b.round(quarter);
@@ -61,10 +62,10 @@ fn reduce_quadrant(b: &mut Body, x: V) -> (V, V) {
     (b.scale(f, FRAC_PI_2), q)
 }
 
-/// sin and cos of `|r| <= pi / 4`.
+/// Returns sin and cos of `|r| <= pi / 4`.
 fn sin_cos(b: &mut Body, r: V) -> (V, V) {
     let z = b.mul(r, r);
-    // (sin r - r) / r^3, 2^-37 of sin r, and (cos r - 1 + r^2 / 2) / r^4, 2^-33 of cos r.
+    // (sin r - r) / r^3, error: 2^-37 of sin r; and (cos r - 1 + r^2 / 2) / r^4, error: 2^-33 of cos r.
     let p = b.polynomial(z, &[-0.1666666664, 8.333329299e-3, -1.983931031e-4, 2.718102851e-6]);
     let zr = b.mul(z, r);
     let sin = b.fma(zr, p, r);
@@ -76,7 +77,7 @@ fn sin_cos(b: &mut Body, r: V) -> (V, V) {
     (sin, cos)
 }
 
-/// sin of the angle `quarter_turns` quadrants further.
+/// Returns sin of the angle `x` plus `quarter_turns` quadrants.
 fn sin_shifted(b: &mut Body, x: V, quarter_turns: i64) -> V {
     let (r, q) = reduce_quadrant(b, x);
     let r = b.narrow(r);
@@ -110,7 +111,7 @@ pub(super) fn tan(b: &mut Body, x: V) -> V {
     let minus_cos = b.neg(cos);
     let numerator = b.select(is_odd, minus_cos, sin);
     let denominator = b.select(is_odd, sin, cos);
-    // In f64 up to here, because the errors of both would add up.
+    // The computation is in f64 up to here, because the errors of both would add up.
     let y = b.div(numerator, denominator);
     let y = b.narrow(y);
     let is_zero = b.compare_to("oeq", x, 0.0);
@@ -123,13 +124,13 @@ pub(super) fn atan2(b: &mut Body, y: V, x: V) -> V {
     let small = b.select(is_steep, ax, ay);
     let large = b.select(is_steep, ay, ax);
     let t = b.div(small, large);
-    // 0 / 0 counts as 0, infinity / infinity as 1.
+    // 0 / 0 is replaced by 0, infinity / infinity by 1.
     let is_origin = b.compare_to("oeq", large, 0.0);
     let t = b.select_constant(is_origin, 0.0, t);
     let is_infinite = b.compare_to("oeq", small, f64::INFINITY);
     let t = b.select_constant(is_infinite, 1.0, t);
     let z = b.mul(t, t);
-    // (atan t - t) / t^3 on 0 <= t <= 1, 2^-28.5 of atan t.
+    // (atan t - t) / t^3 on 0 <= t <= 1; error: 2^-28.5 of atan t.
     let p = b.polynomial(
         z,
         &[
@@ -146,7 +147,7 @@ pub(super) fn atan2(b: &mut Body, y: V, x: V) -> V {
     );
     let zt = b.mul(z, t);
     let angle = b.fma(zt, p, t);
-    // Reflect at the diagonal, then at the vertical axis, with the low parts of pi / 2 and pi.
+    // Reflects at the diagonal, then at the vertical axis, with the low parts of pi / 2 and pi.
     let reflected = b.float(Kind::F32, FRAC_PI_2 - f64::from(FRAC_PI_2 as f32));
     let reflected = b.sub(reflected, angle);
     let reflected = b.offset(reflected, FRAC_PI_2);

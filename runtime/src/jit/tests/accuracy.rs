@@ -1,17 +1,17 @@
-//! The elementary functions against the C library's in double precision.
+//! Tests of the elementary functions against the C library's in double precision.
 
 use half::bf16;
 
 use super::{compile, elementwise, map};
 
-/// The distance between a result and the exact value in units of the exact value's last place.
+/// Returns the distance between a result and the exact value, in units of the exact value's last place.
 fn ulps(got: f32, want: f64) -> f64 {
     if want.is_nan() {
         return if got.is_nan() { 0.0 } else { f64::INFINITY };
     }
     let rounded = want as f32;
     if rounded.is_infinite() || got.is_infinite() || got.is_nan() || rounded == 0.0 {
-        // The sign of a zero counts; the smallest denormal passes for a rounded zero.
+        // The sign of a zero is compared. The smallest denormal is accepted for a result that rounds to zero.
         let is_same = rounded.to_bits() == got.to_bits();
         let is_tiny =
             rounded == 0.0 && got.abs() <= f32::from_bits(1) && got.is_sign_negative() == want.is_sign_negative();
@@ -23,7 +23,7 @@ fn ulps(got: f32, want: f64) -> f64 {
 
 const BLOCK: usize = 16384;
 
-/// Only every `STRIDE`th float is tested, which includes some of every exponent, sign and kind of NaN.
+/// The distance between tested floats. It is small enough to include every exponent, sign and kind of NaN.
 const STRIDE: u32 = 6007;
 
 #[test]

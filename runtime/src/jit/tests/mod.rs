@@ -1,4 +1,4 @@
-//! The engine on small kernels, checked by value.
+//! Tests of the engine on small kernels, by value.
 #![expect(unsafe_code, reason = "calls kernels on buffers of the test")]
 
 mod accuracy;
@@ -10,7 +10,8 @@ use half::{bf16, f16};
 use super::abi::Processor;
 use super::{Cache, DEFAULT_LIMIT, Engine, KernelFn};
 
-/// A kernel of one loop over `count` elements: `body` computes `%r` of type `to` from `%x` (and `%y`) of type `from`.
+/// Returns a kernel of one loop over `count` elements: `body` computes `%r` of type `to` from `%x` (and `%y`) of type
+/// `from`.
 fn elementwise(name: &str, arity: usize, from: &str, to: &str, count: usize, body: &str) -> String {
     let inputs = ["x", "y"];
     let parameters: Vec<String> =
@@ -33,7 +34,7 @@ fn elementwise(name: &str, arity: usize, from: &str, to: &str, count: usize, bod
     )
 }
 
-/// Calls a kernel that `elementwise` made.
+/// Calls a kernel of `elementwise`.
 fn map<T: Copy, R: Copy + Default>(kernel: &KernelFn, inputs: &[&[T]]) -> Vec<R> {
     let mut out = vec![R::default(); inputs[0].len()];
     let mut operands: Vec<*mut u8> = inputs.iter().map(|input| input.as_ptr().cast_mut().cast()).collect();
@@ -87,7 +88,7 @@ fn a_function_that_is_needed_often_is_called() {
     };
     let run = |calls: usize, from: [f32; 8]| {
         let (mut from, mut out) = (from, [0f32; 8]);
-        // SAFETY: buffers of 8 elements, as declared.
+        // SAFETY: both buffers have 8 elements, as declared.
         unsafe { compile(&text(calls), "chain").call(&[from.as_mut_ptr().cast(), out.as_mut_ptr().cast()], &[]) };
         out
     };
@@ -121,7 +122,7 @@ fn a_function_of_several_kernels_is_compiled_and_kept_once() {
         for name in names {
             let (mut from, mut out) = ([-0.5f32; 8], [0f32; 8]);
             let operands = [from.as_mut_ptr().cast(), out.as_mut_ptr().cast()];
-            // SAFETY: buffers of 8 elements, as declared.
+            // SAFETY: both buffers have 8 elements, as declared.
             unsafe { module.function(name).unwrap().call(&operands, &[]) };
             assert!((out[7] - (-0.5f32).exp().exp().exp()).abs() < 1e-5, "{out:?}");
         }
@@ -167,7 +168,7 @@ func.func @total(%a: memref<16xf32>, %out: memref<f32>) {
     assert_eq!((shifted.operand_count(), shifted.scalar_count()), (2, 2));
     let mut table: Vec<i32> = (0..24).collect();
     let mut row = vec![0i32; 6];
-    // SAFETY: buffers of 24 and 6 elements, as declared; row 2 exists.
+    // SAFETY: the buffers have 24 and 6 elements, as declared; row 2 exists.
     unsafe { shifted.call(&[table.as_mut_ptr().cast(), row.as_mut_ptr().cast()], &[2, 4]) };
     assert_eq!(row, [16, 17, 12, 13, 14, 15]);
 
@@ -175,13 +176,13 @@ func.func @total(%a: memref<16xf32>, %out: memref<f32>) {
     let mut b = [1f32, 0.0, 0.0, 1.0, 1.0, 1.0];
     let mut c = [100f32, 0.0, 0.0, 0.0];
     let operands = [a.as_mut_ptr().cast(), b.as_mut_ptr().cast(), c.as_mut_ptr().cast()];
-    // SAFETY: buffers of 6, 6 and 4 elements, as declared.
+    // SAFETY: the buffers have 6, 6 and 4 elements, as declared.
     unsafe { module.function("matmul").unwrap().call(&operands, &[]) };
     assert_eq!(c, [104.0, 5.0, 10.0, 11.0]);
 
     let mut v: Vec<f32> = (0..16).map(|i| i as f32).collect();
     let mut sum = 0f32;
-    // SAFETY: buffers of 16 elements and 1, as declared.
+    // SAFETY: the buffers have 16 elements and 1, as declared.
     unsafe { module.function("total").unwrap().call(&[v.as_mut_ptr().cast(), (&raw mut sum).cast()], &[]) };
     assert_eq!(sum, 120.0);
     assert!(module.function("absent").is_none());
@@ -237,7 +238,7 @@ fn kernels_from_the_cache_are_those_that_were_compiled() {
     }
     assert_eq!(check(&[2, 3, 4]), 3);
     assert_eq!(check(&[2, 3, 4]), 3);
-    // Another processor's kernels are others.
+    // Kernels for another processor are separate files.
     let plain = Processor { name: "x86-64".to_owned(), features: String::new() };
     if cfg!(target_arch = "x86_64") {
         Engine::for_processor(plain).unwrap().compile_all(&[scale(2)], Some(&cache)).unwrap();
@@ -292,7 +293,7 @@ fn narrow_floats_round_once_and_to_even() {
     let mut random = fastrand::Rng::with_seed(1);
     let doubles: Vec<f64> = (0..65536)
         .map(|i| {
-            // Near ties of the narrow types, where rounding twice would show.
+            // Near ties of the narrow types, where rounding twice would give other results.
             let tie = f64::from(f16::from_bits(random.u16(..)).to_f32()) * (1.0 + 2f64.powi(-11));
             tie * (1.0 + f64::from(i % 5 - 2) * 2f64.powi(-40))
         })
@@ -311,7 +312,7 @@ fn narrow_floats_round_once_and_to_even() {
             if value.is_nan() {
                 assert!(decode(got).is_nan());
             } else if decode(got).is_finite() {
-                // Neither neighbor is nearer, and if one is equally near, the result is even.
+                // Neither neighbor is nearer. If a neighbor is equally near, the result is even.
                 let error = (decode(got) - value).abs();
                 for neighbor in [got.wrapping_sub(1), got.wrapping_add(1)] {
                     let other = (decode(neighbor) - value).abs();
