@@ -44,11 +44,11 @@ pub struct Cache {
 pub(super) struct Entry {
     /// Its name.
     pub(super) name: String,
-    /// How many buffers it takes.
+    /// The number of buffers that it takes.
     pub(super) operands: usize,
-    /// How many scalars it takes.
+    /// The number of scalars that it takes.
     pub(super) scalars: usize,
-    /// The functions that it calls and doesn't hold, by symbol.
+    /// The symbols of the functions that it calls and doesn't contain.
     pub(super) calls: Vec<String>,
     /// Machine code in the system's object format.
     pub(super) object: Vec<u8>,
@@ -101,8 +101,7 @@ impl Cache {
         }
     }
 
-    /// Returns whether `path` doesn't exist, or is a kernel that can't be used, because it is damaged or others may
-    /// have written to it.
+    /// Returns whether a kernel may be written to `path`: it doesn't exist, or is an empty file or a kernel of any version.
     fn may_replace(&self, path: &Path) -> bool {
         let Ok(about) = fs::symlink_metadata(path) else { return true };
         about.is_file() && (about.len() == 0 || fs::File::open(path).is_ok_and(|file| begins_as_ours(file, false)))

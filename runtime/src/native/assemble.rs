@@ -1,4 +1,4 @@
-//! A tensor put together from many pieces: each is copied to its place.
+//! Assembles a tensor from many pieces, each of which is copied to its position.
 
 use dialect::ir::OpRef;
 use dialect::sharding::Assembly;
@@ -7,23 +7,23 @@ use super::{Native, View, ViewMut, share};
 
 struct Assemble {
     pieces: Vec<Piece>,
-    /// Bytes of the result for one position in the dimensions before the one along which pieces come one after the other.
+    /// Bytes of the result for one position in the dimensions before the dimension along which pieces are concatenated.
     bytes: usize,
 }
 
-/// Where a piece is read and written for one position in the dimensions before.
+/// The source and the target of a piece, for one position in the dimensions before the concatenated one.
 struct Piece {
     operand: usize,
-    /// Bytes of the operand from one such position to the next.
+    /// Bytes from one such position of the operand to the next.
     stride: usize,
-    /// The byte that it begins at in the operand.
+    /// The first byte of the piece in the operand.
     from: usize,
-    /// The byte that it begins at in the result.
+    /// The first byte of the piece in the result.
     to: usize,
-    /// Bytes that are copied at once, and how often.
+    /// Bytes of each contiguous copy, and the number of copies.
     row: usize,
     rows: usize,
-    /// Whether rows come in reverse order, or one row is repeated.
+    /// The order of the rows.
     order: Order,
 }
 
@@ -34,7 +34,7 @@ enum Order {
     Repeated,
 }
 
-/// Native code for an op that puts together many pieces; `None` for others.
+/// Returns native code for an op that assembles many pieces; `None` for other ops.
 pub(crate) fn of(op: OpRef<'_>) -> Option<Box<dyn Native>> {
     let assembly = Assembly::of_many(op)?;
     let result = op.result_tensor(0).filter(|ty| ty.is_static())?;
@@ -43,7 +43,7 @@ pub(crate) fn of(op: OpRef<'_>) -> Option<Box<dyn Native>> {
     let piece = |(p, place): (dialect::sharding::AssemblyPiece, std::ops::Range<i64>)| {
         let (to, rows) = (place.start as usize * line, p.count as usize);
         match assembly.sizes[p.operand] {
-            // The only element of an operand of rank 0.
+            // The operand has rank 0 and one element.
             None => Piece {
                 operand: p.operand,
                 stride: 0,
@@ -77,7 +77,7 @@ impl Native for Assemble {
 }
 
 impl Piece {
-    /// Copies it for position `outer` of the dimensions before, of which `to` is the result.
+    /// Copies the piece for position `outer` of the dimensions before, to that position's part `to` of the result.
     fn copy(&self, operand: &[u8], outer: usize, to: &mut [u8]) {
         if self.row == 0 {
             return;

@@ -34,21 +34,22 @@ impl<T: Field> Native for Cholesky<T> {
 impl<T: Field> Cholesky<T> {
     fn factor(&self, from: &[T], to: &mut [T]) {
         let n = self.n;
-        // Its lower triangle is the one that is read: for an upper one, the matrix is taken as columns, which conjugates.
+        // faer reads the lower triangle. For an upper one, the matrix is transposed, which conjugates it.
         let matrix = MatRef::from_row_major_slice(from, n, n);
         let matrix = if self.lower { matrix } else { matrix.transpose() };
         let Ok(factors) = matrix.llt(Side::Lower) else { return self.stepwise(from, to) };
         let l = factors.L();
         for row in 0..n {
             for column in 0..n {
-                // Rows of the upper factor are columns of the lower one, conjugated twice.
+                // Rows of the upper factor are columns of the lower one. The two conjugations cancel.
                 let (i, j) = if self.lower { (row, column) } else { (column, row) };
                 to[row * n + column] = if i < j { T::zeroed() } else { l[(i, j)] };
             }
         }
     }
 
-    /// Of a matrix that isn't positive-definite, as far as it goes; from the pivot on that has no root, all is NaN.
+    /// Factors a matrix that isn't positive-definite up to the first pivot that has no root. From there on, all
+    /// elements are NaN.
     fn stepwise(&self, from: &[T], to: &mut [T]) {
         let n = self.n;
         let get = |i: usize, j: usize| if self.lower { from[i * n + j].wide() } else { from[j * n + i].wide().conj() };

@@ -1,8 +1,9 @@
-//! Decompositions of matrices, with LAPACK's results where mathematics leaves something open: by faer's products and
-//! solvers in LAPACK's order of steps, its decompositions into eigen- and singular vectors, and the QR algorithm, whose
-//! triangle faer keeps to itself.
+//! Decompositions of matrices. Where mathematics allows several results, they are LAPACK's: this module performs faer's
+//! products and solvers in LAPACK's order of steps, uses faer's decompositions into eigenvectors and singular vectors,
+//! and implements the QR algorithm itself, because faer doesn't return its triangle.
 //!
-//! A batch's matrices are shared between threads; a single one is cut where its size says, whatever the number of threads.
+//! Threads share the matrices of a batch. A single matrix is divided depending on its size only, not on the number of
+//! threads.
 
 mod blocks;
 mod cholesky;
@@ -27,16 +28,16 @@ use super::{Native, View, ViewMut};
 
 /// A decomposition of one matrix.
 trait Decompose: Send + Sync {
-    /// Operands and results are those of one matrix of a batch.
+    /// Decomposes one matrix of a batch. The operands and results are those of this matrix.
     fn one(&self, operands: &[View<'_>], results: &mut [ViewMut<'_>], threads: usize);
 }
 
 /// A decomposition of each matrix of a batch.
 struct Batch<D> {
     count: usize,
-    /// Bytes that belong to one matrix, of each operand.
+    /// For each operand, the bytes of one matrix.
     operands: Vec<usize>,
-    /// The same of each result.
+    /// For each result, the bytes of one matrix.
     results: Vec<usize>,
     decomposition: D,
 }
@@ -69,7 +70,7 @@ impl<D: Decompose> Native for Batch<D> {
 
 pub(super) fn of(it: Decomposition, operands: &[&TensorType], results: &[&TensorType]) -> Option<Box<dyn Native>> {
     match (it, operands.first()?.element) {
-        // Those of a real matrix are in an order of their own, so that any algorithm may find them.
+        // The eigenvalues of a real matrix have a defined order, so any algorithm may find them.
         (Decomposition::Eigen { left: false, right }, ElementType::F32) => {
             batch(it, operands, results, spectrum::Eigen::<f32>::new(size(operands[0], 1), right))
         }
@@ -84,7 +85,7 @@ pub(super) fn of(it: Decomposition, operands: &[&TensorType], results: &[&Tensor
     }
 }
 
-/// The size of a dimension, counted from the last one.
+/// Returns the size of a dimension, counted from the last one.
 fn size(t: &TensorType, back: usize) -> usize {
     t.shape[t.rank() - back].max(0) as usize
 }

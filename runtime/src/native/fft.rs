@@ -1,5 +1,6 @@
-//! `fft` by rustfft: lines along the last dimension where they lie, lines along others some at a time, so that every cache
-//! line is read and written once. Transforms between real and complex values are done as complex ones of half the length.
+//! `fft` by rustfft. Lines along the last dimension are transformed in place; lines along other dimensions are copied
+//! several at a time, so that every cache line is read and written once. Transforms between real and complex values are
+//! computed as complex transforms of half the length.
 
 use bytemuck::Pod;
 use dialect::ir::{ElementType, TensorType};
@@ -11,9 +12,10 @@ use std::sync::Arc;
 
 use super::{Native, View, ViewMut, share};
 
-/// Lines of another dimension than the last that are transformed together: a cache line of each position.
+/// The number of lines of a dimension other than the last that are transformed together: a cache line for each
+/// position.
 const LINES: usize = 16;
-/// A single line of at least this length is transformed by several threads.
+/// The length from which several threads transform a single line.
 const LONG: usize = 1 << 15;
 
 pub(super) fn of(kind: FftKind, lengths: &[i64], operand: &TensorType, result: &TensorType) -> Option<Box<dyn Native>> {
@@ -26,7 +28,7 @@ pub(super) fn of(kind: FftKind, lengths: &[i64], operand: &TensorType, result: &
     }
 }
 
-/// The transform of a tensor without elements; a result that has some is zero.
+/// The transform of a tensor without elements. A result that has elements is zero.
 struct Nothing;
 
 impl Native for Nothing {
@@ -36,7 +38,7 @@ impl Native for Nothing {
     }
 }
 
-/// A float that rustfft computes with.
+/// A float type that rustfft supports.
 trait Real: FftNum + Pod {
     fn rounded(v: f64) -> Self;
 }
@@ -53,7 +55,7 @@ impl Real for f64 {
     }
 }
 
-/// `e^(-2 pi i k / n)`
+/// Returns `e^(-2 pi i k / n)`.
 fn root<T: Real>(k: usize, n: usize) -> Complex<T> {
     let angle = -2.0 * std::f64::consts::PI * k as f64 / n as f64;
     Complex::new(T::rounded(angle.cos()), T::rounded(angle.sin()))
@@ -61,34 +63,35 @@ fn root<T: Real>(k: usize, n: usize) -> Complex<T> {
 
 struct Transform<T: Real> {
     kind: FftKind,
-    /// Sizes of the complex side, from the dimension before the transformed ones on: batches, then those.
+    /// Sizes of the complex side: the number of batches, then the transformed dimensions.
     sizes: Vec<usize>,
-    /// Complex transforms of the dimensions, the last one that of [`Ends`] if one side is real.
+    /// Complex transforms of the dimensions. The last one is that of [`Ends`] if one side is real.
     plans: Vec<Arc<dyn Fft<T>>>,
-    /// How one very long line is divided.
+    /// The division of a single very long line.
     split: Option<Split<T>>,
-    /// For real values, how the last dimension is done.
+    /// For real values, the transform of the last dimension.
     ends: Option<Ends<T>>,
-    /// What results of an inverse transform are multiplied by.
+    /// The factor of results of an inverse transform.
     scale: Option<T>,
 }
 
-/// Between `n` real values and the first half of their transform.
+/// The transform between `n` real values and the first half of their spectrum.
 struct Ends<T: Real> {
     /// The number of real values.
     n: usize,
-    /// For an even number, the transform of half the length and the roots of unity; for an odd one that of the length.
+    /// If `n` is even, the transform of half the length and the roots of unity; if it is odd, the transform of length
+    /// `n`.
     plan: Arc<dyn Fft<T>>,
     roots: Vec<Complex<T>>,
 }
 
-/// A transform of length `rows * columns` as transforms of columns and of rows, with factors between.
+/// A transform of length `rows * columns` as transforms of columns and of rows, with factors between them.
 struct Split<T: Real> {
     rows: usize,
     columns: usize,
     of_column: Arc<dyn Fft<T>>,
     of_row: Arc<dyn Fft<T>>,
-    /// The first `COARSE` roots of unity, and every `COARSE`th: a product of two gives each.
+    /// The first `COARSE` roots of unity, and every `COARSE`th one. Each root is a product of two of them.
     fine: Vec<Complex<T>>,
     coarse: Vec<Complex<T>>,
     inverse: bool,
@@ -130,7 +133,7 @@ impl<T: Real> Transform<T> {
         Self { kind, sizes, plans, split, ends, scale: inverse.then(|| T::rounded(1.0 / count)) }
     }
 
-    /// Transforms along all dimensions but the last of `values`.
+    /// Transforms along all dimensions of `values` except the last.
     fn outer(&self, values: &mut [Complex<T>], threads: usize) {
         let dims = self.plans.len();
         for d in (0..dims - 1).rev() {
@@ -226,7 +229,7 @@ impl<T: Real> Ends<T> {
             to.copy_from_slice(&line[..to.len()]);
             return;
         }
-        // Pairs of neighbors as complex numbers; the transforms of both are told apart by symmetry.
+        // Treats pairs of neighbors as complex numbers, and separates the transforms of both parts by symmetry.
         let m = self.n / 2;
         line.iter_mut().enumerate().for_each(|(k, z)| *z = Complex::new(from[2 * k], from[2 * k + 1]));
         self.plan.process_with_scratch(line, &mut buffers.scratch);
@@ -239,10 +242,10 @@ impl<T: Real> Ends<T> {
         }
     }
 
-    /// Without the division by the length.
+    /// Transforms back, without the division by the length.
     fn backward(&self, from: &[Complex<T>], to: &mut [T], buffers: &mut Buffers<T>) {
         let (n, line) = (self.n, &mut buffers.line);
-        // The transform of real values is real at 0 and at the half; what else is there doesn't count.
+        // The spectrum of real values is real at 0 and at the half. Imaginary parts there are ignored.
         let at = |k: usize| if k == 0 || 2 * k == n { Complex::new(from[k].re, T::zero()) } else { from[k] };
         if n % 2 == 1 {
             for (k, z) in line.iter_mut().enumerate() {
@@ -285,13 +288,13 @@ impl<T: Real> Split<T> {
     }
 }
 
-/// The divisor of `n` next to its root that is not much smaller than it.
+/// Returns the divisor of `n` that is nearest below its root, if it isn't much smaller.
 fn divisor(n: usize) -> Option<usize> {
     let root = n.isqrt();
     (root / 16..=root).rev().find(|&d| d > 1 && n.is_multiple_of(d))
 }
 
-/// `to` as the transpose of `from`, a matrix of `rows`.
+/// Sets `to` to the transpose of `from`, a matrix of `rows` rows.
 fn transpose<T: Copy + Send + Sync>(from: &[T], to: &mut [T], rows: usize, columns: usize, threads: usize) {
     share(threads, LINES * rows, to, |first, part| {
         for (block, to) in part.chunks_mut(LINES * rows).enumerate() {
@@ -308,8 +311,8 @@ fn transpose<T: Copy + Send + Sync>(from: &[T], to: &mut [T], rows: usize, colum
     });
 }
 
-/// Transforms the lines of length `n` whose neighbors are `inner` elements apart, and applies `then(place in the line,
-/// number of the line within its group, value)`.
+/// Transforms the lines of length `n` whose elements are `inner` elements apart, and applies `then(position in the
+/// line, number of the line within its group, value)`.
 fn columns<T: Real>(
     plan: &dyn Fft<T>,
     values: &mut [Complex<T>],
@@ -350,15 +353,16 @@ fn columns<T: Real>(
     }
 }
 
-/// A slice whose parts several threads change, each its own.
+/// A slice, different parts of which several threads change.
 struct Shared<T>(*mut T, usize);
 
-// SAFETY: what is reached through it is divided among threads, see `part`.
+// SAFETY: sharing it only lets threads call `part`, whose callers use disjoint parts at the same time.
 #[expect(unsafe_code, reason = "threads change parts of one slice that are no slices of neighbors")]
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
-    /// Some elements, which nobody else may have at the same time: tiles are disjoint.
+    /// Returns some elements. No other thread may have them at the same time: `columns` uses the rows of disjoint
+    /// tiles.
     #[expect(
         unsafe_code,
         clippy::mut_from_ref,
@@ -366,7 +370,8 @@ impl<T> Shared<T> {
     )]
     fn part(&self, start: usize, len: usize) -> &mut [T] {
         assert!(start + len <= self.1);
-        // SAFETY: in bounds, as was checked; each tile is one thread's, and rows of different tiles don't overlap.
+        // SAFETY: the assertion shows that the range is in bounds. Each tile belongs to one thread, and rows of
+        // different tiles don't overlap, because `start + width` is at most the next tile's start.
         unsafe { std::slice::from_raw_parts_mut(self.0.add(start), len) }
     }
 }

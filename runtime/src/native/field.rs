@@ -1,4 +1,4 @@
-//! Elements that linear algebra is done in.
+//! The element types of linear algebra.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -6,7 +6,7 @@ use bytemuck::Pod;
 use faer::traits::ComplexField;
 use rustfft::num_complex::Complex;
 
-/// A real or complex number that the library computes with.
+/// A real or complex number type that faer supports.
 pub(super) trait Field:
     ComplexField
     + Pod
@@ -16,29 +16,29 @@ pub(super) trait Field:
     + Div<Output = Self>
     + Neg<Output = Self>
 {
-    /// In double precision.
+    /// Converts to double precision.
     fn wide(self) -> Complex<f64>;
-    /// From double precision.
+    /// Converts from double precision.
     fn narrow(value: Complex<f64>) -> Self;
-    /// Its conjugate.
+    /// Returns the conjugate.
     fn conjugate(self) -> Self;
-    /// One.
+    /// Returns one.
     fn one() -> Self {
         Self::narrow(1.0.into())
     }
-    /// Whether its parts are finite.
+    /// Returns whether its parts are finite.
     fn is_number(self) -> bool {
         self.wide().is_finite()
     }
-    /// A real number of its precision, in double precision.
+    /// Converts a real number of the type's precision to double precision.
     fn real_wide(value: Self::Real) -> f64 {
         Self::from_real_impl(&value).wide().re
     }
-    /// A real number of its precision that is none.
+    /// Returns NaN as a real number of the type's precision.
     fn nan_real() -> Self::Real {
         Self::real_part_impl(&Self::nan_impl())
     }
-    /// Fills memory with real numbers of its precision.
+    /// Fills memory with real numbers of the type's precision.
     fn write_real(to: &mut [u8], values: impl Iterator<Item = f64>) {
         let complex = if Self::IS_REAL { 1 } else { 2 };
         if size_of::<Self>() / complex == 4 {
@@ -107,7 +107,8 @@ impl Field for Complex<f64> {
     }
 }
 
-/// `$make::<T>($arguments)` with the [`Field`] of the elements, as native code; `None` if there is none.
+/// Returns `$make::<T>($arguments)`, with the [`Field`] of the elements, as native code; `None` if there is no such
+/// field.
 macro_rules! for_field {
     ($element:expr, $make:ident { $($field:ident: $value:expr),* $(,)? }) => {{
         use dialect::ir::ElementType;

@@ -26,47 +26,47 @@ use dialect::kernel::External;
 
 pub(crate) use routine::{MOST, Routine, Times, read, write};
 
-/// A tensor that is read; its type was given when the code was chosen.
+/// A tensor that is read. Its type was given when the code was chosen.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
-    /// Its elements in row-major order, from a multiple of 8 bytes on; none for an operand that a result begins as
+    /// Its elements in row-major order, aligned to 8 bytes. Empty for an operand in whose memory a result is computed
     /// ([`External::in_place`]).
     pub bytes: &'a [u8],
 }
 
-/// A tensor that is written. Its bytes hold anything before, or the operand that it begins as.
+/// A tensor that is written. Its initial bytes are arbitrary, or those of the operand in whose memory it is computed.
 pub(crate) struct ViewMut<'a> {
-    /// Its elements in row-major order, from a multiple of 8 bytes on.
+    /// Its elements in row-major order, aligned to 8 bytes.
     pub bytes: &'a mut [u8],
 }
 
 impl<'a> View<'a> {
-    /// Its elements as values of a type of their size.
+    /// Returns its elements as values of a type of their size.
     pub(crate) fn elements<T: AnyBitPattern>(&self) -> &'a [T] {
         bytemuck::cast_slice(self.bytes)
     }
 }
 
 impl ViewMut<'_> {
-    /// Its elements as values of a type of their size.
+    /// Returns its elements as values of a type of their size.
     pub(crate) fn elements<T: AnyBitPattern + NoUninit>(&mut self) -> &mut [T] {
         bytemuck::cast_slice_mut(self.bytes)
     }
 }
 
-/// A computation with everything about its op decided.
+/// A computation that is specialized to its op.
 pub(crate) trait Native: Send + Sync {
-    /// Computes the results on at most `threads` threads, with memory of its own for what it needs besides.
+    /// Computes the results on at most `threads` threads. Allocates the temporary memory that it needs.
     fn run(&self, operands: &[View<'_>], results: &mut [ViewMut<'_>], threads: usize) -> Result<(), String>;
 
-    /// The scalar computations that it calls, to be linked with their machine code before it runs.
+    /// Returns the scalar computations that it calls, which are linked with their machine code before it runs.
     fn routines(&mut self) -> Vec<&mut Routine> {
         Vec::new()
     }
 }
 
-/// Native code for what `op` computes; `None` where there is none for these types or attributes. `first` gives how many
-/// of the first positions along a dimension of the results are ever read.
+/// Returns native code for `op`; `None` if there is none for these types or attributes. `first` returns how many of the
+/// first positions along a dimension of the results are ever read.
 pub(crate) fn of(external: &External, op: OpRef<'_>, first: &mut dyn FnMut(usize) -> usize) -> Option<Box<dyn Native>> {
     let operands: Vec<&TensorType> = (0..op.operands().len()).map(|i| op.operand_tensor(i)).collect::<Option<_>>()?;
     let results: Vec<&TensorType> = (0..op.result_count()).map(|i| op.result_tensor(i)).collect::<Option<_>>()?;
@@ -87,11 +87,11 @@ pub(crate) fn of(external: &External, op: OpRef<'_>, first: &mut dyn FnMut(usize
     }
 }
 
-/// Divides `items` of `size` elements each among threads: `work(first item, elements)` for each share. With one thread,
-/// or little to do, everything is one share.
+/// Divides `items` of `size` elements each among threads, and calls `work(first item, elements)` for each share. With
+/// one thread, or little work, there is only one share.
 pub(crate) fn share<T: Send>(threads: usize, size: usize, out: &mut [T], work: impl Fn(usize, &mut [T]) + Sync) {
     use rayon::prelude::*;
-    /// Shares of fewer bytes cost more to hand out than to compute.
+    /// The size in bytes below which a share costs more to hand out than to compute.
     const LEAST: usize = 1 << 14;
     let items = out.len().checked_div(size).unwrap_or(0);
     let least = LEAST.div_ceil(size_of::<T>().max(1) * size.max(1));
@@ -103,8 +103,8 @@ pub(crate) fn share<T: Send>(threads: usize, size: usize, out: &mut [T], work: i
     }
 }
 
-/// Asks for the first bytes of `of`, so that they are in the second cache when they are read: the first one waits for few lines
-/// at a time, of which there is then one less for what is read.
+/// Prefetches the first `bytes` bytes of `of` to the second-level cache. The first-level cache has few outstanding
+/// lines, which the current reads need.
 #[inline(always)]
 pub(crate) fn prefetch<T>(of: &[T], bytes: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -112,7 +112,7 @@ pub(crate) fn prefetch<T>(of: &[T], bytes: usize) {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         let at = of.as_ptr().cast::<i8>().wrapping_add(at);
         #[allow(unsafe_code, reason = "an intrinsic")]
-        // SAFETY: it only moves memory to the cache.
+        // SAFETY: a prefetch only moves memory to the cache, and ignores invalid addresses.
         unsafe {
             _mm_prefetch::<_MM_HINT_T1>(at);
         }
@@ -121,8 +121,8 @@ pub(crate) fn prefetch<T>(of: &[T], bytes: usize) {
     let _ = (of, bytes);
 }
 
-/// Memory of its own for a computation: elements that begin as zeros, in huge pages where there are many of them, since
-/// touching small pages for the first time costs as much as computing on them.
+/// Temporary memory of a computation: elements that are zero at first. Large memory is in huge pages, because touching
+/// small pages for the first time costs as much as computing on them.
 pub(crate) struct Zeros<T> {
     mapping: Option<memmap2::MmapMut>,
     few: Vec<T>,
@@ -130,13 +130,13 @@ pub(crate) struct Zeros<T> {
 
 impl<T: AnyBitPattern + NoUninit> Zeros<T> {
     pub(crate) fn new(count: usize) -> Self {
-        /// Bytes from which on pages are asked for; a multiple of a huge one's size.
+        /// The size in bytes from which huge pages are requested; a multiple of their size.
         const HUGE: usize = 4 << 20;
         let bytes = count * size_of::<T>();
         let mapping = if bytes >= HUGE { memmap2::MmapMut::map_anon(bytes).ok() } else { None };
         #[cfg(target_os = "linux")]
         if let Some(mapping) = &mapping {
-            // A system without them gives small ones.
+            // A system without huge pages uses small ones, so the error is ignored.
             let _ = mapping.advise(memmap2::Advice::HugePage);
         }
         let few = if mapping.is_some() { Vec::new() } else { vec![T::zeroed(); count] };

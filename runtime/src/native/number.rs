@@ -1,4 +1,4 @@
-//! The element types that native code computes with, and what [`ScalarOp`] does with two of them.
+//! The element types that native code computes with, and the results of [`ScalarOp`] for two of their elements.
 
 use bytemuck::{AnyBitPattern, NoUninit};
 use dialect::scalar::{ScalarOp, to_odd};
@@ -6,20 +6,20 @@ use half::{bf16, f16};
 
 /// An element. Operations are those of the reference: integers wrap, a NaN wins every maximum, -0 is less than +0.
 pub(crate) trait Number: AnyBitPattern + NoUninit + Send + Sync {
-    /// `self op other`; only for operations that [`has`] the type.
+    /// Returns `self op other`. Only for operations that [`has`] returns true for.
     fn combine(self, op: ScalarOp, other: Self) -> Self;
 }
 
 /// A float.
 pub(crate) trait Float: Number {
-    /// The same value.
+    /// Converts to f64, exactly.
     fn wide(self) -> f64;
-    /// The nearest value.
+    /// Converts to the nearest value.
     fn narrow(value: f64) -> Self;
 }
 
-/// Whether elements of type `T` can be combined by `op`: sums, products and extremes of all numbers, and bits of
-/// integers.
+/// Returns whether elements can be combined by `op`: sums, products and extremes of all numbers, and bitwise operations
+/// of integers.
 pub(crate) fn has(op: ScalarOp, float: bool) -> bool {
     use ScalarOp::{Add, And, Max, Min, Mul, Or, Xor};
     matches!(op, Add | Mul | Max | Min) || !float && matches!(op, And | Or | Xor)
@@ -47,7 +47,7 @@ macro_rules! integers {
 
 integers!(i8 u8 i16 u16 i32 u32 i64 u64);
 
-/// A truth value: 0 or 1. Sums are "or", products "and".
+/// A boolean: 0 or 1. Sums are "or", products "and".
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AnyBitPattern, NoUninit)]
 #[repr(transparent)]
 pub(crate) struct Truth(u8);
@@ -82,10 +82,11 @@ macro_rules! floats {
             #[inline(always)]
             fn combine(self, op: ScalarOp, other: Self) -> Self {
                 let (a, b) = (self.wide(), other.wide());
-                // Without branches: what is greater can't be foreseen.
+                // Has no branches, because the processor couldn't predict them.
                 let pick = |first: bool| if a.is_nan() | (!b.is_nan() & first) { self } else { other };
                 match op {
-                    // One rounding of the sum or product in f64 is that of the exact one, for all narrower types.
+                    // Rounding the sum or product in f64 once has the result of rounding the exact one, for all
+                    // narrower types.
                     ScalarOp::Add => Self::narrow(a + b),
                     ScalarOp::Mul => Self::narrow(a * b),
                     ScalarOp::Max => pick((a > b) | ((a == b) & b.is_sign_negative())),
@@ -104,7 +105,7 @@ floats! {
     f16: |v: f16| v.to_f64(), |v| f16::from_f32(to_odd(v));
 }
 
-/// Runs `$body` with `$t` as the Rust type of elements of type `$element`; `$else` where there is none.
+/// Runs `$body` with `$t` as the Rust type of elements of type `$element`; `$else` if there is none.
 macro_rules! with_number {
     ($element:expr, $t:ident => $body:expr, else $else:expr) => {
         match $element {
@@ -149,7 +150,7 @@ macro_rules! with_number {
     };
 }
 
-/// As [`with_number`], for floats alone.
+/// Does the same as [`with_number`], but only for floats.
 macro_rules! with_float {
     ($element:expr, $t:ident => $body:expr, else $else:expr) => {
         match $element {

@@ -1,4 +1,4 @@
-//! `ragged_dot`: a product of the library for each group.
+//! `ragged_dot`: one library product for each group.
 
 #![allow(unsafe_code, reason = "groups are parts of the operands, which products read by address and stride")]
 
@@ -14,14 +14,14 @@ struct RaggedDot {
     dims: RaggedDims,
     types: [ElementType; 3],
     lengths: [usize; 3],
-    /// The type of group sizes, and their shape.
+    /// The type and the shape of the group sizes.
     sizes: TensorType,
-    /// The loops of one product; the ragged one is separate.
+    /// The loops of one product. The ragged loop is separate.
     loops: Loops,
     ragged: Run,
     /// The loops along which group sizes differ.
     prefix: Vec<Run>,
-    /// How far apart the groups' matrices are on the right, and their results.
+    /// The strides, in elements, of the groups' right matrices, and of their results.
     group: (isize, isize),
 }
 
@@ -39,7 +39,7 @@ pub(super) fn of(dims: &RaggedDims, operands: &[&TensorType], out: &TensorType) 
         Run { size, lhs: stride(&left, l), rhs: stride(&right, r), out: stride(&made, o) }
     };
     let (batches, free) = (dims.lhs_batch.len(), dims.lhs_free.len());
-    // Loops over the left operand's dimensions, each with what it is.
+    // Loops over the left operand's dimensions, each with its dimension.
     let batch =
         |i: usize| (dims.lhs_batch[i], run(Some(dims.lhs_batch[i]), Some(dims.rhs_batch[i]), Some(in_front + i)));
     let row = |i: usize| (dims.lhs_free[i], run(Some(dims.lhs_free[i]), None, Some(in_front + batches + i)));
@@ -52,7 +52,7 @@ pub(super) fn of(dims: &RaggedDims, operands: &[&TensorType], out: &TensorType) 
     let find = |d: usize| roles.iter().flatten().find(|l| l.0 == d).map(|l| l.1);
     let differs = dims.kind != Ragged::Batch && sizes.rank() > 1;
     let prefix = if differs { &dims.prefix[..] } else { &[] };
-    // Products of such parts would have to be added up.
+    // Such products would be partial sums.
     if prefix.iter().any(|d| dims.lhs_contract.contains(d)) {
         return None;
     }
@@ -128,7 +128,7 @@ impl Native for RaggedDot {
     }
 }
 
-/// What one run reads and writes.
+/// The buffers of one run.
 struct Out<'a> {
     operands: &'a [View<'a>],
     bytes: &'a mut [u8],
@@ -136,7 +136,7 @@ struct Out<'a> {
 }
 
 impl RaggedDot {
-    /// One product, from these elements on.
+    /// Computes one product, beginning at these elements.
     fn multiply(&self, out: &mut Out<'_>, loops: Loops, at: [isize; 3]) {
         let Loops { batch, rows, columns, contracted } = &loops;
         if batch.iter().chain(rows).chain(columns).chain(contracted).any(|r| r.size == 0) {
@@ -145,8 +145,8 @@ impl RaggedDot {
         let gemm = Gemm::of_loops(self.types, self.lengths, loops);
         let threads = gemm.threads(out.threads);
         let byte = |i: usize| at[i] * self.types[i].bytes() as isize;
-        // SAFETY: the loops go over parts of the operands' and the result's dimensions, from the part's first element on;
-        // none of them is empty. The buffers begin at multiples of 8 bytes, and nobody else has the result.
+        // SAFETY: the loops cover parts of the operands' and the result's dimensions, beginning at `at`; none of them
+        // is empty, as was checked above. Views are aligned to 8 bytes, and `out` has exclusive access to the result.
         unsafe {
             let lhs = out.operands[0].bytes.as_ptr().offset(byte(0));
             let rhs = out.operands[1].bytes.as_ptr().offset(byte(1));

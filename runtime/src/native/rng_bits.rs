@@ -5,14 +5,14 @@ use dialect::kernel::{RngAlgorithm, threefry_split};
 
 use super::{Native, View, ViewMut, share};
 
-/// Counters computed together.
+/// The number of counters computed together.
 const LANES: usize = 64;
 
 struct RngBits {
     algorithm: RngAlgorithm,
     element: ElementType,
-    /// For Threefry in elements narrower than 64 bits: how many blocks there are, how many rows a block has, and how many
-    /// elements a row. Rows `2 i` and `2 i + 1` of a block have the two words of one run of counters.
+    /// For Threefry with elements narrower than 64 bits: the number of blocks, of rows in a block, and of elements in a
+    /// row. Rows `2 i` and `2 i + 1` of a block have the two words of one run of counters.
     blocks: usize,
     rows: usize,
     row: usize,
@@ -27,7 +27,7 @@ pub(super) fn of(algorithm: RngAlgorithm, bits: &TensorType) -> Option<Box<dyn N
         }
         None => (1, 1, 1),
     };
-    // Blocks of even height follow each other as one.
+    // Consecutive blocks of even height count as one block.
     let (blocks, rows) = if rows % 2 == 0 { (1, blocks * rows) } else { (blocks, rows) };
     Some(Box::new(RngBits { algorithm, element: bits.element, blocks, rows, row }))
 }
@@ -43,7 +43,7 @@ impl Native for RngBits {
         let arch = pulp::Arch::new();
         match self.algorithm {
             RngAlgorithm::Philox => {
-                // In a state of two words the key is also the counter's upper half, which no carry reaches.
+                // In a state of two words, the key is also the counter's upper half, which no carry reaches.
                 let high = from.get(2).copied().unwrap_or(key);
                 let counter = u128::from(from[1]) | u128::from(high) << 64;
                 let per_counter = if width == 8 { 2 } else { 4 };
@@ -88,7 +88,7 @@ impl Native for RngBits {
 }
 
 impl RngBits {
-    /// Stores words in as many elements as `out` has, narrow ones with the low bits of a word each.
+    /// Stores words in the elements of `out`. A narrow element gets the low bits of a word.
     fn put(&self, words: &[u32], out: &mut [u8]) {
         match (self.element.bytes(), self.element.bits()) {
             (4 | 8, _) => {
@@ -100,7 +100,7 @@ impl RngBits {
             }
             (_, 8..) => out.iter_mut().zip(words).for_each(|(o, &w)| *o = w as u8),
             (_, bits) => {
-                // The bits that an element doesn't have repeat its sign.
+                // The unused bits of an element repeat its sign.
                 let signed = self.element.class() == ElementClass::Signed;
                 let unused = 8 - bits;
                 out.iter_mut().zip(words).for_each(|(o, &w)| {
@@ -111,8 +111,8 @@ impl RngBits {
         }
     }
 
-    /// Pairs of rows, the first with the first words of its counters, the other with the second ones. The last row may
-    /// be alone.
+    /// Fills pairs of rows: the first row with the first words of its counters, the second with the second words. The
+    /// last row may have no partner.
     fn pairs(&self, mut counter: u64, key: u64, out: &mut [u8]) {
         let width = self.element.bytes();
         let arch = pulp::Arch::new();
@@ -147,7 +147,7 @@ fn interleaved(words: &[[u32; LANES]; 2]) -> [[u32; 2]; LANES] {
     std::array::from_fn(|i| [words[0][i], words[1][i]])
 }
 
-// What these structs compute is part of the code that is compiled for the CPU at hand.
+// The computations of these structs are compiled for the CPU at hand.
 
 /// The first and the second words of consecutive counters.
 struct Threefry {

@@ -1,4 +1,4 @@
-//! Scalar computations given by an op's region, as machine code that native code calls.
+//! Scalar computations of an op's region, as machine code that native code calls.
 
 #![allow(unsafe_code, reason = "machine code takes addresses of elements")]
 
@@ -10,29 +10,29 @@ use smallvec::SmallVec;
 
 use crate::jit::KernelFn;
 
-/// How often a call of a [`Routine`] computes.
+/// The number of elements that a call of a [`Routine`] computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Times {
-    /// Once.
+    /// One element.
     One,
-    /// For as many neighboring elements as the caller says, at most [`MOST`].
+    /// As many neighboring elements as the caller passes, at most [`MOST`].
     Many,
 }
 
-/// The most elements that a routine computes in one call.
+/// The maximum number of elements that a routine computes in one call.
 pub(crate) const MOST: usize = 1 << 30;
 
-/// A body without index expressions that native code calls. It is machine code once [`Routine::link`] has been called;
-/// before, and for types that there is no machine code for, it is evaluated.
+/// A body without index expressions that native code calls. It is machine code after [`Routine::link`] was called.
+/// Before that, and for types without machine code, it is evaluated.
 pub(crate) struct Routine {
     body: Body,
     times: Times,
-    /// Which inputs its results depend on.
+    /// For each input, whether the results depend on it.
     reads: Vec<bool>,
     code: Option<KernelFn>,
 }
 
-/// Addresses of elements: inputs, accumulators, then results. More than these rarely occur.
+/// Addresses of elements: inputs, accumulators, then results. More than 8 are rare.
 pub(crate) type Places = SmallVec<[*mut u8; 8]>;
 
 impl Routine {
@@ -48,7 +48,7 @@ impl Routine {
         self.times
     }
 
-    /// Whether there is machine code for all that it computes with.
+    /// Returns whether there is machine code for all of its operations and types.
     pub(crate) fn compiles(&self) -> bool {
         let body = &self.body;
         let inst = |inst: &Inst| match inst {
@@ -65,41 +65,42 @@ impl Routine {
         body.insts.iter().all(inst) && body.inputs.iter().chain(&body.accumulators).all(|&ty| has_code(ty))
     }
 
-    /// Takes the machine code of its body, which takes a range of elements if it is for many.
+    /// Stores the machine code of its body, which takes a range of elements for [`Times::Many`].
     pub(crate) fn link(&mut self, code: KernelFn) {
         self.code = Some(code);
     }
 
-    /// Computes `count` times, from neighboring elements to neighboring elements.
+    /// Computes `count` neighboring elements.
     ///
     /// # Safety
     ///
-    /// There is an address for each input, accumulator and result of the body, of `count` aligned elements of its type
-    /// (one, if that is what the routine is for); those of inputs that it doesn't read may be any. Those of the results
-    /// overlap no others and belong to the caller.
+    /// `places` must have an address for each input, accumulator and result of the body, valid for `count` aligned
+    /// elements of its type (`count` is 1 for [`Times::One`]). Addresses of inputs that the body doesn't read may be
+    /// invalid. The results must not overlap other elements, and no other thread may access them.
     #[inline]
     pub(crate) unsafe fn call(&self, places: &[*mut u8], count: usize) {
         debug_assert!(count <= if self.times == Times::One { 1 } else { MOST });
         match (&self.code, self.times) {
-            // SAFETY: the caller's promise; the code is that of this body.
+            // SAFETY: `link` was given the code of this body, and the addresses are valid by this function's contract.
             (Some(code), Times::One) => unsafe { code.call(places, &[]) },
-            // SAFETY: as above.
+            // SAFETY: `link` was given the code of this body for a range, and the addresses are valid for `count`
+            // elements by this function's contract.
             (Some(code), Times::Many) => unsafe { code.call(places, &[0, count as i64]) },
-            // SAFETY: as above.
+            // SAFETY: `evaluate` has the same requirements as this function.
             (None, _) => unsafe { self.evaluate(places, count) },
         }
     }
 
-    /// As [`Routine::call`], by the meaning of the body.
+    /// Does the same as [`Routine::call`], by evaluating the body.
     ///
     /// # Safety
     ///
-    /// As there.
+    /// The same as for [`Routine::call`].
     unsafe fn evaluate(&self, places: &[*mut u8], count: usize) {
         let body = &self.body;
         let read = |ty: ElementType, at: *mut u8, i: usize| {
             let n = ty.bytes();
-            // SAFETY: element `i` of at least `count`.
+            // SAFETY: `i < count`, so the element is valid by this function's contract.
             Scalar::decode(ty, unsafe { std::slice::from_raw_parts(at.add(i * n), n) })
         };
         let (inputs, rest) = places.split_at(body.inputs.len());
@@ -118,13 +119,13 @@ impl Routine {
                 let ty = body.arg_type(arg);
                 bytes.clear();
                 value.encode(ty, &mut bytes);
-                // SAFETY: element `i` of at least `count`.
+                // SAFETY: `i < count`, so the element is valid by this function's contract.
                 unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.add(i * ty.bytes()), bytes.len()) };
             }
         }
     }
 
-    /// Which inputs its results depend on.
+    /// Returns, for each input, whether the results depend on it.
     pub(crate) fn reads(&self) -> &[bool] {
         &self.reads
     }
@@ -147,12 +148,12 @@ fn reads(body: &Body) -> Vec<bool> {
     inputs
 }
 
-/// The address of an element that is only read, as one of [`Places`].
+/// Returns the address of elements that are only read, as one of [`Places`].
 pub(crate) fn read<T>(from: &[T]) -> *mut u8 {
     from.as_ptr().cast_mut().cast()
 }
 
-/// The address of an element that is written.
+/// Returns the address of elements that are written.
 pub(crate) fn write<T>(to: &mut [T]) -> *mut u8 {
     to.as_mut_ptr().cast()
 }

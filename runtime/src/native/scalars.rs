@@ -6,14 +6,14 @@ use dialect::scalar::Scalar;
 use super::{View, ViewMut};
 
 impl View<'_> {
-    /// Element `index` of a tensor of this type.
+    /// Returns element `index` of a tensor of this type.
     pub(crate) fn get(&self, element: ElementType, index: usize) -> Scalar {
         decode(self.bytes, element, index)
     }
 }
 
 impl ViewMut<'_> {
-    /// Element `index` of a tensor of this type.
+    /// Returns element `index` of a tensor of this type.
     pub(crate) fn get(&self, element: ElementType, index: usize) -> Scalar {
         decode(self.bytes, element, index)
     }

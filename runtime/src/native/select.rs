@@ -1,4 +1,4 @@
-//! `select_and_scatter`: each window selects an element, at whose place a value is combined into the result.
+//! `select_and_scatter`: each window selects an element, at whose position a value is combined into the result.
 
 #![allow(unsafe_code, reason = "machine code takes addresses of elements")]
 
@@ -19,7 +19,7 @@ struct Selecting {
     /// Sizes of the operand and of the source, without the last dimensions in which windows have one element.
     operand: Vec<usize>,
     source: Vec<usize>,
-    /// Elements of those last dimensions.
+    /// Number of elements of those last dimensions.
     inner: usize,
     element: ElementType,
     select: Routine,
@@ -44,7 +44,7 @@ pub(super) fn of(it: &SelectAndScatter, operands: &[&TensorType], results: &[&Te
     Some(Box::new(Selecting { windows, operand, source, inner, element, select, scatter }))
 }
 
-/// Elements of the inner dimensions that are looked at together.
+/// The number of elements of the inner dimensions that are compared together.
 const LANES: usize = 64;
 
 impl Native for Selecting {
@@ -67,7 +67,7 @@ impl Native for Selecting {
                 Ge => self.typed(from, values, init, out, by, threads, |a: T, b| a >= b),
                 Gt => self.typed(from, values, init, out, by, threads, |a: T, b| a > b),
                 Le => self.typed(from, values, init, out, by, threads, |a: T, b| a <= b),
-                // The only other one that is known.
+                // The only other comparison that `known` returns.
                 _ => self.typed(from, values, init, out, by, threads, |a: T, b| a < b),
             }
         }, else {});
@@ -79,7 +79,7 @@ impl Native for Selecting {
     }
 }
 
-/// The comparison that a body is, of its two inputs in order.
+/// Returns the comparison of a body that compares its two inputs in order.
 fn compares(body: &Body) -> Option<Comparison> {
     match (&body.insts[..], &body.results[..]) {
         ([Inst::Op { op: ScalarOp::Compare(by), args, .. }], [Arg::Inst(0)])
@@ -92,7 +92,7 @@ fn compares(body: &Body) -> Option<Comparison> {
 }
 
 impl Selecting {
-    /// What selects and what combines, where there is code for both.
+    /// Returns the selecting comparison and the combining operation, if there is code for both.
     fn known(&self) -> Option<(Comparison, ScalarOp)> {
         let by = self.scatter.body().as_binary().filter(|&op| has(op, self.element.is_float()))?;
         let keep = compares(self.select.body()).filter(|by| !matches!(by, Comparison::Eq | Comparison::Ne))?;
@@ -157,7 +157,7 @@ impl Selecting {
         self.divide(out, threads, &|out, first| self.part(from, values, init, out, by, first, &keep));
     }
 
-    /// Calls `part` with parts of the result and the positions in the first dimension of the windows that reach them.
+    /// Calls `part` with parts of the result and the positions, in the first dimension, of the windows that reach them.
     fn divide<T: Send>(&self, out: &mut [T], threads: usize, part: &(dyn Fn(&mut [T], Range<usize>) + Sync)) {
         use rayon::prelude::*;
         // Windows of different positions of a plain first dimension have different elements.
@@ -171,7 +171,7 @@ impl Selecting {
         }
     }
 
-    /// The windows at positions `first` of the first dimension; `out` begins where they can.
+    /// Visits the windows at positions `first` of the first dimension; `out` begins at their first possible position.
     fn part<T: Number + PartialOrd>(
         &self,
         from: &[T],
@@ -211,7 +211,7 @@ impl Selecting {
         });
     }
 
-    /// By any regions, of elements of as many bytes as `T` has.
+    /// Selects and combines by any regions, for elements with as many bytes as `T`.
     fn general<T: AnyBitPattern + NoUninit + Send + Sync>(
         &self,
         operands: &[View<'_>],
@@ -247,7 +247,8 @@ impl Selecting {
                 for &row in rows {
                     let values = &from[row * inner + lane..][..n];
                     let places = [read(&best), read(values), write(&mut kept)];
-                    // SAFETY: `n` elements of the operand's type twice, and memory for as many truth values.
+                    // SAFETY: `best` and `values` have `n` elements of the operand's type, and `kept` has `LANES >= n`
+                    // bytes for the booleans.
                     unsafe { self.select.call(&places, n) };
                     for i in (0..n).filter(|&i| kept[i] == 0) {
                         (best[i], place[i]) = (values[i], row);
@@ -257,7 +258,7 @@ impl Selecting {
                 (0..n).for_each(|i| old[i] = out[to(i)]);
                 let values = &values[number * inner + lane..][..n];
                 let places = [read(values), read(&old), write(&mut new)];
-                // SAFETY: `n` elements of the operand's type twice, and memory for as many more.
+                // SAFETY: `values` and `old` have `n` elements of the operand's type, and `new` has `LANES >= n`.
                 unsafe { self.scatter.call(&places, n) };
                 (0..n).for_each(|i| out[to(i)] = new[i]);
             }
@@ -265,7 +266,7 @@ impl Selecting {
     }
 }
 
-/// Lanes whose best value isn't kept beside the value of `row` take that.
+/// Replaces the best value of a lane by the value of `row` if the comparison doesn't keep it.
 struct Select<'a, T, K> {
     best: &'a mut [T],
     place: &'a mut [u32],

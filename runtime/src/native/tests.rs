@@ -1,4 +1,4 @@
-//! Native code gives the bits of the reference evaluation, on random types, shapes, attributes and values.
+//! Tests that native code gives the bits of the reference evaluation, on random types, shapes, attributes and values.
 
 use dialect::ir::{ElementType, Op, Program, TensorType};
 use dialect::kernel::Kernel;
@@ -27,12 +27,12 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// The last op of `text`, which must have native code.
+    /// Returns the last op of `text`, which must have native code.
     pub(super) fn of(text: &str) -> Self {
         Self::reading(text, usize::MAX)
     }
 
-    /// As [`Case::of`], where only so many of the first positions along a dimension are read.
+    /// Does the same as [`Case::of`] if only the `first` first positions along a dimension are read.
     pub(super) fn reading(text: &str, first: usize) -> Self {
         let program = example_program(text);
         let op = *program.block_ops(example_block(&program)).last().expect("an op");
@@ -44,14 +44,14 @@ impl Case {
         Self { text: text.to_owned(), program, op, in_place, native }
     }
 
-    /// The operands' element types.
+    /// Returns the operands' element types.
     pub(super) fn types(&self) -> Vec<ElementType> {
         let op = self.program.view(self.op);
         (0..op.operands().len()).filter_map(|i| Some(op.operand_tensor(i)?.element)).collect()
     }
 
-    /// Compares the native results of these operands with those of the reference, with one thread and with several.
-    /// All NaNs are equal.
+    /// Compares the native results for these operands with those of the reference, with one thread and with several.
+    /// All NaNs count as equal.
     pub(super) fn check(&self, operands: &[Literal]) {
         let want = runtime_results(&self.program, self.op, operands);
         for threads in [1, 3] {
@@ -69,7 +69,7 @@ impl Case {
         }
     }
 
-    /// The native results.
+    /// Returns the native results.
     pub(super) fn run(&self, operands: &[Literal], threads: usize) -> Vec<Literal> {
         let view = self.program.view(self.op);
         let types: Vec<TensorType> = (0..view.result_count()).filter_map(|i| view.result_tensor(i).cloned()).collect();
@@ -91,7 +91,7 @@ fn runtime_results(program: &Program, op: Op, operands: &[Literal]) -> Vec<Liter
     crate::reference::evaluate_op(program, op, operands).unwrap_or_else(|e| panic!("{}", e.message))
 }
 
-/// What must be equal.
+/// Returns the bits that must be equal.
 fn bits(value: Scalar) -> [i128; 3] {
     let float = |v: f64| if v.is_nan() { i128::MAX } else { v.to_bits().into() };
     match value {
@@ -101,7 +101,7 @@ fn bits(value: Scalar) -> [i128; 3] {
     }
 }
 
-/// Bytes at a multiple of 8.
+/// Bytes aligned to 8 bytes.
 struct Memory {
     words: Vec<u64>,
     len: usize,
@@ -123,7 +123,8 @@ impl Memory {
     }
 }
 
-/// A random element: often a small number, so that equal ones are among many; else an edge of the type or any pattern.
+/// Returns a random element: often a small number, so that many are equal; otherwise an edge case of the type or any
+/// bits.
 pub(super) fn element(random: &mut fastrand::Rng, ty: ElementType) -> Scalar {
     let small = random.i64(-3..4);
     let edges = [0.0, -0.0, f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e-40, 3e38];
@@ -141,12 +142,12 @@ pub(super) fn element(random: &mut fastrand::Rng, ty: ElementType) -> Scalar {
     value.round(ty)
 }
 
-/// A tensor of random elements.
+/// Returns a tensor of random elements.
 pub(super) fn tensor(random: &mut fastrand::Rng, ty: ElementType, shape: &[i64]) -> Literal {
     Literal::from_fn(&TensorType::new(shape, ty), |_| element(random, ty))
 }
 
-/// A type's text.
+/// Returns the text of a type.
 pub(super) fn text(shape: &[i64], ty: &str) -> String {
     let sizes: String = shape.iter().map(|d| format!("{d}x")).collect();
     format!("tensor<{sizes}{ty}>")

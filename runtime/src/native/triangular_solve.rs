@@ -20,7 +20,7 @@ struct Solve<T> {
     of: PhantomData<fn() -> T>,
 }
 
-/// Columns of a right-hand side that are worth a thread of their own.
+/// The number of columns of a right-hand side that are worth a thread.
 const LEAST: usize = 64;
 
 pub(super) fn of(form: TriangularForm, b: &TensorType) -> Option<Box<dyn Native>> {
@@ -64,7 +64,7 @@ impl<T: Field> Solve<T> {
     }
 }
 
-/// Calls `solve` for the columns of `x`, some for each thread.
+/// Calls `solve` for the columns of `x`, divided among threads.
 fn columns<T: Field>(threads: usize, x: MatMut<'_, T>, solve: &(dyn Fn(MatMut<'_, T>) + Sync)) {
     if threads <= 1 || x.ncols() < 2 * LEAST {
         return solve(x);

@@ -1,4 +1,4 @@
-//! Matrices in columns, and work on them in parts that any number of threads cuts alike.
+//! Matrices stored by columns, and work on them in parts that don't depend on the number of threads.
 
 use std::ops::Range;
 
@@ -9,9 +9,9 @@ use faer::{Accum, Mat, MatMut, MatRef, Par};
 
 use super::super::field::Field;
 
-/// Columns of a part.
+/// Number of columns of a part.
 pub(super) const PART: usize = 128;
-/// Rows and columns of a tile that is turned over in the cache.
+/// Rows and columns of a tile that is transposed in the cache.
 const TILE: usize = 32;
 
 fn tiles(rows: usize, columns: usize, mut each: impl FnMut(Range<usize>, Range<usize>)) {
@@ -22,7 +22,7 @@ fn tiles(rows: usize, columns: usize, mut each: impl FnMut(Range<usize>, Range<u
     }
 }
 
-/// The matrix whose rows follow each other in `from`.
+/// Returns the matrix whose rows are consecutive in `from`.
 pub(super) fn read<T: Field>(from: &[T], rows: usize, columns: usize) -> Mat<T> {
     let mut to = Mat::zeros(rows, columns);
     tiles(rows, columns, |some_rows, some_columns| {
@@ -35,7 +35,7 @@ pub(super) fn read<T: Field>(from: &[T], rows: usize, columns: usize) -> Mat<T> 
     to
 }
 
-/// Puts the rows of a matrix one after the other.
+/// Writes the rows of a matrix one after the other.
 pub(super) fn write<T: Field>(from: MatRef<'_, T>, to: &mut [T]) {
     let columns = from.ncols();
     tiles(from.nrows(), columns, |some_rows, some_columns| {
@@ -47,7 +47,7 @@ pub(super) fn write<T: Field>(from: MatRef<'_, T>, to: &mut [T]) {
     });
 }
 
-/// Calls `work` with parts of the columns and the number of the first of each.
+/// Calls `work` with parts of the columns, and the number of the first column of each part.
 pub(super) fn in_columns<T: Field>(
     threads: usize,
     first: usize,
@@ -73,7 +73,7 @@ pub(super) fn in_columns<T: Field>(
     }
 }
 
-/// Takes `lhs rhs` from `to`.
+/// Subtracts `lhs rhs` from `to`.
 pub(super) fn subtract_product<T: Field>(
     threads: usize,
     to: MatMut<'_, T>,

@@ -1,4 +1,4 @@
-//! Factors of positive-definite matrices in place of one of their triangles, block by block.
+//! Factors positive-definite matrices in place of one of their triangles, block by block.
 
 use std::marker::PhantomData;
 
@@ -13,7 +13,7 @@ use super::super::{View, ViewMut};
 use super::Decompose;
 use super::blocks::{in_columns, read};
 
-/// Columns that are factored together.
+/// Number of columns that are factored together.
 const BLOCK: usize = 128;
 
 pub(super) struct Cholesky<T> {
@@ -46,7 +46,7 @@ impl<T: Field> Decompose for Cholesky<T> {
     }
 }
 
-/// The factor in the lower triangle; else how many of its columns are in place.
+/// Computes the factor in the lower triangle. If a pivot has no root, returns the number of finished columns.
 fn factor<T: Field>(threads: usize, mut a: MatMut<'_, T>) -> Option<usize> {
     let n = a.nrows();
     for k in (0..n).step_by(BLOCK) {
@@ -76,7 +76,7 @@ fn factor<T: Field>(threads: usize, mut a: MatMut<'_, T>) -> Option<usize> {
     None
 }
 
-/// The factor of a small matrix, or how many pivots have a root.
+/// Computes the factor of a small matrix. The error is the number of pivots that have a root.
 fn small<T: Field>(a: MatMut<'_, T>) -> Result<(), usize> {
     let stack = cholesky_in_place_scratch::<T>(a.nrows(), Par::Seq, default());
     let mut memory = faer::dyn_stack::MemBuffer::new(stack);
@@ -87,7 +87,7 @@ fn small<T: Field>(a: MatMut<'_, T>) -> Result<(), usize> {
     }
 }
 
-/// `x l^H = b` in the place of `b`.
+/// Solves `x l^H = b` in place of `b`.
 fn solve<T: Field>(threads: usize, l: MatRef<'_, T>, b: MatMut<'_, T>) {
     in_columns(threads, 0, b.transpose_mut(), &|_, part| {
         solve_lower_triangular_in_place_with_conj(l, Conj::Yes, part, Par::Seq);

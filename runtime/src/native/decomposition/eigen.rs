@@ -1,4 +1,5 @@
-//! Eigenvalues and eigenvectors of any square matrix from its Schur form, in double precision and in the reference's order.
+//! Eigenvalues and eigenvectors of any square matrix from its Schur form, in double precision and in the reference's
+//! order.
 
 use std::marker::PhantomData;
 
@@ -13,7 +14,7 @@ use super::spectrum::turn;
 
 pub(super) struct Eigen<T> {
     n: usize,
-    /// Whether there are left eigenvectors, and right ones.
+    /// Whether to compute left eigenvectors, and right ones.
     sides: [bool; 2],
     of: PhantomData<fn() -> T>,
 }
@@ -65,7 +66,7 @@ impl<T: Field> Decompose for Eigen<T> {
                     sorted[(i, j)] = if conjugate { v.conj() / length } else { v / length };
                 }
                 turn(sorted.col_mut(j));
-                // A real matrix has real vectors beside real values.
+                // A real eigenvalue of a real matrix has real eigenvectors.
                 if T::IS_REAL && value.im == 0.0 {
                     (0..n).for_each(|i| sorted[(i, j)].im = 0.0);
                 }
@@ -76,8 +77,8 @@ impl<T: Field> Decompose for Eigen<T> {
     }
 }
 
-/// The eigenvalues of a real matrix as real ones and exactly conjugate ones, by rising real parts, each with where it
-/// comes from.
+/// Returns the eigenvalues of a real matrix in ascending order of real parts, each with its index in `found`. They are
+/// either exactly real or exactly conjugate.
 fn of_real(found: &[C], largest: f64) -> Vec<(usize, C)> {
     let mut list = Vec::new();
     for (i, &value) in found.iter().enumerate() {
@@ -96,12 +97,12 @@ fn of_real(found: &[C], largest: f64) -> Vec<(usize, C)> {
 
 type Side = fn(&Columns<C>, f64) -> Mat<C>;
 
-/// A difference of two eigenvalues, which is at least `least` where they are one.
+/// Returns the difference of two eigenvalues; `least` if the difference is smaller, because they count as equal then.
 fn apart(x: C, y: C, least: f64) -> C {
     if (x - y).norm() < least { least.into() } else { x - y }
 }
 
-/// Keeps the vector of an eigenvalue that repeats from growing out of what numbers can hold.
+/// Scales the vector of a repeated eigenvalue down before it overflows.
 fn shrink(newest: C, vectors: [&mut [C]; 2]) {
     let size = newest.norm();
     if size > 1e100 {
@@ -109,7 +110,7 @@ fn shrink(newest: C, vectors: [&mut [C]; 2]) {
     }
 }
 
-/// The right eigenvectors of a triangle, as columns.
+/// Returns the right eigenvectors of a triangle, as columns.
 fn rights(t: &Columns<C>, least: f64) -> Mat<C> {
     let n = t.n;
     let m = t.matrix();
@@ -117,7 +118,7 @@ fn rights(t: &Columns<C>, least: f64) -> Mat<C> {
     for k in 0..n {
         let x = &mut out.col_as_slice_mut(k)[..=k];
         x[k] = C::ONE;
-        // What the elements found so far add up to in the rows above them.
+        // The sums of the elements found so far, in the rows above them.
         let mut sums: Vec<C> = (0..k).map(|i| m[(i, k)]).collect();
         for i in (0..k).rev() {
             x[i] = divide(-sums[i], apart(m[(i, i)], m[(k, k)], least));
@@ -129,7 +130,7 @@ fn rights(t: &Columns<C>, least: f64) -> Mat<C> {
     out
 }
 
-/// The left eigenvectors of a triangle, as columns.
+/// Returns the left eigenvectors of a triangle, as columns.
 fn lefts(t: &Columns<C>, least: f64) -> Mat<C> {
     let n = t.n;
     let m = t.matrix();

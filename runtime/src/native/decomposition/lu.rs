@@ -1,4 +1,5 @@
-//! LU decompositions with partial pivoting: the left half of the columns, then the right one without what the left gives.
+//! LU decompositions with partial pivoting: first of the left half of the columns, then of the right half after
+//! elimination.
 
 use std::marker::PhantomData;
 
@@ -14,7 +15,7 @@ use super::blocks::{in_columns, read, subtract_product, write};
 pub(super) struct Lu<T> {
     rows: usize,
     columns: usize,
-    /// Whether the last result is the permutation, and rows count from 0.
+    /// Whether the last result is the permutation, and rows are counted from 0.
     permutation: bool,
     of: PhantomData<fn() -> T>,
 }
@@ -48,11 +49,11 @@ impl<T: Field> Decompose for Lu<T> {
     }
 }
 
-/// Columns below which elements are eliminated one by one.
+/// The maximum number of columns in which elements are eliminated one by one.
 const FEW: usize = 8;
 
-/// Both factors in the place of a matrix that isn't wider than high, the row that each was swapped with, and the first
-/// pivot that is 0.
+/// Computes both factors in place of a matrix with at least as many rows as columns, and the row with which each was
+/// swapped. Returns the first pivot that is 0.
 fn factor<T: Field>(threads: usize, mut a: MatMut<'_, T>, swaps: &mut [usize]) -> Option<usize> {
     let n = a.ncols();
     if n <= FEW {
@@ -76,13 +77,13 @@ fn factor<T: Field>(threads: usize, mut a: MatMut<'_, T>, swaps: &mut [usize]) -
 
 fn eliminate<T: Field>(a: MatMut<'_, T>, swaps: &mut [usize]) -> Option<usize> {
     let mut singular = None;
-    // Columns are contiguous, which lets loops over rows run in vectors.
+    // Columns are contiguous, which lets loops over rows vectorize.
     let mut columns: Vec<&mut [T]> =
         a.col_iter_mut().filter_map(|c| Some(c.try_as_col_major_mut()?.as_slice_mut())).collect();
     for k in 0..columns.len() {
         let (done, rest) = columns.split_at_mut(k + 1);
         let factors = &mut *done[k];
-        // LAPACK compares the sums of the parts' magnitudes.
+        // LAPACK compares the sums of the magnitudes of real and imaginary parts.
         let size = |v: &T| v.wide().re.abs() + v.wide().im.abs();
         let (mut pivot, mut largest) = (k, size(&factors[k]));
         for (i, v) in factors.iter().enumerate().skip(k + 1) {
@@ -119,7 +120,7 @@ fn swap<T: Field>(threads: usize, a: MatMut<'_, T>, swaps: &[usize]) {
     });
 }
 
-/// Solves with the lower triangle of `corner`, whose diagonal is taken as 1.
+/// Solves with the lower triangle of `corner`, whose diagonal counts as 1.
 fn solve<T: Field>(threads: usize, corner: faer::MatRef<'_, T>, b: MatMut<'_, T>) {
     in_columns(threads, 0, b, &|_, part| solve_unit_lower_triangular_in_place(corner, part, Par::Seq));
 }

@@ -1,4 +1,4 @@
-//! QR decompositions of columns in the order of what is left of their lengths.
+//! QR decompositions with column pivoting: the next column is the one with the largest remaining length.
 
 use std::marker::PhantomData;
 
@@ -37,7 +37,8 @@ impl<T: Field> Decompose for PivotedQr<T> {
         let taus: &mut [T] = results[2].elements();
         for (k, to) in taus.iter_mut().enumerate() {
             if k >= first {
-                // Lengths are those of what is left, not brought up to date step by step, so that none loses its digits.
+                // Lengths are computed anew from the remaining rows instead of being updated, so that they don't lose
+                // digits.
                 let rest = a.as_ref().submatrix(k, k, m - k, n - k);
                 let mut longest = (0, -1.0);
                 for (j, column) in rest.col_iter().enumerate() {
@@ -63,7 +64,7 @@ impl<T: Field> Decompose for PivotedQr<T> {
     }
 }
 
-/// Takes a reflector, whose vector's first element is taken as 1, to a column.
+/// Applies a reflector to a column. The first element of the reflector's vector counts as 1.
 fn reflect<T: Field>(v: ColRef<'_, T>, tau: T, mut x: ColMut<'_, T>) {
     let n = x.nrows();
     let sum = (1..n).fold(x[0], |sum, i| sum + v[i].conjugate() * x[i]);

@@ -11,7 +11,7 @@ use super::Decompose;
 use super::blocks::{read, write};
 use super::reflectors::{apply, factor, triangle};
 
-/// Reflectors that are taken together.
+/// Number of reflectors that are applied together.
 const BLOCK: usize = 48;
 
 pub(super) struct Qr<T> {
@@ -47,7 +47,7 @@ impl<T: Field> Decompose for Qr<T> {
 pub(super) struct Product<T> {
     rows: usize,
     columns: usize,
-    /// How many reflectors there are.
+    /// Number of reflectors.
     count: usize,
     of: PhantomData<fn() -> T>,
 }
@@ -67,7 +67,7 @@ impl<T: Field> Decompose for Product<T> {
             let size = BLOCK.min(self.count - k);
             let v = a.as_ref().submatrix(k, k, self.rows - k, size);
             let t = triangle(v, &taus[k..k + size]);
-            // Rows and columns before these are still those of the unit matrix.
+            // The rows and columns before these are still those of the unit matrix.
             let rest = q.as_mut().submatrix_mut(k, k, self.rows - k, self.columns - k);
             apply(threads, v, t.as_ref(), false, rest);
         }
@@ -75,12 +75,12 @@ impl<T: Field> Decompose for Product<T> {
     }
 }
 
-/// A matrix multiplied by the product of reflectors.
+/// Multiplies a matrix by the product of reflectors.
 pub(super) struct Reflect<T> {
     /// The size of the matrix.
     rows: usize,
     columns: usize,
-    /// How many reflectors there are.
+    /// Number of reflectors.
     count: usize,
     left: bool,
     adjoint: bool,

@@ -1,12 +1,12 @@
-//! Schur's form of a real matrix in real numbers, by double shifts: conjugate eigenvalues are squares of 2 on the diagonal.
-//! In the order of [`schur`](super::schur), column by column.
+//! Schur form of a real matrix in real numbers, by double shifts: conjugate eigenvalues become blocks of size 2 on the
+//! diagonal. Works column by column, in the order of [`schur`](super::schur).
 
 use faer::Mat;
 
 use super::schur::{Columns, MOST_STEPS, prepare, square};
 
-/// The triangle with squares on its diagonal, and the orthogonal matrix if it is asked for; `None` if there are elements
-/// that aren't finite, or the algorithm doesn't converge.
+/// Returns the triangle with blocks on its diagonal, and the orthogonal matrix if `vectors` is set. Returns `None` if
+/// elements aren't finite, or if the algorithm doesn't converge.
 pub(super) fn schur(threads: usize, a: Mat<f64>, vectors: bool) -> Option<(Columns<f64>, Option<Columns<f64>>)> {
     let (mut t, mut q) = prepare(threads, a, vectors)?;
     let arch = pulp::Arch::new();
@@ -43,8 +43,8 @@ pub(super) fn schur(threads: usize, a: Mat<f64>, vectors: bool) -> Option<(Colum
     Some((t, q))
 }
 
-/// A reflector of three neighboring rows or columns: its vector after the 1 that it begins with, and its factor. For two,
-/// the vector ends with 0.
+/// A reflector of three neighboring rows or columns: the elements of its vector after the leading 1, and its factor.
+/// For two rows or columns, the last element is 0.
 #[derive(Clone, Copy)]
 struct Reflector {
     tail: [f64; 2],
@@ -52,7 +52,7 @@ struct Reflector {
 }
 
 impl Reflector {
-    /// The one that makes `x` a multiple of the first unit vector.
+    /// Returns the reflector that makes `x` a multiple of the first unit vector.
     #[inline(always)]
     fn of(x: [f64; 3]) -> Self {
         let rest = x[1].hypot(x[2]);
@@ -63,7 +63,7 @@ impl Reflector {
         Self { tail: [x[1] / (x[0] - beta), x[2] / (x[0] - beta)], tau: (beta - x[0]) / beta }
     }
 
-    /// Rows of a column from `i` on: three, or two if it is for two.
+    /// Applies the reflector to rows `i`, `i + 1` and, if `three`, `i + 2` of a column.
     #[inline(always)]
     fn rows(self, column: &mut [f64], i: usize, three: bool) {
         let [v, w] = self.tail;
@@ -97,7 +97,8 @@ impl Reflector {
     }
 }
 
-/// One step of the algorithm on rows and columns `first` to `last`, with what it begins with in the first column.
+/// One step of the algorithm on rows and columns `first` to `last`. `begin` has the first elements of the shifted first
+/// column.
 struct Step<'a> {
     t: &'a mut Columns<f64>,
     q: Option<&'a mut Columns<f64>>,
@@ -141,18 +142,18 @@ impl pulp::WithSimd for Step<'_> {
     }
 }
 
-/// Turns the square of two rows from `k` on so that it is a triangle, or the elements on its diagonal are equal and those
-/// beside it of opposite signs.
+/// Rotates the block of two rows from `k` on, so that it becomes a triangle, or a block with equal diagonal elements
+/// and off-diagonal elements of opposite signs.
 fn standardize(t: &mut Columns<f64>, q: Option<&mut Columns<f64>>, k: usize) {
     let [a, b, c, d] = [(k, k), (k, k + 1), (k + 1, k), (k + 1, k + 1)].map(|(i, j)| t.at(i, j));
-    // The square is `mean + [p, q + r; q - r, -p]`; a rotation changes p and q alone, and not `p^2 + q^2`.
+    // The block is `mean + [p, q + r; q - r, -p]`. A rotation changes only p and q, and keeps `p^2 + q^2`.
     let (p, mean, sum, r) = ((a - d) / 2.0, (a + d) / 2.0, (b + c) / 2.0, (b - c) / 2.0);
     let scale = p.abs().max(b.abs()).max(c.abs());
     let root = p / scale * p + b / scale * c;
     let h = p.hypot(sum);
     let conjugate = root < 0.0 && h < r.abs();
     let (cos, sin) = if !conjugate {
-        // The first column becomes the eigenvector of the value that is farther from the last element.
+        // The first column becomes the eigenvector of the eigenvalue that is farther from the last element.
         let along = p + (scale.sqrt() * root.max(0.0).sqrt()).copysign(p);
         let length = along.hypot(c);
         (along / length, c / length)
@@ -187,7 +188,7 @@ fn standardize(t: &mut Columns<f64>, q: Option<&mut Columns<f64>>, k: usize) {
     }
 }
 
-/// The real and the imaginary parts of the eigenvalues on the diagonal of [`schur`]'s triangle.
+/// Returns the real and the imaginary parts of the eigenvalues on the diagonal of [`schur`]'s triangle.
 pub(super) fn values(t: &Columns<f64>) -> (Vec<f64>, Vec<f64>) {
     let re = (0..t.n).map(|i| t.at(i, i)).collect();
     let mut im = vec![0.0; t.n];

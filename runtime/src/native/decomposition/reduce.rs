@@ -1,5 +1,5 @@
-//! Hessenberg and tridiagonal matrices by reflectors, some columns at a time: what their reflectors do to the columns after
-//! them is done by products of matrices. Source: Golub and Van Loan, "Matrix Computations", 7.4 and 8.3.
+//! Reduces matrices to Hessenberg and tridiagonal form by reflectors, some columns at a time: products of matrices
+//! apply these reflectors to the columns after them. Source: Golub and Van Loan, "Matrix Computations", 7.4 and 8.3.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -15,17 +15,17 @@ use super::Decompose;
 use super::blocks::{read, subtract_product, write};
 use super::reflectors::{apply, reflector, triangle};
 
-/// Columns that are taken together.
+/// Number of columns that are reduced together.
 const BLOCK: usize = 32;
 
-/// Makes rows and columns `range` Hessenberg, above the reflectors' vectors; `taus` become the reflectors' factors. Those
-/// outside of the range are triangular already.
+/// Reduces rows and columns `range` to Hessenberg form, above the reflectors' vectors. `taus` become the reflectors'
+/// factors. The matrix must already be triangular outside of the range.
 pub(super) fn hessenberg<T: Field>(threads: usize, mut a: MatMut<'_, T>, range: Range<usize>, taus: &mut [T]) {
     let (n, end) = (a.ncols(), range.end);
     let mut k = range.start;
     while k + 1 < end {
         let size = BLOCK.min(end - 1 - k);
-        // With the reflectors' product `I - V T V^H`: V, T, and the matrix as it was times V T.
+        // The reflectors' product is `I - V T V^H`: these are V, T, and the original matrix times V T.
         let mut v = Mat::<T>::zeros(end - k - 1, size);
         let mut t = Mat::<T>::zeros(size, size);
         let mut y = Mat::<T>::zeros(end, size);
@@ -69,7 +69,7 @@ pub(super) fn hessenberg<T: Field>(threads: usize, mut a: MatMut<'_, T>, range: 
     }
 }
 
-/// The product of [`hessenberg`]'s reflectors.
+/// Returns the product of [`hessenberg`]'s reflectors.
 pub(super) fn unitary<T: Field>(threads: usize, a: MatRef<'_, T>, taus: &[T]) -> Mat<T> {
     let n = a.nrows();
     let mut q = Mat::<T>::identity(n, n);
@@ -84,8 +84,8 @@ pub(super) fn unitary<T: Field>(threads: usize, a: MatRef<'_, T>, taus: &[T]) ->
     q
 }
 
-/// Makes the elements below the diagonal of a column, until row `end`, a multiple of the first unit vector, above the rest of
-/// the reflector's vector, all of which is `v` afterwards; gives the factor.
+/// Makes the elements below the diagonal of a column, until row `end`, a multiple of the first unit vector, above the
+/// rest of the reflector's vector. The whole vector is stored in `v`. Returns the reflector's factor.
 fn head<T: Field>(a: MatMut<'_, T>, column: usize, end: usize, mut v: faer::ColMut<'_, T>) -> T {
     let mut x = a.col_mut(column).subrows_mut(column + 1, end - column - 1);
     let tau = reflector(x.rb_mut());
@@ -142,7 +142,7 @@ impl<T: Field> Decompose for Tridiagonal<T> {
         let (from, to): (&[T], &mut [T]) = (operands[0].elements(), to.elements());
         to.copy_from_slice(from);
         info.elements::<i32>()[0] = 0;
-        // From the last row and column on, the upper triangle is the lower one.
+        // With rows and columns in reverse order, the upper triangle is the lower one.
         let at = |i: usize, j: usize| if self.lower { i * n + j } else { (n - 1 - i) * n + n - 1 - j };
         let place = |i: usize, count: usize| if self.lower { i } else { count - 1 - i };
         let mut a = Mat::zeros(n, n);
@@ -167,13 +167,14 @@ impl<T: Field> Decompose for Tridiagonal<T> {
     }
 }
 
-/// Makes a Hermitian matrix tridiagonal: its lower triangle becomes the two diagonals above the reflectors' vectors.
+/// Reduces a Hermitian matrix to tridiagonal form: its lower triangle becomes two diagonals, above the reflectors'
+/// vectors.
 fn tridiagonal<T: Field>(threads: usize, mut a: MatMut<'_, T>, taus: &mut [T]) {
     let n = a.nrows();
     let mut k = 0;
     while k + 1 < n {
         let size = BLOCK.min(n - 1 - k);
-        // All reflectors take `V W^H + W V^H` from the matrix, whose first row here is `k`.
+        // All reflectors together subtract `V W^H + W V^H` from the matrix, whose first row here is `k`.
         let rows = n - k;
         let mut v = Mat::<T>::zeros(rows, size);
         let mut w = Mat::<T>::zeros(rows, size);

@@ -1,5 +1,5 @@
 //! Householder reflectors `I - tau v v^H` in blocks: the product of several is `I - V T V^H` with an upper triangle T.
-//! `v` starts with 1 and goes on below the diagonal of a matrix, as LAPACK leaves it.
+//! `v` begins with 1 and continues below the diagonal of a matrix, as in LAPACK.
 
 use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
@@ -16,8 +16,8 @@ const LOWER: BlockStructure = BlockStructure::TriangularLower;
 const UNIT_UPPER: BlockStructure = BlockStructure::UnitTriangularUpper;
 const UNIT_LOWER: BlockStructure = BlockStructure::UnitTriangularLower;
 
-/// Decomposes a matrix that isn't wider than high: R above the reflectors. `t` becomes their triangle, with their factors
-/// on its diagonal.
+/// Decomposes a matrix with at least as many rows as columns: R is stored above the reflectors. `t` becomes their
+/// triangle, with their factors on its diagonal.
 pub(super) fn factor<T: Field>(a: MatMut<'_, T>, mut t: MatMut<'_, T>) {
     let (m, n) = (a.nrows(), a.ncols());
     if n == 0 {
@@ -76,7 +76,7 @@ pub(super) fn factor<T: Field>(a: MatMut<'_, T>, mut t: MatMut<'_, T>) {
     );
 }
 
-/// Makes a column a multiple of the first unit vector, which stands in its place with the rest of `v`; gives the factor.
+/// Makes a column a multiple of the first unit vector, and stores it in place with the rest of `v`. Returns the factor.
 pub(super) fn reflector<T: Field>(mut column: ColMut<'_, T>) -> T {
     let n = column.nrows();
     let head = column[0].wide();
@@ -84,7 +84,7 @@ pub(super) fn reflector<T: Field>(mut column: ColMut<'_, T>) -> T {
     if rest == 0.0 && head.im == 0.0 {
         return T::zeroed();
     }
-    // The new first element is real and of the other sign, so that nothing cancels.
+    // The new first element is real and has the opposite sign, so that nothing cancels.
     let beta = -head.re.hypot(head.im).hypot(rest).copysign(head.re);
     let scale = T::narrow(1.0 / (head - beta));
     for i in 1..n {
@@ -94,7 +94,7 @@ pub(super) fn reflector<T: Field>(mut column: ColMut<'_, T>) -> T {
     T::narrow(Complex::new((beta - head.re) / beta, -head.im / beta))
 }
 
-/// The length of a vector.
+/// Returns the length of a vector.
 pub(super) fn size(values: impl Iterator<Item = Complex<f64>> + Clone) -> f64 {
     let squares: f64 = values.clone().map(|v| v.norm_sqr()).sum();
     if (1e-280..1e280).contains(&squares) || squares.is_nan() {
@@ -107,7 +107,7 @@ pub(super) fn size(values: impl Iterator<Item = Complex<f64>> + Clone) -> f64 {
     largest * values.map(|v| (v / largest).norm_sqr()).sum::<f64>().sqrt()
 }
 
-/// The triangle of reflectors whose factors are known.
+/// Returns the triangle of reflectors with these factors.
 pub(super) fn triangle<T: Field>(v: MatRef<'_, T>, taus: &[T]) -> Mat<T> {
     let k = v.ncols();
     let (top, rest) = v.split_at_row(k);

@@ -1,6 +1,6 @@
-//! Schur's form by the QR algorithm in double precision, with the shifts of the reference, so that eigenvalues are found in
-//! the same order. A step's turns of rows are done column by column, where elements are neighbors: a column is turned by all
-//! turns before when it is first needed, and those after the last one in the end.
+//! Schur form by the QR algorithm in double precision, with the shifts of the reference, so that eigenvalues are found
+//! in the same order. A step's rotations of rows are applied column by column, because columns are contiguous: a column
+//! gets all earlier rotations when it is first needed, and the columns after the last one get them at the end.
 
 use std::marker::PhantomData;
 
@@ -15,10 +15,10 @@ use super::reduce::{hessenberg, unitary};
 
 pub(super) type C = Complex<f64>;
 
-/// After so many steps without an eigenvalue the algorithm gives up.
+/// The maximum number of steps for one eigenvalue.
 pub(super) const MOST_STEPS: usize = 60;
 
-/// A square matrix, column after column.
+/// A square matrix, stored by columns.
 pub(super) struct Columns<E> {
     pub n: usize,
     values: Vec<E>,
@@ -46,14 +46,14 @@ impl<E: Copy> Columns<E> {
         &mut self.values[j * self.n..][..self.n]
     }
 
-    /// The first rows of as many neighboring columns as are asked for.
+    /// Returns the first `rows` rows of `N` neighboring columns.
     #[inline(always)]
     pub(super) fn neighbors<const N: usize>(&mut self, first: usize, rows: usize) -> [&mut [E]; N] {
         let mut columns = self.values[first * self.n..].chunks_exact_mut(self.n);
         std::array::from_fn(|_| columns.next().map_or(&mut [][..], |column| &mut column[..rows]))
     }
 
-    /// Its elements, row after row.
+    /// Returns the matrix's elements, row after row.
     pub(super) fn rows(&self) -> impl Iterator<Item = E> {
         (0..self.n * self.n).map(|at| self.at(at / self.n, at % self.n))
     }
@@ -63,7 +63,8 @@ impl<E: Copy> Columns<E> {
     }
 }
 
-/// A Hessenberg matrix and the unitary one beside it, if that is asked for; `None` if some elements aren't finite.
+/// Reduces to a Hessenberg matrix, and returns it with the unitary matrix if `vectors` is set. Returns `None` if
+/// elements aren't finite.
 pub(super) fn prepare<E: Field>(
     threads: usize,
     mut a: Mat<E>,
@@ -82,8 +83,8 @@ pub(super) fn prepare<E: Field>(
     Some((Columns::of(n, a.as_ref()), q))
 }
 
-/// The first row of the square that ends with row `last` and has no zeros below its diagonal: what is negligible beside
-/// its neighbors on the diagonal is 0.
+/// Returns the first row of the block that ends with row `last` and has no zeros below its diagonal. Sets elements to 0
+/// that are negligible compared with their neighbors on the diagonal.
 pub(super) fn square<E: Field>(t: &mut Columns<E>, last: usize) -> usize {
     let size = |i: usize, j: usize| t.at(i, j).wide().norm();
     let small = |i: usize| {
@@ -97,8 +98,8 @@ pub(super) fn square<E: Field>(t: &mut Columns<E>, last: usize) -> usize {
     first
 }
 
-/// The triangle `t` and the unitary `q` with `a = q t q^H`, which is there if it is asked for. `None` if there are
-/// elements that aren't finite, or the algorithm doesn't converge.
+/// Returns the triangle `t`, and the unitary `q` with `a = q t q^H` if `vectors` is set. Returns `None` if elements
+/// aren't finite, or if the algorithm doesn't converge.
 pub(super) fn schur(threads: usize, a: Mat<C>, vectors: bool) -> Option<(Columns<C>, Option<Columns<C>>)> {
     let (mut t, mut q) = prepare(threads, a, vectors)?;
     let arch = pulp::Arch::new();
@@ -120,7 +121,7 @@ pub(super) fn schur(threads: usize, a: Mat<C>, vectors: bool) -> Option<(Columns
     Some((t, q))
 }
 
-/// The eigenvalue of the last two rows and columns that is nearer to the last element.
+/// Returns the eigenvalue of the last two rows and columns that is nearer to the last element.
 fn shift(t: &Columns<C>, last: usize) -> C {
     let [a, b, c, d] =
         [(last - 1, last - 1), (last - 1, last), (last, last - 1), (last, last)].map(|(i, j)| t.at(i, j));
@@ -130,7 +131,7 @@ fn shift(t: &Columns<C>, last: usize) -> C {
     if below == C::ZERO { d } else { d - divide(b * c, below) }
 }
 
-/// A quotient, also of numbers whose squares are too small or too large.
+/// Divides, also numbers whose squares underflow or overflow.
 pub(super) fn divide(x: C, y: C) -> C {
     let size = y.re.abs().max(y.im.abs());
     let unit = y / size;
@@ -142,7 +143,7 @@ pub(super) fn divide(x: C, y: C) -> C {
 struct Turn(f64, C);
 
 impl Turn {
-    /// The one that makes `(x, y)` a multiple of the first unit vector.
+    /// Returns the rotation that makes `(x, y)` a multiple of the first unit vector.
     #[inline(always)]
     fn of(x: C, y: C) -> Self {
         let (a, b) = (x.norm(), y.norm());
@@ -156,7 +157,7 @@ impl Turn {
         Self(a / r, x * (1.0 / a) * (y.conj() * (1.0 / r)))
     }
 
-    /// Rows `i` and `i + 1` of a column.
+    /// Rotates rows `i` and `i + 1` of a column.
     #[inline(always)]
     fn rows(self, column: &mut [C], i: usize) {
         let (x, y) = (column[i], column[i + 1]);

@@ -1,5 +1,5 @@
-//! Eigenvectors of Hermitian and of real matrices, and singular vectors. The phase of each, which is free, makes its largest element
-//! positive.
+//! Eigenvectors of Hermitian and of real matrices, and singular vectors. The phase of each vector is arbitrary, and is
+//! chosen so that its largest element is positive.
 
 use std::marker::PhantomData;
 
@@ -57,10 +57,10 @@ impl<T: Field> Decompose for Eigh<T> {
     }
 }
 
-/// Of a real matrix, without left eigenvectors.
+/// Eigenvalues of a real matrix, without left eigenvectors.
 pub(super) struct Eigen<T> {
     n: usize,
-    /// Whether there are right eigenvectors.
+    /// Whether to compute right eigenvectors.
     vectors: bool,
     of: PhantomData<fn() -> T>,
 }
@@ -119,7 +119,7 @@ where
 pub(super) struct Svd<T> {
     rows: usize,
     columns: usize,
-    /// How many left and how many right singular vectors are asked for, if any.
+    /// The numbers of left and of right singular vectors to compute, if any.
     sides: Option<(usize, usize)>,
     of: PhantomData<fn() -> T>,
 }
@@ -161,7 +161,7 @@ impl<T: Field> Decompose for Svd<T> {
         T::write_real(values.bytes, (0..count).map(|i| found.S()[i].wide().re));
         let (mut u, mut v) = (found.U().to_owned(), found.V().to_owned());
         for j in 0..count {
-            // The longer side says which phase.
+            // The vectors of the longer side determine the phase.
             let (leading, other) = if m >= n { (&mut u, &mut v) } else { (&mut v, &mut u) };
             let by = turn(leading.col_mut(j));
             let mut column = other.col_mut(j);
@@ -175,12 +175,12 @@ impl<T: Field> Decompose for Svd<T> {
     }
 }
 
-/// Makes the largest element of a column positive; gives the factor.
+/// Makes the largest element of a column positive, and returns the factor.
 pub(super) fn turn<T: Field>(mut column: ColMut<'_, T>) -> T {
     let n = column.nrows();
     let (mut largest, mut square) = (Complex::zeroed(), 0.0);
     for i in 0..n {
-        // Elements of about one size: the first counts, whatever rounding does.
+        // Of elements of nearly equal size, the first counts as the largest, so that rounding doesn't decide.
         let this = column[i].wide();
         if this.norm_sqr() > square {
             (largest, square) = (this, this.norm_sqr() * (1.0 + 2e-3));

@@ -1,4 +1,4 @@
-//! Systems with three diagonals by elimination, with LAPACK's swaps of neighboring rows.
+//! Solves tridiagonal systems by elimination, with LAPACK's swaps of neighboring rows.
 
 use std::marker::PhantomData;
 
@@ -7,9 +7,9 @@ use super::super::{View, ViewMut};
 use super::Decompose;
 
 pub(super) struct ThreeDiagonals<T> {
-    /// Unknowns.
+    /// Number of unknowns.
     n: usize,
-    /// Systems with this matrix.
+    /// Number of systems with this matrix.
     columns: usize,
     of: PhantomData<fn() -> T>,
 }
@@ -32,10 +32,10 @@ impl<T: Field> Decompose for ThreeDiagonals<T> {
     }
 }
 
-/// Solves in place; the first elements of the lower diagonal and the last of the upper one aren't read. Gives the first
-/// pivot that is 0.
+/// Solves in place. Doesn't read the first element of the lower diagonal and the last of the upper one. Returns the
+/// first pivot that is 0.
 fn solve<T: Field>([below, middle, above]: [&mut [T]; 3], b: &mut [T], n: usize, columns: usize) -> Option<usize> {
-    // LAPACK compares the sums of the parts' magnitudes.
+    // LAPACK compares the sums of the magnitudes of real and imaginary parts.
     let size = |v: T| v.wide().re.abs() + v.wide().im.abs();
     for i in 0..n.saturating_sub(1) {
         let under = below[i + 1];
@@ -54,7 +54,7 @@ fn solve<T: Field>([below, middle, above]: [&mut [T]; 3], b: &mut [T], n: usize,
             middle[i] = under;
             let beside = middle[i + 1];
             middle[i + 1] = above[i] - factor * beside;
-            // The element two above the diagonal that the swap makes.
+            // The swap creates an element two above the diagonal.
             if i + 2 < n {
                 below[i + 1] = above[i + 1];
                 above[i + 1] = -(factor * above[i + 1]);

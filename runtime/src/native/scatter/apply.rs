@@ -8,10 +8,10 @@ use super::places::{Block, Places};
 use crate::native::number::Number;
 use crate::native::{View, prefetch};
 
-/// How many single elements ahead memory is asked for.
+/// The prefetch distance, in single elements.
 const AHEAD: usize = 16;
 
-/// Calls `work` on parts of `out` that together are all of it, each with where it begins.
+/// Calls `work` on parts of `out` that together cover it, each with its first position.
 pub(super) fn parts<T: Send>(threads: usize, out: &mut [T], work: impl Fn(usize, &mut [T]) + Sync) {
     use rayon::prelude::*;
     let size = out.len().div_ceil(threads).max(1);
@@ -22,14 +22,15 @@ pub(super) fn parts<T: Send>(threads: usize, out: &mut [T], work: impl Fn(usize,
     }
 }
 
-/// The elements that a run and a part have in common: where in the part, and where in the updates.
+/// Returns the elements that a run and a part have in common: their range in the part, and their first position in the
+/// updates.
 pub(super) fn common(part: &Range<usize>, input: usize, update: usize, len: usize) -> Option<(Range<usize>, usize)> {
     let (from, to) = (input.max(part.start), (input + len).min(part.end));
     (from < to).then(|| (from - part.start..to - part.start, update + (from - input)))
 }
 
-/// Changes elements of `part`, which begins at place `first`, by updates of [one element](Places::are_single) each. Whether there
-/// were any.
+/// Changes elements of `part`, which begins at position `first`, by updates of [one element](Places::are_single) each.
+/// Returns whether any of these updates is inside the input.
 pub(super) fn singles<T, U: Copy>(
     places: &Places,
     indices: View<'_>,
@@ -43,7 +44,7 @@ pub(super) fn singles<T, U: Copy>(
         let Block::Inside(windows) = block else { return };
         any |= !windows.is_empty();
         for (i, &(input, update)) in windows.iter().enumerate() {
-            // Elements are anywhere.
+            // The elements may be anywhere in memory.
             if let Some(next) = windows.get(i + AHEAD) {
                 prefetch(part.get(next.0.wrapping_sub(first)..).unwrap_or_default(), size_of::<T>());
             }
@@ -119,7 +120,7 @@ fn replace_all<T: Copy + Send + Sync>(
     });
 }
 
-/// Combines elements by an operation that [`has`](crate::native::number::has) the type.
+/// Combines elements by an operation that [`has`](crate::native::number::has) allows for the type.
 pub(super) fn combine<T: Number>(
     places: &Places,
     indices: View<'_>,
@@ -129,7 +130,7 @@ pub(super) fn combine<T: Number>(
     threads: usize,
 ) {
     use ScalarOp::{Add, And, Max, Min, Mul, Or, Xor};
-    // One copy of the loops for each operation, so that they vectorize.
+    // Each operation has its own copy of the loops, so that they vectorize.
     let part = |first: usize, part: &mut [T]| match op {
         Add => one(places, indices, updates, first, part, |a: T, b| a.combine(Add, b)),
         Mul => one(places, indices, updates, first, part, |a: T, b| a.combine(Mul, b)),

@@ -16,13 +16,13 @@ use crate::native::{Native, View, ViewMut};
 pub(super) struct General {
     pub places: Places,
     pub combine: Routine,
-    /// Whether the updates of an element are added in f64, and rounded once.
+    /// Whether the updates of an element are summed in f64, and rounded once.
     pub sums: bool,
-    /// The type of each input, its updates and its result.
+    /// The type of each input, of its updates and of its result.
     pub types: Vec<ElementType>,
 }
 
-/// Elements combined at a time.
+/// The number of elements combined at a time.
 const BLOCK: usize = 256;
 
 impl Native for General {
@@ -56,7 +56,7 @@ impl Native for General {
 }
 
 impl General {
-    /// Combines into the elements from `first` on, which are all results' parts.
+    /// Combines updates into the elements from `first` on, which are the parts of all results.
     fn part(&self, operands: &[View<'_>], first: usize, mut part: Vec<&mut [u8]>) {
         let Some(len) = part.first().map(|bytes| bytes.len() / self.types[0].bytes()) else { return };
         let (range, indices) = (first..first + len, operands[self.types.len()]);
@@ -69,7 +69,7 @@ impl General {
         if self.places.in_order {
             return self.places.runs(indices, visit);
         }
-        // Places in the updates and in the inputs.
+        // Positions in the updates and in the inputs.
         let mut elements: Vec<(usize, usize)> = Vec::new();
         self.places.runs(indices, |input, update, len| {
             if let Some((to, from)) = common(&range, input, update, len) {
@@ -101,8 +101,8 @@ impl General {
                 places.push(read(&bytes[block * ty.bytes()..][..count * ty.bytes()]));
             }
             places.extend(new.iter_mut().map(|new| write(new)));
-            // SAFETY: there are `count` elements of each update and accumulator, aligned as tensors are, and memory for
-            // more of them for each result.
+            // SAFETY: the slices show that there are `count` elements of each update and accumulator, aligned like
+            // tensors. Each result has memory for `BLOCK >= count` elements.
             unsafe { self.combine.call(&places, count) };
             for ((bytes, ty), new) in part.iter_mut().zip(&self.types).zip(&*new) {
                 let n = count * ty.bytes();
@@ -111,10 +111,10 @@ impl General {
         }
     }
 
-    /// Adds updates of a type that has no numbers of its own here.
+    /// Sums updates of a type that has no number type here.
     fn sum(&self, operands: &[View<'_>], result: &mut ViewMut<'_>) {
         let (ty, updates) = (self.types[0], operands[2]);
-        // Places in the updates and in the input.
+        // Positions in the updates and in the input.
         let mut elements: Vec<(usize, usize)> = Vec::new();
         self.places.runs(operands[1], |input, update, len| {
             elements.extend((0..len).map(|i| (update + i, input + i)));

@@ -1,7 +1,7 @@
 //! `scatter`: updates combined into a tensor at starts given by indices.
 //!
-//! Every element is combined in the order of its updates, so results don't depend on threads. Sums of many floats are
-//! kept in f64 and rounded once, as in the reference.
+//! Every element is combined in the order of its updates, so results don't depend on the number of threads. Sums of
+//! many floats are kept in f64 and rounded once, as in the reference.
 
 mod apply;
 mod general;
@@ -17,14 +17,14 @@ use super::{Native, Routine, Times, View, ViewMut};
 use general::General;
 use places::Places;
 
-/// What becomes of an element.
+/// The effect of an update on an element.
 #[derive(Clone, Copy)]
 enum Combine {
-    /// It is replaced by the update.
+    /// The update replaces the element.
     Replace,
-    /// It is combined with it.
+    /// The element is combined with the update.
     By(ScalarOp),
-    /// All updates of a float are added in f64, and rounded once.
+    /// All updates of a float are summed in f64, and rounded once.
     Sum,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn of(scatter: &Scatter, operands: &[&TensorType], results: &[&Tensor
     }
 }
 
-/// Whether the order of the updates of an element doesn't matter.
+/// Returns whether the order of the updates of an element doesn't matter.
 fn commutes(combine: Combine, ty: &TensorType) -> bool {
     match combine {
         Combine::By(ScalarOp::Add | ScalarOp::Mul) => !ty.element.is_float(),

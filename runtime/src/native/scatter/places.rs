@@ -1,4 +1,4 @@
-//! Where the updates of a scatter go.
+//! The positions to which the updates of a scatter go.
 
 use std::ops::Range;
 
@@ -7,38 +7,38 @@ use dialect::ops::stablehlo::indexing::ScatterDims;
 
 use crate::native::View;
 
-/// The most windows visited at once.
+/// The maximum number of windows visited at once.
 const BLOCK: usize = 1024;
-/// The fewest elements in a row that several threads share.
+/// The minimum number of contiguous elements from which several threads share the work.
 const SHARED_ROW: usize = 16;
 
-/// How batch and window positions become places of the updates and of the input, counted in elements.
+/// Maps batch and window positions to positions in the updates and in the input, counted in elements.
 pub(super) struct Places {
-    /// The input's elements.
+    /// Number of elements of the input.
     pub elements: usize,
     batch: Vec<Batch>,
     /// Dimensions inside a window, outermost first.
     window: Vec<Window>,
-    /// How many elements in a row both a window of the updates and its place in the input have.
+    /// Number of elements that are contiguous both in a window of the updates and at its position in the input.
     pub row: usize,
-    /// Where the rows of a window are in the input and in the updates, in order.
+    /// The positions of a window's rows in the input and in the updates, in order.
     pub rows: Vec<(usize, usize)>,
-    /// Starts are read for each of these dimensions of the input.
+    /// The dimensions of the input for which the indices have starts.
     mapped: Vec<Mapped>,
     indices: ElementType,
-    /// Whether windows are at the same place or don't touch: no start moves a window of more than one element.
+    /// Whether windows are at the same position or disjoint: no start moves a window of more than one element.
     pub separate: bool,
-    /// Whether going over windows, and inside over their elements, visits the updates of each element in order.
+    /// Whether a loop over windows with an inner loop over their elements visits the updates of each element in order.
     pub in_order: bool,
 }
 
-/// A dimension of the updates that runs over windows.
+/// A dimension of the updates that iterates over windows.
 #[derive(Clone, Copy)]
 struct Batch {
     size: usize,
     update: usize,
     index: usize,
-    /// How far the window moves in the input, for a batching dimension.
+    /// For a batching dimension: the stride of the window in the input.
     input: usize,
 }
 
@@ -47,27 +47,27 @@ struct Window {
     size: usize,
     update: usize,
     input: usize,
-    /// The input's size along it.
+    /// The input's size along this dimension.
     whole: usize,
-    /// Which of the starts moves it.
+    /// The number of the start that moves it, if any.
     start: Option<usize>,
 }
 
 /// A component of an index.
 struct Mapped {
-    /// Distance of the component in the indices.
+    /// Offset of the component in the indices, in elements.
     index: usize,
     input: usize,
     whole: usize,
-    /// Whether it moves a window; otherwise it gives one position.
+    /// Whether it moves a window; otherwise it selects one position.
     windowed: bool,
 }
 
 /// Windows of updates, in order.
 pub(super) enum Block<'b> {
-    /// Windows that are completely inside the input: where they begin in the input and in the updates.
+    /// Windows that are completely inside the input: their first positions in the input and in the updates.
     Inside(&'b [(usize, usize)]),
-    /// A window that is partly outside, and where it begins in the updates.
+    /// A window that is partly outside: its first position in the updates, and the part inside.
     Clipped(usize, Clipped),
 }
 
@@ -78,7 +78,7 @@ pub(super) struct Clipped {
     dims: Vec<(i64, Range<usize>)>,
 }
 
-/// Distances between neighbors along each dimension.
+/// Returns the distances between neighbors along each dimension.
 fn strides(shape: &[i64]) -> Vec<usize> {
     let mut next = 1;
     let mut strides: Vec<usize> = shape
@@ -155,18 +155,18 @@ impl Places {
         }
     }
 
-    /// How many windows there are.
+    /// Returns the number of windows.
     pub(super) fn windows(&self) -> usize {
         self.batch.iter().map(|b| b.size).product()
     }
 
-    /// Whether each window is one element, so that it is inside of the input or not there.
+    /// Returns whether each window is one element, so that it is either inside of the input or outside.
     pub(super) fn are_single(&self) -> bool {
         self.row == 1 && self.rows.len() == 1 && self.separate
     }
 
-    /// How many of these threads share the input's elements. Each looks at all windows, which costs more than combining a few
-    /// elements.
+    /// Returns how many of these threads share the input's elements. Each thread visits all windows, which costs more
+    /// than combining a few elements.
     pub(super) fn threads(&self, threads: usize) -> usize {
         if self.row < SHARED_ROW { 1 } else { threads }
     }
@@ -243,7 +243,7 @@ impl Places {
         }
     }
 
-    /// Where a window begins in the input, or how it is clipped; nothing if it is completely outside.
+    /// Returns the first position of a window in the input, or how it is clipped; `None` if it is completely outside.
     fn start(&self, index: usize, base: usize, read: &impl Fn(usize) -> i64) -> Option<Result<usize, Clipped>> {
         let mut input = base;
         let mut inside = true;
@@ -260,7 +260,7 @@ impl Places {
         if inside {
             return Some(Ok(input));
         }
-        // Some start moves a window: it may be inside, or reach out of the input.
+        // A start moves a window, which may be inside, or reach out of the input.
         let mut dims = Vec::with_capacity(self.window.len());
         let (mut inside, mut moved) = (true, input as i64);
         for w in &self.window {
@@ -277,11 +277,11 @@ impl Places {
         Some(if inside { Ok(moved as usize) } else { Err(Clipped { base: input, dims }) })
     }
 
-    /// Calls `visit` for each run of elements that are next to each other in updates and input: the place in the input,
-    /// that in the updates, and the length. The runs of one element of the input come in the order of its updates.
+    /// Calls `visit` for each run of elements that are contiguous in updates and input: the position in the input, the
+    /// position in the updates, and the length. The runs of one element of the input come in the order of its updates.
     #[inline(always)]
     pub(super) fn runs(&self, indices: View<'_>, mut visit: impl FnMut(usize, usize, usize)) {
-        // Where windows don't touch, rows at the same place in their windows may come after each other, as they do in
+        // If windows are disjoint, runs may be visited row by row instead of window by window. This is the order of
         // memory if the updates' batch dimensions are the inner ones.
         let by_row = self.separate && self.row < 8;
         self.blocks(indices, &mut |block| match block {
@@ -319,7 +319,7 @@ impl Places {
     }
 }
 
-/// The dimensions without those that go on where the next one ends.
+/// Returns the dimensions, with dimensions merged that are contiguous.
 fn joined(dims: impl DoubleEndedIterator<Item = Batch>) -> Vec<Batch> {
     let mut joined: Vec<Batch> = Vec::new();
     for dim in dims.rev().filter(|d| d.size != 1) {

@@ -1,4 +1,4 @@
-//! Scatters that add up floats in f64 and round each sum once.
+//! Scatters that sum floats in f64 and round each sum once.
 
 use std::ops::Range;
 
@@ -7,10 +7,10 @@ use super::places::{Block, Places};
 use crate::native::number::Float;
 use crate::native::{View, Zeros, prefetch};
 
-/// The most elements whose sums in f64 fit into a cache.
+/// The maximum number of elements whose sums in f64 fit into a cache.
 const SMALL: usize = 1 << 17;
 
-/// The most elements of a row that are summed at a time.
+/// The maximum number of elements of a row that are summed at a time.
 const BLOCK: usize = 1024;
 
 /// Adds all updates.
@@ -73,7 +73,7 @@ impl<T: Float> pulp::WithSimd for Add<'_, T> {
     }
 }
 
-/// Adds windows of one row each to sums that begin at place `first`; those of other places are left out.
+/// Adds windows of one row each to sums that begin at position `first`. Windows at other positions are skipped.
 struct Windows<'a, T> {
     windows: &'a [(usize, usize)],
     first: usize,
@@ -90,7 +90,7 @@ impl<T: Float> pulp::WithSimd for Windows<'_, T> {
         let Self { windows, first, row, sums, updates } = self;
         let range = first..first + sums.len();
         for (i, &(input, update)) in windows.iter().enumerate() {
-            // Sums are anywhere.
+            // The sums may be anywhere in memory.
             if let Some(next) = windows.get(i + AHEAD) {
                 let next = next.0.wrapping_sub(first);
                 prefetch(sums.get(next..).unwrap_or_default(), (row * size_of::<f64>()).min(2 * BYTES));
@@ -103,15 +103,15 @@ impl<T: Float> pulp::WithSimd for Windows<'_, T> {
     }
 }
 
-/// How many rows ahead memory is asked for, and for how many bytes of each.
+/// The prefetch distance in rows, and the maximum number of prefetched bytes of each row.
 const AHEAD: usize = 16;
 const BYTES: usize = 512;
 
-/// A place of the input and that of an update for it.
+/// A position of the input, and the position of an update for it.
 type Pair = (u32, u32);
 
-/// Adds the updates of one place after the other: every element of the input is read and written at most once. False
-/// if there are too many elements.
+/// Adds the updates of one position after the other, so that every element of the input is read and written at most
+/// once. Returns false if it can't: there are too many elements, or a window is partly outside.
 fn by_place<T: Float>(places: &Places, indices: View<'_>, updates: &[T], out: &mut [T], threads: usize) -> bool {
     if out.len().max(updates.len()) > u32::MAX as usize {
         return false;
@@ -121,7 +121,7 @@ fn by_place<T: Float>(places: &Places, indices: View<'_>, updates: &[T], out: &m
     };
     let arch = pulp::Arch::new();
     let row = |out: &mut [T], base: usize, pairs: &[Pair]| arch.dispatch(Rows { places, updates, out, base, pairs });
-    // Windows of one row are apart in the order of their places, so threads can share them.
+    // Windows of one row are disjoint in the order of their positions, so threads can share them.
     if threads > 1 && places.rows.len() == 1 && pairs.len() > threads {
         let mut rest = out;
         let mut base = 0;
@@ -146,7 +146,7 @@ fn by_place<T: Float>(places: &Places, indices: View<'_>, updates: &[T], out: &m
     true
 }
 
-/// The sums of one place after the other. `out` begins at place `base`, and pairs are sorted.
+/// The sums of one position after the other. `out` begins at position `base`, and pairs are sorted.
 struct Rows<'a, T> {
     places: &'a Places,
     updates: &'a [T],
@@ -162,7 +162,7 @@ impl<T: Float> pulp::WithSimd for Rows<'_, T> {
     fn with_simd<S: pulp::Simd>(self, simd: S) {
         let Self { places, updates, out, base, pairs } = self;
         let row = places.row;
-        // Updates of one place are anywhere.
+        // The updates of one position may be anywhere in memory.
         let near = (row * size_of::<T>()).min(BYTES);
         let mut sums = [0f64; BLOCK];
         let mut done = 0;
@@ -191,7 +191,7 @@ impl<T: Float> pulp::WithSimd for Rows<'_, T> {
     }
 }
 
-/// The windows in the order of their places, equal ones in order; `None` if one is partly outside.
+/// Returns the windows sorted by position, equal ones in order; `None` if a window is partly outside.
 fn sorted(places: &Places, indices: View<'_>) -> Option<Vec<Pair>> {
     let mut pairs: Vec<Pair> = Vec::with_capacity(places.windows());
     let mut clipped = false;
@@ -203,10 +203,10 @@ fn sorted(places: &Places, indices: View<'_>) -> Option<Vec<Pair>> {
     (!clipped).then_some(pairs)
 }
 
-/// The same by counting the windows of each place, where there are as many windows as places of the `elements`, or not much
-/// fewer; otherwise `None`.
+/// Does the same as [`sorted`] by counting the windows of each position. Returns `None` also if there are more than
+/// four times as many positions as windows.
 fn counted(places: &Places, indices: View<'_>, elements: usize, threads: usize) -> Option<Vec<Pair>> {
-    // Windows are apart, and so are their first rows.
+    // Windows are disjoint, and so are their first rows.
     let row = places.row.max(1);
     let (keys, row) = (elements.div_ceil(row), row as u32);
     if keys > 4 * places.windows() {
@@ -225,7 +225,7 @@ fn counted(places: &Places, indices: View<'_>, elements: usize, threads: usize) 
         starts[i + 1] += starts[i];
     }
     let mut pairs: Vec<Pair> = vec![(0, 0); starts[keys] as usize];
-    // Each thread puts those of some neighboring places in order.
+    // Each thread sorts the windows of some neighboring positions.
     let mut shares = Vec::new();
     let (mut rest, mut first) = (&mut pairs[..], 0);
     for thread in (1..=threads).rev() {
@@ -259,7 +259,7 @@ fn counted(places: &Places, indices: View<'_>, elements: usize, threads: usize) 
     Some(pairs)
 }
 
-/// Sorts by place, equal ones in order: by digits, from the lowest.
+/// Sorts by position, equal ones in order: by digits, from the lowest.
 fn sort(pairs: &mut Vec<Pair>) {
     const BITS: u32 = 11;
     if pairs.is_sorted_by_key(|p| p.0) {

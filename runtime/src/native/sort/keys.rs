@@ -1,4 +1,5 @@
-//! What a comparator compares: keys of one element against the same keys of the other, one key after the other.
+//! The keys of a comparator, which compares keys of one element with the same keys of the other, one key after the
+//! other.
 
 use std::cell::Cell;
 
@@ -15,22 +16,23 @@ pub(super) struct Key {
     /// The key's type.
     pub ty: ElementType,
     pub descending: bool,
-    /// Whether floats are in total order; otherwise zeros are equal, and a NaN is neither before nor after anything.
+    /// Whether floats are in total order. Otherwise zeros are equal, and a NaN is neither before nor after any value.
     pub total: bool,
 }
 
-/// How a key is made of the operands' elements.
+/// The computation of a key from the operands' elements.
 pub(super) enum Source {
-    /// It is the element of an operand.
+    /// The key is the element of an operand.
     Plain(usize),
-    /// It is the element of an operand, where all zeros are the positive one and all NaNs the positive quiet one.
+    /// The key is the element of an operand, with all zeros replaced by the positive one and all NaNs by the positive
+    /// quiet one.
     Canonical(usize),
-    /// It is computed: input `i` is the element of operand `i`.
+    /// The key is computed. Input `i` is the element of operand `i`.
     Computed(Box<Routine>),
 }
 
 impl Source {
-    /// The elements that are ordered: those of an operand, or what is computed from all and kept in `memory`.
+    /// Returns the elements that are ordered: those of an operand, or computed ones, which are stored in `memory`.
     pub(super) fn elements<'a>(&self, slices: &[Slice<'a>], memory: &'a mut Vec<u64>) -> Slice<'a> {
         match self {
             Source::Plain(operand) | Source::Canonical(operand) => slices[*operand],
@@ -39,7 +41,7 @@ impl Source {
     }
 }
 
-/// The keys that `before` compares, the first the most important; `None` if it does anything else.
+/// Returns the keys that `before` compares, the most important first; `None` if it does anything else.
 pub(super) fn keys(before: &Body) -> Option<Vec<Key>> {
     let mut keys = Vec::new();
     let result = *before.results.first()?;
@@ -48,7 +50,8 @@ pub(super) fn keys(before: &Body) -> Option<Vec<Key>> {
     (!keys.is_empty() && reader.left.get() > 0).then_some(keys)
 }
 
-/// The most instructions looked at, counted as often as they are: shared ones may be used ever so often.
+/// The maximum number of instructions visited, counted once per use, because shared ones may be used exponentially
+/// often.
 const MAX_STEPS: usize = 5000;
 
 struct Reader<'b> {
@@ -109,7 +112,7 @@ impl Reader<'_> {
         matches!(self.op(arg), Some((ScalarOp::Compare(c) | ScalarOp::CompareTotal(c), _)) if c == by)
     }
 
-    /// Whether a comparison is of the same key.
+    /// Returns whether a comparison is of the same key.
     fn is_same(&self, arg: Arg, key: &Key) -> bool {
         let Some((op, &[a, b])) = self.op(arg) else { return false };
         let total = matches!(op, ScalarOp::CompareTotal(_));
@@ -150,7 +153,7 @@ impl Reader<'_> {
         Some(Key { source: self.source(left)?, ty, descending: descending != turned, total: total || !ty.is_float() })
     }
 
-    /// Whether both are the same computation, of elements of opposite sides.
+    /// Returns whether both are the same computation of elements of opposite sides.
     fn mirrored(&self, a: Arg, b: Arg) -> bool {
         if self.step().is_none() {
             return false;
@@ -169,7 +172,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Which side's elements are read: 0 for left ones, 1 for right ones; `None` for both or none.
+    /// Returns the side whose elements are read: 0 for the left one, 1 for the right one; `None` for both or neither.
     fn side(&self, arg: Arg) -> Option<usize> {
         let mut sides = [false; 2];
         self.sides(arg, &mut sides);
@@ -192,7 +195,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The computation of a key from left elements.
+    /// Returns the computation of a key from left elements.
     fn source(&self, arg: Arg) -> Option<Source> {
         if let Arg::Input(i) = arg {
             return Some(Source::Plain(i / 2));
@@ -226,7 +229,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The operand, if `arg` is its element with one zero and one NaN: `x != x ? nan : (x == 0 ? 0 : x)`, as JAX has it.
+    /// Returns the operand, if `arg` is its element with one zero and one NaN: `x != x ? nan : (x == 0 ? 0 : x)`, as
+    /// JAX writes it.
     fn canonical(&self, arg: Arg) -> Option<usize> {
         let (ScalarOp::Select, &[is_nan, nan, rest]) = self.op(arg)? else { return None };
         let (ScalarOp::Select, &[is_zero, zero, plain]) = self.op(rest)? else { return None };

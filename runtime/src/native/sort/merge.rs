@@ -1,5 +1,5 @@
-//! A merge sort by any comparison, made of the comparisons that the reference's makes, so that what is no order gives the
-//! same result.
+//! A merge sort by any comparison. It makes the same comparisons as the reference's, so that comparators which aren't
+//! orders give the same result.
 //!
 //! Operands that the comparison reads are kept in the order found so far, so that it reads neighbors.
 
@@ -13,26 +13,26 @@ use smallvec::smallvec;
 use super::words::Slice;
 use crate::native::routine::{Places, Routine, read};
 
-/// Elements sorted before others are looked at, few enough for the cache.
+/// The number of elements that are sorted before others are read, so that they stay in the cache.
 const CHUNK: usize = 1 << 12;
 
 /// Elements of one operand, in the order found so far.
 #[derive(Default)]
 struct Column {
-    /// Which operand; none for the elements' numbers, which come last.
+    /// The number of the operand; `None` for the elements' numbers, which are the last column.
     operand: Option<usize>,
     bytes: usize,
-    /// The elements, and where they go next.
+    /// The elements, and memory for their next order.
     both: [Vec<u64>; 2],
 }
 
-/// Memory that is used again for every slice.
+/// Memory that is reused for every slice.
 #[derive(Default)]
 pub(super) struct Merging {
     columns: Vec<Column>,
 }
 
-/// The same part of a column: elements, where they go next, and bytes of an element.
+/// A part of a column: the elements, memory for their next order, and the bytes of an element.
 struct Part<'m> {
     operand: Option<usize>,
     from: &'m mut [u8],
@@ -41,7 +41,7 @@ struct Part<'m> {
 }
 
 impl Merging {
-    /// Puts the numbers of a slice's elements into `order`, in the order of a comparison of pairs.
+    /// Writes the numbers of a slice's elements to `order`, in the order of a comparison of pairs.
     pub(super) fn order(&mut self, before: &Routine, slices: &[Slice<'_>], order: &mut Vec<u32>, threads: usize) {
         let count = slices.first().map_or(0, |s| s.count);
         self.fill(before, slices, count);
@@ -56,7 +56,7 @@ impl Merging {
         order.extend(whole.last().into_iter().flat_map(|numbers| bytemuck::cast_slice::<u8, u32>(numbers.from)));
     }
 
-    /// Begins with the elements as they are.
+    /// Copies the elements in their original order.
     fn fill(&mut self, before: &Routine, slices: &[Slice<'_>], count: usize) {
         let reads = before.reads();
         let operands: Vec<usize> = (0..slices.len()).filter(|i| reads[2 * i] || reads[2 * i + 1]).collect();
@@ -76,14 +76,14 @@ impl Merging {
 }
 
 impl Column {
-    /// All `count` elements.
+    /// Returns all `count` elements.
     fn part(&mut self, count: usize) -> Part<'_> {
         let [from, to] = self.both.each_mut().map(|half| &mut bytemuck::cast_slice_mut(half)[..count * self.bytes]);
         Part { operand: self.operand, from, to, bytes: self.bytes }
     }
 }
 
-/// Merges runs of each width to ones of twice that, inside groups of elements.
+/// Merges runs of each width to runs of twice that width, inside groups of elements.
 fn merge(before: &Routine, whole: &mut [Part<'_>], widths: Range<usize>, group: usize, threads: usize) {
     use rayon::prelude::*;
     let widths: Vec<usize> =
@@ -102,7 +102,7 @@ fn merge(before: &Routine, whole: &mut [Part<'_>], widths: Range<usize>, group: 
     }
 }
 
-/// All columns in groups of `size` elements.
+/// Divides all columns into groups of `size` elements.
 fn divided<'p>(whole: &'p mut [Part<'_>], size: usize) -> Vec<Vec<Part<'p>>> {
     let mut groups: Vec<Vec<Part<'p>>> = Vec::new();
     for &mut Part { operand, ref mut from, ref mut to, bytes } in whole {
@@ -122,7 +122,7 @@ impl Part<'_> {
         std::mem::swap(&mut self.from, &mut self.to);
     }
 
-    /// Puts the elements at these places one after the other.
+    /// Writes the elements at these positions one after the other.
     fn gather(&mut self, places: &[u32]) {
         match self.bytes {
             1 => gather::<u8>(self.from, self.to, places),
@@ -142,20 +142,20 @@ fn gather<T: AnyBitPattern + NoUninit>(from: &[u8], to: &mut [u8], places: &[u32
 /// A comparison of elements of one group.
 struct Comparing<'b> {
     before: &'b Routine,
-    /// Where the next pairs are, and the result.
+    /// The addresses of the next pair's elements, and of the result.
     places: Places,
-    /// Which elements come next.
+    /// The positions of the elements in their next order.
     next: Vec<u32>,
 }
 
 impl<'b> Comparing<'b> {
     fn new(before: &'b Routine) -> Self {
-        // What isn't read has no place.
+        // Inputs that aren't read get a dangling address.
         let nowhere = std::ptr::without_provenance_mut(align_of::<u64>());
         Self { before, places: smallvec![nowhere; before.body().inputs.len() + 1], next: Vec::new() }
     }
 
-    /// Merges runs of `width` elements to ones of twice that.
+    /// Merges runs of `width` elements to runs of twice that width.
     fn pass(&mut self, group: &mut [Part<'_>], width: usize) {
         let Some(count) = group.first().map(|part| part.from.len() / part.bytes) else { return };
         self.next.clear();
@@ -176,7 +176,7 @@ impl<'b> Comparing<'b> {
         }
     }
 
-    /// Whether element `a` is before element `b`.
+    /// Returns whether element `a` is before element `b`.
     #[inline(always)]
     fn holds(&mut self, group: &[Part<'_>], a: usize, b: usize) -> bool {
         let mut result = 0u8;
@@ -189,8 +189,8 @@ impl<'b> Comparing<'b> {
         if let Some(last) = self.places.last_mut() {
             *last = &raw mut result;
         }
-        // SAFETY: every input that is read is an element of its type, whose buffer and size are multiples of its
-        // alignment, and the result is a truth value of one byte.
+        // SAFETY: every input that is read has the address of an element of its type, whose buffer and size are
+        // multiples of its alignment. The result is a boolean, for which `result` has one byte.
         unsafe { self.before.call(&self.places, 1) };
         result != 0
     }

@@ -1,7 +1,7 @@
 //! `sort`: slices of several tensors ordered together, stable.
 //!
-//! A comparator that compares keys is a sort of words that have the keys' order; any other is called by a merge sort.
-//! Memory besides the results: words and numbers of the elements of one slice for each thread, and what is compared.
+//! If a comparator compares keys, words that have the keys' order are sorted. Any other comparator is called by a merge
+//! sort. Each thread needs memory for the words and numbers of the elements of one slice, and for computed keys.
 
 mod keys;
 mod merge;
@@ -18,17 +18,18 @@ use words::{Order, Slice};
 
 struct Sorting {
     before: Routine,
-    /// Nothing if the comparator compares no keys.
+    /// The keys; empty if the comparator doesn't compare keys.
     keys: Vec<Key>,
     types: Vec<TensorType>,
-    /// Number of elements of a slice, and how far apart they are.
+    /// The number of elements of a slice, and the distance between them.
     count: usize,
     step: usize,
-    /// How many elements of each sorted slice are needed; the others of the results may hold anything.
+    /// The number of first elements of each sorted slice that are needed. The results' other elements are arbitrary.
     first: usize,
 }
 
-/// `first` is how many of the first positions along the sorted dimension are ever read.
+/// Returns native code for a sort. `first` is the number of first positions along the sorted dimension that are ever
+/// read.
 pub(super) fn of(sort: &Sort, operands: &[&TensorType], first: usize) -> Option<Box<dyn Native>> {
     let before = sort.before.clone()?;
     let shape = &operands[0].shape;
@@ -46,7 +47,7 @@ pub(super) fn of(sort: &Sort, operands: &[&TensorType], first: usize) -> Option<
     }))
 }
 
-/// Memory that one thread uses again for every slice.
+/// Memory that one thread reuses for every slice.
 #[derive(Default)]
 struct Memory {
     packed: (Vec<u64>, Vec<u64>),
@@ -60,7 +61,7 @@ struct Memory {
 
 impl Native for Sorting {
     fn routines(&mut self) -> Vec<&mut Routine> {
-        // Where every element has a place in the order of the keys, nothing else is asked.
+        // If every element has a place in the order of the keys, the comparator isn't called.
         let compares = self.keys.is_empty() || !self.keys.iter().all(|key| key.total);
         let computed = self.keys.iter_mut().filter_map(|key| match &mut key.source {
             Source::Computed(routine) => Some(&mut **routine),
@@ -72,7 +73,7 @@ impl Native for Sorting {
 
     fn run(&self, operands: &[View<'_>], results: &mut [ViewMut<'_>], threads: usize) -> Result<(), String> {
         use rayon::prelude::*;
-        // Slices that are next to each other begin in one block of all tensors.
+        // Neighboring slices begin in one block of all tensors.
         let block = self.count * self.step;
         let total = self.types[0].elements().unwrap_or(0);
         if total == 0 {
@@ -103,7 +104,7 @@ impl Native for Sorting {
 }
 
 impl Sorting {
-    /// Sorts the slice that begins at element `start` of the operands, which is `inner` in the results' block.
+    /// Sorts the slice that begins at element `start` of the operands, and at element `inner` of the results' block.
     fn slice(
         &self,
         operands: &[View<'_>],
@@ -136,7 +137,8 @@ impl Sorting {
         }
     }
 
-    /// Sorts the only operand by its elements, if it is that; false if not.
+    /// Sorts the only operand by its own elements. Returns false if there are other operands, other keys, or values
+    /// without a place in the order.
     fn alone(
         &self,
         slices: &[Slice<'_>],
@@ -158,7 +160,7 @@ impl Sorting {
         }
     }
 
-    /// Finds the order by the keys; false if there are none, or an element has no place in their order.
+    /// Finds the order by the keys. Returns false if there are no keys, or if an element has no place in their order.
     fn order(&self, slices: &[Slice<'_>], memory: &mut Memory, threads: usize) -> bool {
         let Memory { order, computed, words, packed, wide, .. } = memory;
         order.clear();
@@ -215,7 +217,7 @@ impl Sorting {
     }
 }
 
-/// Takes over an order of positions in `order`, or of the elements themselves for the least key.
+/// Applies an order of positions to `order`, or stores it there for the least important key.
 fn renumber(order: &mut Vec<u32>, least: bool, positions: impl Iterator<Item = u32>) {
     *order = match least {
         true => positions.collect(),
@@ -237,7 +239,8 @@ fn place<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(
     }
 }
 
-/// Sorts elements of bits `R` by words `T` that say all about them; false if one has no place in the order.
+/// Sorts elements with bits `R` by words `T` that determine them. Returns false if an element has no place in the
+/// order.
 fn alone<R, T>(
     by: Order,
     slice: &Slice<'_>,
@@ -254,7 +257,8 @@ where
     if !by.words(*slice, words, |_, word| T::narrow(word)) {
         return false;
     }
-    // Elements that share a word keep their order, and are told apart by nothing else.
+    // Elements that share a word keep their order. Only they are copied, because the words of others determine their
+    // bits.
     let from: &[R] = &slice.view.elements()[slice.start..];
     let elements = || from.iter().step_by(slice.step).take(slice.count);
     let merged = by.words_merge().then(|| elements().copied().filter(|&raw| by.merges(raw.into())));
@@ -266,7 +270,7 @@ where
     if merged.is_empty() {
         return true;
     }
-    // Zeros and NaNs are each in one place of the result.
+    // All zeros are together in the result, and so are all NaNs.
     for kind in [false, true] {
         let is_nan = |raw: &R| by.is_nan((*raw).into());
         let mut of_kind = merged.iter().filter(|raw| is_nan(raw) == kind).copied().peekable();
@@ -280,7 +284,7 @@ where
     true
 }
 
-/// The low bits of a word.
+/// Returns the low bits of a word.
 trait Narrow {
     fn narrow(word: u64) -> Self;
 }

@@ -1,10 +1,10 @@
 //! Stable sorts of words, alone or with the number of their element.
 
-/// Something that is sorted by a word.
+/// An item that is sorted by a word.
 pub(super) trait Item: Copy + Default + Send + Sync {
-    /// 8 bits of the word from bit `shift` on.
+    /// Returns 8 bits of the word, from bit `shift` on.
     fn digit(&self, shift: u32) -> usize;
-    /// What it is sorted by where the word alone decides, or the number after it.
+    /// Compares the words, and then the numbers if there are any.
     fn cmp(&self, other: &Self) -> std::cmp::Ordering;
 }
 
@@ -21,7 +21,7 @@ impl Item for u32 {
     }
 }
 
-/// The upper half is the word, the lower half the number; or all of it is the word.
+/// Either the upper half is the word and the lower half the number, or all of it is the word.
 impl Item for u64 {
     #[inline(always)]
     fn digit(&self, shift: u32) -> usize {
@@ -45,13 +45,14 @@ impl Item for (u64, u32) {
     }
 }
 
-/// Fewer items than these are sorted by comparing.
+/// The number of items below which they are sorted by comparing.
 const FEW: usize = 400;
 
-/// Parts with fewer items than these aren't worth a thread.
+/// The number of items below which a part isn't worth a thread.
 const SHARE: usize = 1 << 15;
 
-/// Sorts by the bits `bits` of the items, equal ones in order. `memory` is used and left with anything.
+/// Sorts by the bits `bits` of the items, equal ones in order. `memory` is scratch memory, with arbitrary contents
+/// afterwards.
 pub(super) fn sort<T: Item>(items: &mut Vec<T>, memory: &mut Vec<T>, bits: std::ops::Range<u32>, threads: usize) {
     memory.clear();
     memory.resize(items.len(), T::default());
@@ -108,16 +109,16 @@ fn one<T: Item>(items: &mut [T], memory: &mut [T], bits: std::ops::Range<u32>) {
     }
 }
 
-/// Merges two sorted lists, those of `left` first among equal ones.
+/// Merges two sorted lists. Among equal items, those of `left` come first.
 fn merge<T: Item>(left: &[T], right: &[T], to: &mut [T], threads: usize) {
     if threads > 1 && to.len() > SHARE {
-        // As many of the left as belong to the first half of all.
+        // Finds how many items of `left` belong to the first half of all.
         let half = to.len() / 2;
         let (mut low, mut high) = (half.saturating_sub(right.len()), half.min(left.len()));
         while low < high {
             let middle = low.midpoint(high);
             let other = half - middle - 1;
-            // Whether the left one at `middle` is among the first half.
+            // Tests whether the item of `left` at `middle` is in the first half.
             if right.get(other).is_none_or(|r| left[middle].cmp(r).is_le()) {
                 low = middle + 1;
             } else {

@@ -20,7 +20,7 @@ pub(super) struct Slice<'a> {
 }
 
 impl Slice<'_> {
-    /// Puts the elements next to each other.
+    /// Copies the elements to contiguous memory.
     pub(super) fn copy(&self, to: &mut [u8]) {
         let bytes = self.element.bytes();
         let from = &self.view.bytes[self.start * bytes..];
@@ -32,14 +32,14 @@ impl Slice<'_> {
     }
 }
 
-/// How an element's bits become an ordered word.
+/// The conversion of an element's bits to an ordered word.
 #[derive(Clone, Copy)]
 pub(super) struct Order {
     pub bits: u32,
     class: Class,
-    /// Zeros become the positive one.
+    /// Whether zeros become the positive one.
     zeros: bool,
-    /// NaNs become the positive quiet one.
+    /// Whether NaNs become the positive quiet one.
     nans: bool,
     /// Whether a NaN has no place in the order.
     partial: bool,
@@ -50,12 +50,12 @@ pub(super) struct Order {
 enum Class {
     Unsigned,
     Signed,
-    /// With the bits of infinity and those of the positive quiet NaN.
+    /// The bits of infinity and of the positive quiet NaN.
     Float(u64, u64),
 }
 
 impl Order {
-    /// The order of a key's bits; `None` if its type is not made of plain bits.
+    /// Returns the order of a key's bits; `None` if its type doesn't consist of plain bits.
     pub(super) fn of(key: &Key) -> Option<Self> {
         let canonical = match key.source {
             Source::Plain(_) | Source::Computed(_) => false,
@@ -85,17 +85,17 @@ impl Order {
         u64::MAX >> (64 - self.bits)
     }
 
-    /// Whether different elements may have one word.
+    /// Returns whether different elements may have the same word.
     pub(super) fn words_merge(self) -> bool {
         self.zeros || self.nans
     }
 
-    /// Whether these bits are a NaN's.
+    /// Returns whether these bits are a NaN.
     pub(super) fn is_nan(self, raw: u64) -> bool {
         matches!(self.class, Class::Float(infinity, _) if raw & (self.mask() >> 1) > infinity)
     }
 
-    /// Whether an element may share its word with others that have other bits.
+    /// Returns whether an element may have the same word as elements with other bits.
     pub(super) fn merges(self, raw: u64) -> bool {
         let Class::Float(infinity, _) = self.class else { return false };
         let magnitude = raw & (self.mask() >> 1);
@@ -104,7 +104,7 @@ impl Order {
 
     #[inline(always)]
     pub(super) fn word(self, raw: u64) -> u64 {
-        // Without branches, so that loops vectorize.
+        // Has no branches, so that loops vectorize.
         let sign = 1 << (self.bits - 1);
         let word = match self.class {
             Class::Unsigned => raw,
@@ -119,7 +119,7 @@ impl Order {
         word ^ if self.descending { self.mask() } else { 0 }
     }
 
-    /// [`word`](Self::word) for at most 32 bits, of which a vector holds twice as many.
+    /// Does the same as [`word`](Self::word) for at most 32 bits, of which a vector holds twice as many.
     #[inline(always)]
     fn narrow(self) -> impl Fn(u32) -> u32 + Copy {
         let (sign, mask) = (1u32 << (self.bits - 1), self.mask() as u32);
@@ -128,7 +128,7 @@ impl Order {
             _ => (u32::MAX, 0),
         };
         let zero = if self.zeros { 0 } else { sign };
-        // What turns over the bits of elements without and with a sign.
+        // The bits to flip in elements without a sign and with a sign.
         let turn = if self.descending { mask } else { 0 };
         let [plain, signed] = match self.class {
             Class::Unsigned => [turn, turn],
@@ -143,7 +143,7 @@ impl Order {
         }
     }
 
-    /// The bits that a word was made of.
+    /// Returns the bits from which a word was made.
     #[inline(always)]
     pub(super) fn raw(self, word: u64) -> u64 {
         let sign = 1 << (self.bits - 1);
@@ -156,7 +156,7 @@ impl Order {
         }
     }
 
-    /// Appends what `make` gives for each element's number and word; false if there is an element without a place in the
+    /// Appends the result of `make` for each element's number and word. Returns false if an element has no place in the
     /// order.
     pub(super) fn words<T>(self, slice: Slice<'_>, out: &mut Vec<T>, make: impl Fn(usize, u64) -> T) -> bool {
         match self.bits {
@@ -177,8 +177,8 @@ impl Order {
         pulp::Arch::new().dispatch(Each { order: self, all, step: slice.step, count: slice.count, out, make })
     }
 
-    /// The `k` smallest of all words with their numbers, `word << 32 | number`, in order; nothing if there is an element
-    /// without a place in the order. For words of at most 32 bits.
+    /// Returns the `k` smallest of all words with their numbers, `word << 32 | number`, in order; `None` if an element
+    /// has no place in the order. For words of at most 32 bits.
     pub(super) fn first(self, slice: Slice<'_>, k: usize) -> Option<Vec<u64>> {
         match self.bits {
             8 => self.first_of::<u8>(slice, k),
@@ -192,7 +192,8 @@ impl Order {
         pulp::Arch::new().dispatch(First { order: self, all, step: slice.step, count: slice.count, k })
     }
 
-    /// What a magnitude of a NaN without a place in the order is above; above all of them if NaNs have places.
+    /// Returns the magnitude above which a number is a NaN without a place in the order. If NaNs have places, no
+    /// magnitude is above.
     fn floor(self) -> u64 {
         match self.class {
             Class::Float(infinity, _) if self.partial => infinity,
@@ -201,10 +202,9 @@ impl Order {
     }
 }
 
-// What these structs do is part of the code that is compiled for the CPU at hand, which closures are only if they are
-// short.
+// The computations of these structs are compiled for the CPU at hand. For closures that only works if they are short.
 
-/// Makes something of each element's number and word.
+/// Appends the result of `make` for each element's number and word.
 struct Each<'a, R, T, F> {
     order: Order,
     all: &'a [R],
@@ -217,13 +217,13 @@ struct Each<'a, R, T, F> {
 impl<R: AnyBitPattern + Into<u64>, T, F: Fn(usize, u64) -> T> pulp::WithSimd for Each<'_, R, T, F> {
     type Output = bool;
 
-    /// Whether all elements have a place in the order.
+    /// Returns whether all elements have a place in the order.
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> bool {
         let Self { order, all, step, count, out, make } = self;
         let (floor, magnitude) = (order.floor(), order.mask() >> 1);
         let mut nan = false;
-        // Without steps the loop vectorizes.
+        // With step 1 the loop vectorizes.
         if step == 1 {
             out.extend(all[..count].iter().enumerate().map(|(i, &raw)| make(i, order.word(raw.into()))));
             if order.partial {
@@ -252,14 +252,15 @@ impl<R: AnyBitPattern + Into<u64>> pulp::WithSimd for First<'_, R> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> Option<Vec<u64>> {
-        /// Elements looked at together.
+        /// The number of elements compared together.
         const BLOCK: usize = 64;
         let Self { order, all, step, count, k } = self;
         let floor = u32::try_from(order.floor()).unwrap_or(u32::MAX);
         let magnitude = (order.mask() >> 1) as u32;
         let word = order.narrow();
         let mut best: Vec<u64> = Vec::with_capacity(4 * k + BLOCK);
-        // Only words up to this one can be among the first: numbers grow, so of equal words the earlier ones are.
+        // Only words up to `limit` can be among the first, because numbers ascend, so earlier elements win among equal
+        // words.
         let (mut limit, mut open, mut nan) = (u32::MAX, k > 0, false);
         for start in (0..count).step_by(BLOCK) {
             let n = BLOCK.min(count - start);
@@ -293,12 +294,12 @@ impl<R: AnyBitPattern + Into<u64>> pulp::WithSimd for First<'_, R> {
     }
 }
 
-/// What a routine computes from the elements of all operands, kept in `memory`.
+/// Computes a routine from the elements of all operands, and stores the results in `memory`.
 #[allow(unsafe_code, reason = "machine code takes addresses of elements")]
 pub(super) fn computed<'a>(routine: &Routine, slices: &[Slice<'_>], memory: &'a mut Vec<u64>) -> Slice<'a> {
     let count = slices.first().map_or(0, |s| s.count);
     let element = routine.body().results.first().map_or(ElementType::I1, |&r| routine.body().arg_type(r));
-    // What isn't read has no place, and what isn't next to each other is brought together.
+    // Inputs that aren't read get a dangling address, and elements that aren't contiguous are copied.
     let mut places: Places = smallvec![std::ptr::without_provenance_mut(align_of::<u64>()); slices.len() + 1];
     let mut together: Vec<Vec<u64>> = Vec::new();
     for ((slice, place), _) in slices.iter().zip(&mut places).zip(routine.reads()).filter(|s| *s.1) {
@@ -316,12 +317,13 @@ pub(super) fn computed<'a>(routine: &Routine, slices: &[Slice<'_>], memory: &'a 
     if let Some(last) = places.last_mut() {
         *last = write(memory);
     }
-    // SAFETY: there are `count` elements of every input that is read, as many of the result, and operands are aligned.
+    // SAFETY: every input that is read has `count` elements, and `memory` was resized for `count` results. Operands are
+    // aligned.
     unsafe { routine.call(&places, count) };
     Slice { view: View { bytes: bytemuck::cast_slice(memory) }, element, start: 0, step: 1, count }
 }
 
-/// The words of a key whose type isn't plain bits; false as for [`Order::words`].
+/// Appends the words of a key whose type doesn't consist of plain bits. Returns false as [`Order::words`] does.
 pub(super) fn of_any(key: &Key, slice: Slice<'_>, out: &mut Vec<u64>) -> bool {
     let mut ordered = true;
     for i in 0..slice.count {

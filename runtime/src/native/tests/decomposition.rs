@@ -1,5 +1,5 @@
-//! Decompositions: as the reference gives them, to within rounding, and where they leave something open by what makes them
-//! one.
+//! Tests of decompositions: against the reference up to rounding. Where several results are possible, checks the
+//! defining equations instead.
 
 use dialect::ir::ElementType;
 use dialect::literal::Literal;
@@ -9,7 +9,7 @@ use rustfft::num_complex::Complex;
 use super::linalg::{TYPES, check, parts, values};
 use super::{Case, runtime_results, text};
 
-/// A call of LAPACK or of TPU: `letters` are those of `lapack_?name_ffi`.
+/// Returns the text of a call of LAPACK or of a TPU's decomposition: `name` is that in `lapack_?name_ffi`.
 pub(super) fn call(name: &str, config: &str, ty: &str, operands: &[&[i64]], results: &[(&[i64], &str)]) -> String {
     let letter = match ty {
         "f32" => "s",
@@ -43,7 +43,7 @@ fn real(ty: &str) -> &'static str {
     if ty.contains("64") && ty != "complex<f32>" { "f64" } else { "f32" }
 }
 
-/// Random sizes, among them nothing, one, and more than a block; and batches.
+/// Returns random sizes, among them 0, 1, and more than a block; and batches.
 fn sizes(random: &mut fastrand::Rng, round: usize) -> (Vec<i64>, i64, i64) {
     let batch = (0..random.usize(..2)).map(|_| random.i64(0..4)).collect();
     match round {
@@ -66,7 +66,7 @@ fn triangular_factors_with_swaps() {
         let name = if tpu { "LuDecomposition" } else { "getrf" };
         let case = Case::of(&call(name, "", ty, &[&a], &[(&a, ""), (&k, "i32"), (&last, "i32")]));
         let noise = values(&mut random, element, &a);
-        // Some have a column of zeros, or small integers, whose pivots are equal.
+        // Some matrices have a column of zeros, or small integers, whose pivots are equal.
         let value = |i: usize| {
             let column = i as i64 % n.max(1);
             let [re, im] = parts(noise.get(i)).map(|v| match round % 5 {
@@ -91,7 +91,7 @@ fn reflectors_and_their_products() {
         let name = if round % 3 == 2 { "Qr" } else { "geqrf" };
         let factor = Case::of(&call(name, "", ty, &[&a], &[(&a, ""), (&k, "")]));
         let noise = values(&mut random, element, &a);
-        // Some have columns that are the unit vectors' multiples already.
+        // In some matrices, some columns are already multiples of unit vectors.
         let value = |i: usize| {
             let (row, column) = (i as i64 / n.max(1) % m.max(1), i as i64 % n.max(1));
             if round % 5 == 3 && column < 3 && row > column { Scalar::zero(element) } else { noise.get(i) }
@@ -161,14 +161,14 @@ fn triangular_systems_by_name() {
     }
 }
 
-/// A matrix of a batch.
+/// Returns a matrix of a batch.
 pub(super) fn matrix(tensor: &Literal, batch: usize, rows: usize, columns: usize) -> Vec<Vec<Complex<f64>>> {
     let value = |i: usize| parts(tensor.get(batch * rows * columns + i));
     let row = |i: usize| (0..columns).map(|j| value(i * columns + j)).map(|[re, im]| Complex::new(re, im)).collect();
     (0..rows).map(row).collect()
 }
 
-/// The largest element of `x diag(s) y - z`, where no `s` are ones.
+/// Returns the largest element of `x diag(s) y - z`, where missing `s` are ones.
 pub(super) fn off(
     x: &[Vec<Complex<f64>>],
     s: Option<&[f64]>,
@@ -200,7 +200,7 @@ fn eigenvectors() {
     for round in 0..60 {
         let (ty, element) = TYPES[round % 4];
         let (batch, n, _) = sizes(&mut random, round);
-        // The reference takes its time.
+        // The reference is slow.
         let (n, large) = (if (2..8).contains(&round) { n.min(40) } else { n }, round < 2);
         let (a, w) = (with(&batch, &[n, n]), with(&batch, &[n]));
         let lower = random.bool();
@@ -231,7 +231,7 @@ fn eigenvectors() {
             assert!(off(&back, None, &v, &unit) <= 60.0 * epsilon * n as f64, "{}", case.text);
             assert_eq!(info.get(b), Scalar::Int(0));
         }
-        // A few apart, the vectors are those of the reference too, phases included.
+        // For a few small sizes, the vectors are those of the reference too, including their phases.
         if n <= 4 && element == ElementType::F64 {
             check(&case, &[input], 1e5);
         }

@@ -1,4 +1,4 @@
-//! Fourier transforms and linear algebra, to within rounding.
+//! Tests of Fourier transforms and linear algebra, up to rounding.
 
 use dialect::ir::ElementType;
 use dialect::literal::Literal;
@@ -13,8 +13,8 @@ pub(super) fn parts(value: Scalar) -> [f64; 2] {
     }
 }
 
-/// Compares with the reference: no element is farther off than some epsilons of the largest one. What isn't finite must be
-/// so in both.
+/// Compares with the reference: no element may differ by more than `epsilons` epsilons of the largest element. Elements
+/// that aren't finite must be so in both.
 pub(super) fn check(case: &Case, operands: &[Literal], epsilons: f64) {
     let want = runtime_results(&case.program, case.op, operands);
     for threads in [1, 3] {
@@ -81,7 +81,8 @@ fn fourier_transforms_of_every_kind_and_length() {
         let case =
             Case::of(&format!("(%a: {a}) %r = stablehlo.fft %a, type = {kind}, length = [{list}] : ({a}) -> {r}"));
         if round == 5 {
-            // A large prime takes the reference too long; a constant has one number only.
+            // The reference takes too long for a large prime. Instead, a constant is transformed, whose spectrum has
+            // one nonzero number.
             let one = if from.1.is_complex() { Scalar::Complex(1.0, 0.0) } else { Scalar::Float(1.0) };
             let got = &case.run(&[Literal::splat(from.1, from_shape, one)], 1)[0];
             let first = parts(got.get(0))[0];
@@ -103,7 +104,7 @@ fn cholesky_of_every_type() {
         let (lower, a) = (random.bool(), text(&shape, ty));
         let case = Case::of(&format!("(%a: {a}) %r = stablehlo.cholesky %a, lower = {lower} : {a}"));
         let noise = values(&mut random, element, &shape);
-        // Small numbers beside a large diagonal; the other triangle holds anything, and one matrix isn't definite.
+        // Small numbers next to a large diagonal. The other triangle is arbitrary, and one matrix isn't definite.
         let bad = round % 5 == 4;
         let value = |i: usize| {
             let at = i as i64 % (n * n).max(1);

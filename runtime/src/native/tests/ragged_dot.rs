@@ -1,4 +1,4 @@
-//! Products of groups of rows, with every role of the ragged dimension.
+//! Tests of products of groups of rows, with every role of the ragged dimension.
 
 use dialect::ir::ElementType;
 use dialect::literal::Literal;
@@ -7,7 +7,7 @@ use dialect::scalar::Scalar;
 use super::linalg::{check, values};
 use super::{Case, text};
 
-/// Names of dimensions in random order.
+/// Returns names of dimensions in random order.
 fn shuffled(random: &mut fastrand::Rng, names: &[&'static str]) -> Vec<&'static str> {
     let mut names = names.to_vec();
     random.shuffle(&mut names);
@@ -52,7 +52,7 @@ fn every_role_of_the_ragged_dimension() {
                 .join(", ")
         };
         let shape = |of: &[&str]| of.iter().map(|d| size(d)).collect::<Vec<i64>>();
-        // Other free dimensions follow in the order of each side.
+        // The other free dimensions follow in the order of each side.
         let rest =
             |of: &[&'static str], list: &[&str]| of.iter().copied().filter(|d| list.contains(d)).collect::<Vec<_>>();
         let (lhs_free, rhs_free) = (rest(&lhs, free), rest(&rhs, columns));
@@ -94,7 +94,7 @@ fn every_role_of_the_ragged_dimension() {
                 Literal::from_scalars(element, shape, (0..wide.len()).map(|i| wide.get(i).round(element)))
             }
         };
-        // Some sizes are negative, and some reach past the end.
+        // Some sizes are negative, and some exceed the end.
         let count = counts.iter().product::<i64>();
         let groups =
             Literal::from_scalars(ElementType::I64, &counts, (0..count).map(|_| Scalar::Int(random.i64(-1..4).into())));

@@ -1,5 +1,5 @@
-//! Reductions of matrices and what follows from Schur's form: as the reference gives them, to within rounding, and by what
-//! makes them what they are.
+//! Tests of reductions of matrices and of results from the Schur form: against the reference up to rounding, and by
+//! their defining equations.
 
 use dialect::ir::ElementType;
 use dialect::literal::Literal;
@@ -10,7 +10,7 @@ use super::decomposition::{adjoint, call, matrix, off, unit, with};
 use super::linalg::{TYPES, check, parts, values};
 use super::{Case, runtime_results};
 
-/// Random sizes, among them nothing, one, and more than a block; and batches.
+/// Returns random sizes, among them 0, 1, and more than a block; and batches.
 fn sizes(random: &mut fastrand::Rng, round: usize) -> (Vec<i64>, i64, i64) {
     let batch = (0..random.usize(..2)).map(|_| random.i64(0..4)).collect();
     match round {
@@ -36,7 +36,7 @@ fn hessenberg_and_tridiagonal_matrices() {
             check(&case, &[values(&mut random, element, &a)], 4000.0);
             continue;
         }
-        // Elements near the end of a large matrix are all rounding.
+        // Elements near the end of a large matrix are dominated by rounding.
         let n = if round < 8 { n.min(40) } else { n };
         let (a, beside) = (with(&batch, &[n, n]), with(&batch, &[(n - 1).max(0)]));
         let (name, w) = (if element.is_complex() { "hetrd" } else { "sytrd" }, with(&batch, &[n]));
@@ -73,7 +73,8 @@ fn large_tridiagonal_matrices_between_unitary_ones() {
                 (m[i][i - 1], m[i - 1][i]) = (number(2, i - 1), number(2, i - 1));
             }
         }
-        // Each reflector, the last first, from the left and, being Hermitian, from the left of the adjoint.
+        // Applies each reflector, the last first, from the left and, because it is Hermitian, from the left of the
+        // adjoint.
         for k in (0..n - 1).rev() {
             let vector = |i: usize| if i == k + 1 { Complex::ONE } else { v[i][k] };
             for _ in 0..2 {
@@ -100,7 +101,7 @@ fn columns_by_length_and_products_with_reflectors() {
         let k = with(&batch, &[m.min(n)]);
         let (a, order) = (with(&batch, &[m, n]), with(&batch, &[n]));
         let text = call("geqp3", "", ty, &[&a, &order], &[(&a, ""), (&order, "i32"), (&k, "")]);
-        // The second operand is of integers.
+        // The second operand has integers.
         let dims = |shape: &[i64], ty: &str| super::text(shape, ty);
         let text = text.replace(&format!("%a1: {}", dims(&order, ty)), &format!("%a1: {}", dims(&order, "i32")));
         let (from, to) = (format!(", {}) -> (", dims(&order, ty)), format!(", {}) -> (", dims(&order, "i32")));
@@ -117,7 +118,7 @@ fn columns_by_length_and_products_with_reflectors() {
         let c = with(&batch, &if left { [m, 7] } else { [5, m] });
         let config = format!("left = {}, transpose = {}", left, transpose);
         let name = if element.is_complex() { "unmqr" } else { "ormqr" };
-        // One reflector less than there may be.
+        // One reflector less than the maximum.
         let few = with(&batch, &[m.min(n) - 1]);
         let taus = Literal::from_scalars(element, &few, {
             let each = m.min(n) as usize;
@@ -140,7 +141,7 @@ fn systems_with_three_diagonals() {
         let case = Case::of(&call("gtsv", "", ty, &[&line, &line, &line, &b], &results));
         let lines = [0, 1, 2].map(|which| {
             let noise = values(&mut random, element, &line);
-            // Some have a zero on the diagonal with nothing below it, or integers, whose sizes are equal.
+            // Some have a zero on the diagonal with zeros below it, or integers, whose sizes are equal.
             let value = |i: usize| {
                 let at = i as i64 % n.max(1);
                 let [re, im] = parts(noise.get(i)).map(|v| match round % 6 {
@@ -157,7 +158,7 @@ fn systems_with_three_diagonals() {
     }
 }
 
-/// A matrix whose eigenvalues are of some kind.
+/// Returns a matrix with eigenvalues of a given kind.
 fn special(random: &mut fastrand::Rng, element: ElementType, shape: &[i64], kind: usize) -> Literal {
     let n = shape[shape.len() - 1].max(1);
     let noise = values(random, element, shape);
@@ -165,7 +166,7 @@ fn special(random: &mut fastrand::Rng, element: ElementType, shape: &[i64], kind
         let (row, column) = (i as i64 / n % n, i as i64 % n);
         let is = |yes: bool| f64::from(u8::from(yes));
         let [re, im] = match kind {
-            // One eigenvalue with one eigenvector, all on a circle, and none but 0.
+            // One eigenvalue with one eigenvector; all eigenvalues on a circle; only the eigenvalue 0.
             1 => [2.0 * is(row == column) + is(row + 1 == column), 0.0],
             2 => [is(row == (column + 1) % n), 0.0],
             3 => [0.0, 0.0],
@@ -178,7 +179,7 @@ fn special(random: &mut fastrand::Rng, element: ElementType, shape: &[i64], kind
     Literal::from_scalars(element, shape, (0..noise.len()).map(value))
 }
 
-/// The kind of a round's matrices.
+/// Returns the kind of a round's matrices.
 fn kind(round: usize) -> usize {
     if round < 8 { 0 } else { round / 8 % 6 }
 }
@@ -241,7 +242,7 @@ fn eigenvectors_on_both_sides() {
         let (batch, n, _) = sizes(&mut random, round);
         let complex = if element.is_complex() { ty } else { TYPES[round % 4 + 2].0 };
         let (a, w) = (with(&batch, &[n, n]), with(&batch, &[n]));
-        // Real matrices without left ones have a test of their own.
+        // Real matrices without left eigenvectors have another test.
         let [left, right] = [!element.is_complex() || random.bool(), random.bool()];
         let letter = |on: bool| if on { b'V' } else { b'N' };
         let config = format!("compute_left = {} : ui8, compute_right = {} : ui8", letter(left), letter(right));

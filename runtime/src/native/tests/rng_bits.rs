@@ -1,4 +1,4 @@
-//! Random bits.
+//! Tests of random bits.
 
 use dialect::ir::ElementType;
 use dialect::literal::Literal;

@@ -1,4 +1,4 @@
-//! Scatters.
+//! Tests of scatters.
 
 use dialect::ir::{ElementType, TensorType};
 use dialect::literal::Literal;
@@ -6,8 +6,8 @@ use dialect::scalar::Scalar;
 
 use super::{Case, element, tensor, text};
 
-/// A random scatter: which dimensions of the input are batching, collapsed or inside windows, which of them indices give,
-/// where batch and window dimensions are in the updates.
+/// A random scatter: the input's dimensions that are batching, collapsed or inside windows, the dimensions that indices
+/// select, and the positions of batch and window dimensions in the updates.
 struct Shapes {
     input: Vec<i64>,
     indices: Vec<i64>,

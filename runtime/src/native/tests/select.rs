@@ -1,4 +1,4 @@
-//! Windows that select an element.
+//! Tests of windows that select an element.
 
 use super::{Case, tensor, text};
 

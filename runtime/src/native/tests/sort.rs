@@ -1,4 +1,4 @@
-//! Sorts.
+//! Tests of sorts.
 
 use dialect::ir::{ElementType, TensorType};
 use dialect::literal::Literal;
@@ -6,7 +6,7 @@ use dialect::scalar::Scalar;
 
 use super::{Case, element, tensor, text};
 
-/// The lines of a comparison `p{name}` of elements `x` and `y`.
+/// Returns the lines of a comparison `p{name}` of elements `x` and `y`.
 fn less(name: usize, x: &str, y: &str, ty: &str, how: usize) -> String {
     let t = format!("tensor<{ty}>");
     let compare = |by: &str, a: &str, b: &str, kind: &str| {
@@ -46,7 +46,7 @@ fn less(name: usize, x: &str, y: &str, ty: &str, how: usize) -> String {
             compare("LT", &format!("%l{name}"), &format!("%r{name}"), ""),
             compare("EQ", &format!("%l{name}"), &format!("%r{name}"), "")
         ),
-        // No keys: both elements in one computation.
+        // Without keys: both elements are in one computation.
         5 => format!(
             "%d{name} = stablehlo.subtract {x}, {y} : {t}\n%p{name} = {}\n%e{name} = {}\n",
             compare("LT", &format!("%d{name}"), y, ""),
@@ -150,7 +150,8 @@ fn long_sorts_on_several_threads() {
 fn long_sorts_by_comparators_without_keys() {
     let mut random = fastrand::Rng::with_seed(24);
     let n = 9_001;
-    // By both elements of two operands in one computation; a third is only moved. Elements next to each other and not.
+    // By both elements of two operands in one computation; the third operand is only moved. Elements are contiguous in
+    // one case and not in the other.
     for (dim, shape, by) in [(1, [3, n], "LT"), (0, [n, 3], "GE")] {
         let (t, numbers) = (text(&shape, "f32"), text(&shape, "i32"));
         let list = format!("{t}, {numbers}, {t}");
