@@ -1,10 +1,10 @@
-//! Elements that windows and scans combine, and how: the operations that commute, vectorized by the compiler.
+//! Elements that windows and scans combine, and the commutative operations on them, vectorized by the compiler.
 
 use half::{bf16, f16};
 
 /// A type in which elements are combined.
 pub(super) trait Cell: Copy + Default + Send + Sync + PartialEq + 'static {
-    /// The type that long sums are kept in, to be rounded once.
+    /// The type of long sums, which are rounded once.
     type Sum: Copy + Default + Send + Sync;
     /// Whether sums are the same in any order.
     const EXACT: bool;
@@ -51,7 +51,7 @@ macro_rules! floats {
             fn add(self, other: Self) -> Self { self + other }
             #[inline(always)]
             fn multiply(self, other: Self) -> Self { self * other }
-            // Not a number wins, and of equal numbers, zeros of both signs, the positive one.
+            // NaN wins. Among equal numbers, which are zeros of both signs, the positive zero wins.
             #[inline(always)]
             fn larger(self, other: Self) -> Self {
                 let found = if self > other { self } else { other };
@@ -82,9 +82,9 @@ floats! {
 /// An element as it is stored: itself, or a narrow float that is combined in f32.
 pub(super) trait Stored: Copy + Send + Sync + 'static {
     type Cell: Cell;
-    /// Elements as they are combined: themselves, or a copy in `memory`.
+    /// Returns elements in the type in which they are combined: the elements themselves, or a copy in `memory`.
     fn cells<'a>(from: &'a [Self], memory: &'a mut Vec<Self::Cell>) -> &'a [Self::Cell];
-    /// Stores what `f` writes.
+    /// Stores the values that `f` writes.
     fn fill(to: &mut [Self], f: impl FnOnce(&mut [Self::Cell]));
 }
 
@@ -120,7 +120,7 @@ macro_rules! narrow {
 
 narrow! { bf16 f16 }
 
-/// An operation as a type, so that loops are compiled for each.
+/// An operation as a type, so that loops are compiled for each operation.
 pub(super) trait Combine<C>: Copy + Send + Sync {
     fn apply(a: C, b: C) -> C;
 }

@@ -1,7 +1,7 @@
-//! Convolutions, and any other product that is read through windows.
+//! Convolutions, and other products whose operand is read through windows.
 //!
-//! Floats are summed in f32, in f64 where one of the types is; narrow ones are widened and the sum is rounded once.
-//! Integers wrap.
+//! Floats are summed in f32, or in f64 if one of the types is f64. Narrow floats are widened and the sum is rounded
+//! once. Integers wrap.
 
 #![allow(unsafe_code, reason = "products read and write buffers by address and stride")]
 
@@ -15,39 +15,40 @@ use super::problem::{self, Problem};
 use super::product::{Plan, are_finite};
 use crate::native::{Native, View, ViewMut, share};
 
-/// A product over windows, with how it is computed.
+/// A product over windows, and the plans that compute it.
 pub(crate) struct Convolution {
     plans: Vec<Plan>,
-    /// One product instead of all these, of a copy of the right tensor.
+    /// One product that replaces all of `plans`, of a copy of the right tensor.
     joined: Option<(Plan, Spread)>,
-    /// Which operands are the left and the right tensor.
+    /// The numbers of the operands that are the left and the right tensor.
     operands: [usize; 2],
     /// Element types of the left tensor, the right one and the result.
     types: [ElementType; 3],
-    /// The type in which products are added.
+    /// The type in which products are summed.
     sums: ElementType,
     parts: Parts,
 }
 
-/// Tensors of other types than the sums are converted a part at a time.
+/// The parts in which tensors are converted if their types differ from that of the sums.
 #[derive(Clone, Copy)]
 struct Parts {
-    /// How many parts the left tensor has, along its first dimension.
+    /// The number of parts of the left tensor, along its first dimension.
     count: usize,
-    /// Whether they are parts of the sum, and so of the right tensor; otherwise they are parts of the result.
+    /// Whether they are parts of the sum, and therefore of the right tensor too; otherwise they are parts of the
+    /// result.
     contracted: bool,
 }
 
 impl Parts {
-    /// Elements of the tensors that a part has, if the first dimension is long enough.
+    /// Number of elements in a part's tensors, if the first dimension is long enough.
     #[cfg(not(test))]
     const SIZE: i64 = 1 << 21;
     /// Tests have small tensors.
     #[cfg(test)]
     const SIZE: i64 = 64;
 
-    /// What a part of this nest computes, whose inputs have these shapes; `None` if it has only one, or its first
-    /// dimension is read through windows.
+    /// Returns the parts, and the problem of one part, of this nest, whose inputs have these shapes. Returns `None` if
+    /// there is only one part, or if the first dimension is read through windows.
     fn cut(nest: &Nest, mut shapes: [Vec<i64>; 2], left: usize) -> Option<(Self, Problem)> {
         let mut nest = nest.clone();
         let Some(&Index::Loop(l)) = nest.inputs[left].index.first() else { return None };
@@ -76,8 +77,8 @@ impl Parts {
 }
 
 impl Convolution {
-    /// The code for an op with this nest; `None` where it is no product over windows, and for plain matrix products,
-    /// which a library computes.
+    /// Returns the code for an op with this nest. Returns `None` if it isn't a product over windows, and for plain
+    /// matrix products, which a library computes.
     pub(crate) fn of(op: OpRef<'_>, nest: &Nest) -> Option<Self> {
         Contraction::of(nest).filter(|c| is_windowed(nest, c))?;
         let inputs: [&TensorType; 2] =
@@ -91,7 +92,7 @@ impl Convolution {
         let narrow = types.iter().any(|&t| t != sums);
         let cut = narrow.then(|| Parts::cut(nest, shapes, left)).flatten().filter(|(_, problem)| problem.left == left);
         let (parts, Problem { products, joined, .. }) = cut.unwrap_or((Parts { count: 1, contracted: false }, whole));
-        // A sum that is added to can't be computed again.
+        // A joined product may have to be computed again, which isn't possible if it adds to the result.
         let joined = joined.filter(|_| !parts.contracted);
         let operands = [nest.inputs[left].operand, nest.inputs[1 - left].operand];
         let plans = products.into_iter().map(Plan::new).collect();
@@ -99,7 +100,7 @@ impl Convolution {
         Some(Self { plans, joined, operands, types, sums, parts })
     }
 
-    /// The operands that are the left and the right tensor.
+    /// Returns the numbers of the operands that are the left and the right tensor.
     pub(crate) fn operands(&self) -> [usize; 2] {
         self.operands
     }
@@ -136,15 +137,16 @@ impl Convolution {
     fn part<T: Element>(&self, left: &[T], right: &[T], to: &mut [T], adds: bool, threads: usize) {
         let (left, out) = (left.as_ptr(), to.as_mut_ptr());
         if let Some((plan, copy)) = &self.joined {
-            // SAFETY: as below, of the copy that the plan was made for.
+            // SAFETY: as below; `copy.of` returns the copy for which the plan was made.
             unsafe { plan.run(left, &copy.of(right), out, adds, threads) };
-            // What isn't finite makes more of the result so than it should where it is multiplied with zeros.
+            // If values aren't finite, multiplying them with the copy's zeros may have made too many results not
+            // finite.
             if are_finite(to) {
                 return;
             }
         }
         for plan in &self.plans {
-            // SAFETY: tensors have the sizes that the op's types say, by which the plan was made, and are aligned.
+            // SAFETY: the tensors are aligned, and have the sizes of the op's types, for which the plan was made.
             unsafe { plan.run(left, right, out, adds, threads) };
         }
     }
@@ -163,7 +165,8 @@ impl Native for Convolution {
     }
 }
 
-/// Whether an input is read through windows, in groups or with padding: by more than its loops' positions.
+/// Returns whether an input is read through windows, in groups or with padding, so that its index isn't just loop
+/// positions.
 fn is_windowed(nest: &Nest, contraction: &Contraction) -> bool {
     let long = |l: usize| nest.loops[l] > 1;
     let ranges = nest.ranges();
@@ -172,7 +175,7 @@ fn is_windowed(nest: &Nest, contraction: &Contraction) -> bool {
     !nest.inputs.iter().all(plain) || contraction.windows.iter().any(moves)
 }
 
-/// The type in which products of the first two types are added for a result of the third.
+/// Returns the type in which products of the first two types are summed for a result of the third.
 fn sum_type(types: [ElementType; 3]) -> Option<ElementType> {
     use ElementType::{BF16, F16, F32, F64, I1, I32, I64};
     let integer = |t: ElementType| matches!(t.class(), ElementClass::Signed | ElementClass::Unsigned) && t.bits() >= 8;
@@ -180,7 +183,7 @@ fn sum_type(types: [ElementType; 3]) -> Option<ElementType> {
     if types.iter().all(|t| matches!(t, BF16 | F16 | F32 | F64)) {
         return Some(if types.contains(&F64) { F64 } else { F32 });
     }
-    // Of truth values the sum is whether any is true; only their own products are.
+    // The sum of booleans is whether any is true. Only products of booleans have boolean sums.
     let whole = types.iter().all(|&t| integer(t) || t == I1) && (result != I1 || (left, right) == (I1, I1));
     whole.then_some(if result.bits() > 32 { I64 } else { I32 })
 }
@@ -188,12 +191,12 @@ fn sum_type(types: [ElementType; 3]) -> Option<ElementType> {
 /// A type of sums.
 trait Element: Number + bytemuck::AnyBitPattern + bytemuck::NoUninit {
     const TYPE: ElementType;
-    /// A value whose first bytes are these, of type `from`.
+    /// Reads a value of type `from` from the first bytes.
     fn of(from: ElementType, bytes: &[u8]) -> Self;
-    /// Writes it as `to`.
+    /// Writes the value as type `to`.
     fn write(self, to: ElementType, bytes: &mut [u8]);
 
-    /// The tensor in this type: itself, or a copy in `memory`.
+    /// Returns the tensor in this type: itself, or a copy in `memory`.
     fn read<'a>(bytes: &'a [u8], from: ElementType, memory: &'a mut Vec<Self>, threads: usize) -> &'a [Self] {
         if from == Self::TYPE {
             return bytemuck::cast_slice(bytes);
@@ -249,7 +252,7 @@ macro_rules! integers {
 
             #[inline(always)]
             fn of(from: ElementType, b: &[u8]) -> Self {
-                // Only the low bits of sums count, so wider values are cut.
+                // Only the low bits of sums are needed, so wider values are truncated.
                 match from {
                     ElementType::I1 => Self::from(b[0] != 0),
                     ElementType::I8 => b[0] as i8 as Self,

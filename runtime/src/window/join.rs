@@ -1,9 +1,9 @@
 //! Products that compute all phases of a dilated tensor together.
 //!
-//! Where a convolution's input is dilated, the positions of the result fall into phases, each a product of its own that
+//! If a convolution's input is dilated, the positions of the result fall into phases. Each phase is a product that
 //! reads every element of its windows. All phases read the same elements of the left tensor, so one product can compute
-//! them: the phases are columns beside those that there are, and the right tensor is copied to where each phase reads it,
-//! with zeros between. That pays where the columns of one phase leave most of a vector empty.
+//! them: the phases become additional columns, and the right tensor is copied to the positions where each phase reads
+//! it, with zeros between. That pays if the columns of one phase leave most of a vector empty.
 
 use dialect::kernel::{Affine, Role};
 use smallvec::SmallVec;
@@ -11,30 +11,30 @@ use smallvec::SmallVec;
 use super::problem::{Whole, first};
 use super::product::{Guard, Loop, Product};
 
-/// How many elements a vector usually has.
+/// The usual number of elements in a vector.
 const VECTOR: i64 = 16;
 
 /// One product for all phases.
 #[derive(Clone, Debug)]
 pub(super) struct Joined {
-    /// The product; its right tensor is the copy.
+    /// The product. Its right tensor is the copy.
     pub product: Product,
     pub copy: Spread,
 }
 
-/// A tensor's elements copied apart, with zeros between.
+/// A copy of a tensor's elements with zeros between them.
 #[derive(Clone, Debug)]
 pub(super) struct Spread {
-    /// Elements of the copy.
+    /// Number of elements of the copy.
     size: usize,
-    /// Where the parts begin: in the tensor and in the copy.
+    /// The first elements of the parts, in the tensor and in the copy.
     parts: Vec<(isize, isize)>,
     /// The loops over the elements of a part: their sizes and strides.
     loops: Vec<(usize, isize, isize)>,
 }
 
 impl Spread {
-    /// The copy of this tensor.
+    /// Returns the copy of this tensor.
     pub(super) fn of<T: Copy + Default>(&self, from: &[T]) -> Vec<T> {
         let mut copy = vec![T::default(); self.size];
         let mut starts = self.parts.clone();
@@ -55,12 +55,12 @@ impl Spread {
     }
 }
 
-/// A dilated dimension: the loop over its positions and the one over its window.
+/// A dilated dimension, with the loop over its positions and the loop over its window.
 struct Dilated {
     dim: usize,
     rows: usize,
     window: usize,
-    /// For each element of a window that a phase reads: the phase, the element, and which position of the left tensor.
+    /// For each element of a window that a phase reads: the phase, the element, and the position in the left tensor.
     taps: Vec<(i64, i64, i64)>,
     /// The first of these positions, and their number.
     low: i64,
@@ -68,7 +68,7 @@ struct Dilated {
 }
 
 impl Whole<'_> {
-    /// The product of all phases, if that takes fewer multiplications of vectors than a product for each.
+    /// Returns the product of all phases, if that takes fewer vector multiplications than a product for each phase.
     pub(super) fn joined(&self) -> Option<Joined> {
         let nest = self.nest;
         let dilated: Vec<Dilated> = (0..self.dims.len())
@@ -100,7 +100,7 @@ impl Whole<'_> {
             && self.roles[window] == Role::Contracted
             && dialect::ir::gcd(by, d.divisor) == 1
             && nest.loops[rows] % d.divisor == 0;
-        // Nothing else is read by these loops than this dimension.
+        // These loops must not read any other dimension.
         let alone = (0..self.dims.len())
             .all(|other| other == dim || [rows, window].iter().all(|&l| self.dims[other].positions.loops[l] == 0));
         if !fits || !alone {
@@ -130,7 +130,7 @@ impl Whole<'_> {
             out_strides[l - 1] = out_strides[l] * nest.loops[l] as isize;
         }
         let one = |size: i64| Loop { size: size as usize, left: 0, right: 0, out: 0, guard: None };
-        // The loops, with the phases of each dilated dimension as a loop of their own after the others.
+        // The loops of the nest, followed by a loop over the phases of each dilated dimension.
         let mut loops: Vec<Loop> = (0..n)
             .map(|l| {
                 let size = match (rows_of(l), window_of(l)) {
@@ -149,7 +149,7 @@ impl Whole<'_> {
         for d in dilated {
             loops.push(Loop { out: out_strides[d.rows], ..one(self.dims[d.dim].divisor) });
         }
-        // The copy has those of the right tensor: columns innermost, the phases before them.
+        // The loops of the copy are those of the right tensor: columns innermost, with the phases before them.
         let copied = |role: Role| {
             let these = (0..n).rev().filter(move |&l| self.roles[l] == role);
             these.filter(|&l| window_of(l).is_some() || self.right.loops[l] != 0)

@@ -1,8 +1,8 @@
-//! Windows and scans along one dimension of a tensor that is seen as `outer x size x inner`.
+//! Windows and scans along one dimension of a tensor that is viewed as `outer x size x inner`.
 
 use super::cells::{Cell, Combine};
 
-/// Functions that are compiled for processors with wider vectors, too.
+/// Functions that are also compiled for processors with wider vectors.
 macro_rules! vector {
     ($($(#[$doc:meta])* fn $name:ident<$($g:ident: $b:path),*>($($a:ident: $t:ty),*) $(-> $r:ty)? $code:block)*) => {$(
         $(#[$doc])*
@@ -13,7 +13,7 @@ macro_rules! vector {
                 fn avx2<$($g: $b),*>($($a: $t),*) $(-> $r)? $code
                 if is_x86_feature_detected!("avx2") {
                     #[allow(unsafe_code, reason = "the processor has the instructions")]
-                    // SAFETY: as the reason says.
+                    // SAFETY: `is_x86_feature_detected!` has just found AVX2 on this processor.
                     return unsafe { avx2::<$($g),*>($($a),*) };
                 }
             }
@@ -32,7 +32,7 @@ pub(super) struct Slide {
 }
 
 impl Slide {
-    /// The elements among `0..elements` that these windows read.
+    /// Returns the elements among `0..elements` that these windows read.
     pub(super) fn reach(&self, windows: std::ops::Range<usize>, elements: usize) -> std::ops::Range<usize> {
         let first = windows.start as i64 * self.stride - self.low;
         let last = (windows.end as i64 - 1) * self.stride + (self.size - 1) * self.dilation - self.low;
@@ -41,15 +41,15 @@ impl Slide {
     }
 }
 
-/// Elements that are combined while they are in the nearest cache.
+/// The number of elements that are combined while they are in the nearest cache.
 const NEAR: usize = 1 << 11;
 
 /// Combines rows of elements, the second into the first.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<C> {
-    /// Rows of the same length.
+    /// Combines rows of the same length.
     pub dense: fn(&mut [C], &[C]),
-    /// Each element with the first of so many.
+    /// Combines each element with the first of the given number of elements.
     pub strided: fn(&mut [C], &[C], usize),
 }
 
@@ -69,7 +69,7 @@ vector! {
     }
 }
 
-/// Combines the elements under windows `windows`: `from` has the elements `elements` of each line.
+/// Combines the elements under windows `windows`. `from` has the elements `elements` of each line.
 pub(super) fn slide<C: Cell>(
     combine: Rows<C>,
     slide: &Slide,
@@ -87,7 +87,7 @@ pub(super) fn slide<C: Cell>(
     to.fill(init);
     let lines = from.chunks_exact((rows * inner).max(1));
     for (line, to) in lines.zip(to.chunks_exact_mut(count * inner)) {
-        // Short rows: a position of many windows at a time.
+        // If rows are short, one position of many windows is combined at a time.
         let some = if inner >= 64 { 1 } else { NEAR.div_ceil(inner) };
         for begin in (0..count).step_by(some) {
             let end = (begin + some).min(count);
@@ -116,16 +116,16 @@ pub(super) fn slide<C: Cell>(
     }
 }
 
-/// Elements of a line that are scanned by one task.
+/// The number of elements of a line that one task scans.
 pub(super) const BLOCK: usize = 1 << 14;
 
-/// Chains in which a block is scanned, so that one addition needn't wait for the last.
+/// The number of chains in which a block is scanned, so that an addition needn't wait for the previous one.
 const CHAINS: usize = 4;
 
-/// Elements of a chain.
+/// The number of elements of a chain.
 const PART: usize = BLOCK / CHAINS;
 
-/// A running value: of sums in a wider type, rounded where it is stored.
+/// A running value. That of a sum has a wider type, and is rounded when it is stored.
 trait Running<C: Cell>: Copy + Send + Sync {
     type Value: Copy + Send + Sync;
     fn start(init: C) -> Self::Value;
@@ -158,7 +158,7 @@ impl<C: Cell> Running<C> for Sums {
     }
 }
 
-/// Any other combination, in the elements' type.
+/// Any other operation, in the elements' type.
 #[derive(Clone, Copy)]
 struct Others<O>(O);
 
@@ -182,16 +182,17 @@ impl<C: Cell, O: Combine<C>> Running<C> for Others<O> {
     }
 }
 
-/// How elements are scanned, with values of type `V` so far.
+/// The functions that scan elements, with running values of type `V`.
 pub(super) struct Scan<C, V> {
     pub start: fn(C) -> V,
     pub join: fn(V, V) -> V,
-    /// Scans a line (or from its end): `to[i]` is everything up to `from[i]`, with what comes before.
+    /// Scans a line, from its end if the flag is set: `to[i]` combines the value before with everything up to
+    /// `from[i]`.
     pub line: fn(&[C], &mut [C], V, bool),
-    /// One row of lines that are scanned side by side.
+    /// Scans one row of lines that are next to each other.
     pub row: fn(&[C], &mut [C], &mut [V]),
-    /// Where parts can be joined: the total of a block, beginning with the initial value, and the scan of a block, which
-    /// gives what comes before the next.
+    /// If parts can be joined: a function that returns the total of a block, beginning with the initial value, and a
+    /// function that scans a block and returns the value before the next block.
     pub blocks: Option<(fn(&[C], C) -> V, fn(&[C], &mut [C], V, C, bool) -> V)>,
 }
 
@@ -209,7 +210,7 @@ impl<C: Cell> Scan<C, C> {
 }
 
 impl<C: Cell> Scan<C, C::Sum> {
-    /// Sums that are the same in any order, or are kept in a wider type.
+    /// Returns the functions for sums, which are the same in any order or are kept in a wider type.
     pub(super) fn sums() -> Self {
         Self {
             start: <Sums as Running<C>>::start,
@@ -233,7 +234,7 @@ fn line<C: Cell, R: Running<C>>(from: &[C], to: &mut [C], before: R::Value, back
     }
 }
 
-/// Everything in `from` combined, beginning with `init`: in lanes, then the lanes in order.
+/// Combines everything in `from`, beginning with `init`: first in lanes, then the lanes in order.
 #[inline(always)]
 fn total<C: Cell, R: Running<C>>(from: &[C], init: C) -> R::Value {
     let mut lanes = [R::start(init); 16];
@@ -264,7 +265,7 @@ vector! {
         R::join(R::join(R::join(a, b), c), d)
     }
 
-    // In several chains at once: the totals of the parts come first.
+    // Scans several chains at once, after computing the totals of their parts.
     fn block<C: Cell, R: Running<C>>(from: &[C], to: &mut [C], before: R::Value, init: C, backward: bool) -> R::Value {
         if from.len() != BLOCK {
             line::<C, R>(from, to, before, backward);

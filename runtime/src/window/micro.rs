@@ -1,76 +1,78 @@
-//! The innermost loops of a windowed product: a tile of rows by a panel of lanes, held in registers while a part of
-//! the sum is added up.
+//! The innermost loops of a windowed product: a tile of rows by a panel of lanes, held in registers while a part of the
+//! sum is computed.
 //!
-//! A row's elements are read where they are, through one pointer a row; those of the lanes were packed, so that each
-//! step of the sum reads the next vectors. Padding is a pointer to zeros.
+//! The elements of a row are read in place, through one pointer for each row. Those of the lanes were packed, so that
+//! each step of the sum reads the next vectors. Padding is a pointer to zeros.
 
 #![allow(unsafe_code, reason = "vectors are read and written through pointers")]
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-/// The most rows in a tile.
+/// The maximum number of rows in a tile.
 pub(crate) const ROWS: usize = 12;
 
 /// Consecutive steps of the sum in which the pointers of all rows move alike.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
-    /// The first step: which row of the panel.
+    /// The first step, which is the number of a row of the panel.
     pub step: u32,
-    /// How many steps.
+    /// The number of steps.
     pub len: u32,
-    /// How far the rows' first elements are from their bases; an index into the table if `mixed`.
+    /// The offset of the rows' first elements from their bases; if `mixed`, an index into the table.
     pub at: isize,
-    /// Whether the table says where each row is read, as some of them are in the padding.
+    /// Whether the table has the address of each row, because some rows are in the padding.
     pub mixed: bool,
 }
 
-/// Where the rows of a tile are read.
+/// The addresses of the rows of a tile.
 pub(crate) struct Tile<'a, T> {
     /// Each row's base.
     pub bases: &'a [*const T; ROWS],
     /// The steps of the sum.
     pub runs: &'a [Run],
-    /// Where rows are read in mixed runs.
+    /// The addresses of the rows in mixed runs.
     pub table: &'a [[*const T; ROWS]],
     /// Distance between the elements of neighboring steps.
     pub stride: isize,
-    /// Added to every pointer.
+    /// The offset that is added to every pointer.
     pub shift: isize,
-    /// Where each row's lanes are stored, from the result's first element on.
+    /// The offsets from the result's first element at which each row's lanes are stored.
     pub outs: &'a [isize; ROWS],
-    /// Whether to add to what is there.
+    /// Whether to add to the existing values.
     pub adds: bool,
 }
 
-/// Adds up a tile: `(tile, packed lanes, the result's first element)`.
+/// Computes a tile: `(tile, packed lanes, the result's first element)`.
 pub(crate) type Kernel<T> = unsafe fn(&Tile<'_, T>, *const T, *mut T);
 
 /// The kernels for one element type on this processor.
 pub(crate) struct Code<T: 'static> {
     /// Elements in a vector.
     pub lanes: usize,
-    /// Rows of a tile: of the large kernels and of the small ones.
+    /// The numbers of rows in a tile of the large and of the small kernels.
     pub rows: [usize; 2],
-    /// Each row multiplies one element with all lanes: large and small tiles of one and of two vectors.
+    /// Kernels in which each row multiplies one element with all lanes: large and small tiles of one and of two
+    /// vectors.
     pub splat: [[Kernel<T>; 2]; 2],
-    /// Each row multiplies as many elements as there are lanes: the same.
+    /// Kernels in which each row multiplies as many elements as there are lanes: large and small tiles of one and of
+    /// two vectors.
     pub wide: [[Kernel<T>; 2]; 2],
     /// A wide kernel of one lane.
     pub single: Kernel<T>,
 }
 
-/// A type in which products are added.
+/// A type in which products are summed.
 pub(super) trait Number: Copy + Default + Send + Sync + 'static {
-    /// The fastest kernels.
+    /// Returns the fastest kernels.
     fn code() -> Code<Self>;
-    /// The sum; of integers modulo their size.
+    /// Returns the sum; for integers, modulo their size.
     fn plus(self, other: Self) -> Self;
-    /// Whether zero times it is zero.
+    /// Returns whether zero times this number is zero.
     fn is_finite(self) -> bool;
 }
 
-/// Several numbers, added and multiplied at once.
+/// Several numbers that are added and multiplied at once.
 trait Vector: Copy {
     type T: Copy;
     const LANES: usize;
@@ -79,16 +81,16 @@ trait Vector: Copy {
     unsafe fn splat(from: *const Self::T) -> Self;
     unsafe fn store(self, to: *mut Self::T);
     unsafe fn plus(self, other: Self) -> Self;
-    /// `self + a * b`
+    /// Returns `self + a * b`.
     unsafe fn add_product(self, a: Self, b: Self) -> Self;
 }
 
-/// The same number, of which the compiler doesn't know that. It would step every row's pointer, for which there aren't
-/// enough registers, instead of one index.
+/// Returns the same number, but hides that from the compiler. Otherwise the compiler would increment every row's
+/// pointer instead of one index, and there aren't enough registers for that.
 #[inline(always)]
 fn opaque(mut index: isize) -> isize {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: no instruction at all.
+    // SAFETY: the assembly is only a comment, so no instruction is executed.
     unsafe {
         std::arch::asm!("/* {0} */", inout(reg) index, options(nomem, nostack, preserves_flags));
     }
@@ -105,7 +107,7 @@ unsafe fn tile<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
     panel: *const V::T,
     out: *mut V::T,
 ) {
-    // SAFETY: the caller says where rows and lanes are; see `product`.
+    // SAFETY: the tile, the panel and the result are valid for all runs and lanes, as `Job::task` sets them up.
     unsafe {
         let mut sums = [[V::zero(); N]; R];
         for run in tile.runs {
@@ -154,7 +156,7 @@ unsafe fn plain<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
     panel: *const V::T,
     out: *mut V::T,
 ) {
-    // SAFETY: passed on.
+    // SAFETY: `tile` has the same requirements as this function.
     unsafe { tile::<V, R, N, WIDE>(t, panel, out) }
 }
 
@@ -165,7 +167,7 @@ unsafe fn avx2<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
     panel: *const V::T,
     out: *mut V::T,
 ) {
-    // SAFETY: passed on.
+    // SAFETY: `tile` has the same requirements as this function.
     unsafe { tile::<V, R, N, WIDE>(t, panel, out) }
 }
 
@@ -176,7 +178,7 @@ unsafe fn avx512<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
     panel: *const V::T,
     out: *mut V::T,
 ) {
-    // SAFETY: passed on.
+    // SAFETY: `tile` has the same requirements as this function.
     unsafe { tile::<V, R, N, WIDE>(t, panel, out) }
 }
 
@@ -187,7 +189,7 @@ unsafe fn vnni<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
     panel: *const V::T,
     out: *mut V::T,
 ) {
-    // SAFETY: passed on.
+    // SAFETY: `tile` has the same requirements as this function.
     unsafe { tile::<V, R, N, WIDE>(t, panel, out) }
 }
 
@@ -209,7 +211,7 @@ macro_rules! code {
     };
 }
 
-/// Vectors without instructions of their own.
+/// Vectors as arrays, without vector instructions.
 #[derive(Clone, Copy)]
 struct Array<T, const N: usize>([T; N]);
 
@@ -224,17 +226,17 @@ macro_rules! array {
             }
             #[inline(always)]
             unsafe fn load(from: *const $t) -> Self {
-                // SAFETY: the caller's.
+                // SAFETY: the caller passes the address of `N` elements; the read may be unaligned.
                 Self(unsafe { from.cast::<[$t; N]>().read_unaligned() })
             }
             #[inline(always)]
             unsafe fn splat(from: *const $t) -> Self {
-                // SAFETY: the caller's.
+                // SAFETY: the caller passes the address of an element.
                 Self([unsafe { from.read() }; N])
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut $t) {
-                // SAFETY: the caller's.
+                // SAFETY: the caller passes the address of `N` elements; the write may be unaligned.
                 unsafe { to.cast::<[$t; N]>().write_unaligned(self.0) }
             }
             #[inline(always)]
@@ -266,12 +268,12 @@ array! {
 mod x86 {
     use super::*;
 
-    /// The integer vectors of a size have one type whatever they hold.
+    /// All integer vectors of one size have the same type.
     #[derive(Clone, Copy)]
     pub(super) struct I32(__m512i);
     #[derive(Clone, Copy)]
     pub(super) struct I64(__m512i);
-    /// Sums of 32 bits, or four bytes in the place of each: unsigned ones of rows, signed ones of lanes.
+    /// Sums of 32 bits, or four bytes in the place of each: unsigned bytes of rows, signed bytes of lanes.
     #[derive(Clone, Copy)]
     pub(super) struct Quads(__m512i);
     /// Sums of 32 bits, or two signed numbers of 16 bits in the place of each.
@@ -285,32 +287,33 @@ mod x86 {
                 const LANES: usize = $lanes;
                 #[inline(always)]
                 unsafe fn zero() -> Self {
-                    // SAFETY: called where the processor has the instructions; so are all below.
+                    // SAFETY: `code` uses this type only if the processor has the instructions. The same holds for all
+                    // functions below.
                     unsafe { $zero }
                 }
                 #[inline(always)]
                 unsafe fn load(from: *const $t) -> Self {
-                    // SAFETY: the caller's.
+                    // SAFETY: the caller passes the address of a vector.
                     unsafe { $load(from) }
                 }
                 #[inline(always)]
                 unsafe fn splat(from: *const $t) -> Self {
-                    // SAFETY: the caller's.
+                    // SAFETY: the caller passes the address of an element.
                     unsafe { $splat(*from) }
                 }
                 #[inline(always)]
                 unsafe fn store(self, to: *mut $t) {
-                    // SAFETY: the caller's.
+                    // SAFETY: the caller passes the address of a vector.
                     unsafe { $store(to, self) }
                 }
                 #[inline(always)]
                 unsafe fn plus(self, other: Self) -> Self {
-                    // SAFETY: as in `zero`.
+                    // SAFETY: the processor has the instructions, as in `zero`.
                     unsafe { $add(self, other) }
                 }
                 #[inline(always)]
                 unsafe fn add_product(self, a: Self, b: Self) -> Self {
-                    // SAFETY: as in `zero`.
+                    // SAFETY: the processor has the instructions, as in `zero`.
                     unsafe { $product(a, b, self) }
                 }
             }
@@ -337,8 +340,8 @@ mod x86 {
     }
 }
 
-/// Kernels that multiply four unsigned bytes of each row, as one number, with four signed ones of each lane, and add them
-/// up in numbers of 32 bits; `None` where the processor can't.
+/// Returns kernels that multiply four unsigned bytes of each row, as one number, with four signed ones of each lane,
+/// and sum them in numbers of 32 bits; `None` if the processor has no such instructions.
 pub(crate) fn quads() -> Option<Code<i32>> {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f")
@@ -350,8 +353,8 @@ pub(crate) fn quads() -> Option<Code<i32>> {
     None
 }
 
-/// Kernels that multiply two signed numbers of 16 bits of each row, as one number, with two of each lane, and add them up
-/// in numbers of 32 bits; `None` where the processor can't.
+/// Returns kernels that multiply two signed numbers of 16 bits of each row, as one number, with two of each lane, and
+/// sum them in numbers of 32 bits; `None` if the processor has no such instructions.
 pub(crate) fn pairs() -> Option<Code<i32>> {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {

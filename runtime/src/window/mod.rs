@@ -1,5 +1,5 @@
-//! Native code for nests that read through windows: products ([`convolution`]), reductions and scans by one
-//! operation ([`reduce`]), and scans by several, which are compiled ([`scan`]).
+//! Native code for nests that read through windows: products ([`convolution`]), reductions and scans by one operation
+//! ([`reduce`]), and scans by several operations, which are compiled ([`scan`]).
 
 mod cells;
 mod convolution;
@@ -24,13 +24,13 @@ use convolution::Convolution;
 use reduce::Windows;
 pub(crate) use scan::Running;
 
-/// Native code, and which operands of the op it reads.
+/// Native code, and the numbers of the op's operands that it reads.
 pub(crate) struct Code {
     pub native: Box<dyn Native>,
     pub operands: SmallVec<[usize; 2]>,
 }
 
-/// Native code for an op with this nest; `None` where compiled code is as good.
+/// Returns native code for an op with this nest; `None` if compiled code is as fast.
 pub(crate) fn of(op: OpRef<'_>, nest: &Nest) -> Option<Code> {
     if let Some(convolution) = Convolution::of(op, nest) {
         let operands = convolution.operands().into_iter().collect();

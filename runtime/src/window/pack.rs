@@ -1,4 +1,4 @@
-//! Packing one side of a product into panels: for each step of the sum, the elements of neighboring lanes.
+//! Packs one side of a product into panels: for each step of the sum, the elements of neighboring lanes.
 
 #![allow(unsafe_code, reason = "tensors are read by address and stride")]
 
@@ -9,32 +9,32 @@ use super::product::{GUARDS, Guard, Place};
 
 /// Lanes that are computed together.
 pub(super) struct Panel {
-    /// Where it begins in packed memory, in elements.
+    /// The panel's first element in packed memory.
     pub first: usize,
-    /// Elements for each step.
+    /// Number of elements for each step.
     pub width: usize,
-    /// Vectors for each step; none for a panel of one lane that is no vector.
+    /// Number of vectors for each step; 0 for a panel of one lane that isn't a vector.
     pub vectors: usize,
-    /// The lanes there are, at most `width`; zeros stand for the others.
+    /// The existing lanes, at most `width`. Missing lanes are zeros.
     pub lanes: Vec<Place>,
 }
 
 impl Panel {
-    /// Whether neighboring lanes are neighbors there.
+    /// Returns whether neighboring lanes have neighboring elements, by the offset `of`.
     pub(super) fn is_dense(&self, of: impl Fn(&Place) -> isize) -> bool {
         self.lanes.windows(2).all(|pair| of(&pair[1]) == of(&pair[0]) + 1)
     }
 }
 
-/// A tensor that is packed.
+/// A tensor to pack.
 pub(super) struct Source<'g, T> {
     /// The first element.
     pub from: *const T,
     /// The stride of the sum's last loop.
     pub stride: isize,
-    /// The offset of a position.
+    /// Returns the offset of a position.
     pub of: fn(&Place) -> isize,
-    /// Its guarded dimensions.
+    /// The tensor's guarded dimensions.
     pub guards: &'g [Guard],
 }
 
@@ -42,7 +42,8 @@ pub(super) struct Source<'g, T> {
 ///
 /// # Safety
 ///
-/// The tensor has all elements that positions reach, apart from padding; there is memory for the panel.
+/// The tensor must have all elements of the positions, apart from padding, and `to` must be valid for all elements of
+/// the panel.
 pub(super) unsafe fn pack<T: Number>(
     source: &Source<'_, T>,
     outer: &Place,
@@ -54,7 +55,7 @@ pub(super) unsafe fn pack<T: Number>(
     let (of, width, lanes) = (source.of, panel.width, &panel.lanes[..]);
     let mut to = to;
     let mut inside = vec![true; lanes.len()];
-    // The lanes that are read together: first lane and number of lanes.
+    // The lanes that are read together: the first lane and the number of lanes.
     let mut runs: Vec<(usize, usize)> = Vec::new();
     dense_runs(lanes, of, &inside, &mut runs);
     // The smallest and largest positions of the lanes in guarded dimensions.
@@ -80,10 +81,11 @@ pub(super) unsafe fn pack<T: Number>(
             whole = all;
         }
         let place = |lane: usize, step: usize| from.wrapping_offset(of(&lanes[lane]) + step as isize * source.stride);
-        // SAFETY: the caller's promise: what is inside is there, and the panel has room for all steps.
+        // SAFETY: `runs` and `inside` have only lanes whose elements are inside of the tensor, and the panel has room
+        // for all steps by this function's contract.
         unsafe {
             if runs[..] == [(0, width)] && width == 32 {
-                // The sizes of common vectors, known to the compiler.
+                // These are the sizes of common vectors; the compiler generates better code for constant sizes.
                 for step in 0..steps.len() {
                     to.add(step * width).cast::<[T; 32]>().write(place(0, step).cast::<[T; 32]>().read_unaligned());
                 }
@@ -101,7 +103,8 @@ pub(super) unsafe fn pack<T: Number>(
                     }
                 }
             } else {
-                // Some steps of all lanes at a time, so that what is read along either direction is still in the cache.
+                // Copies some steps of all lanes at a time, so that elements read along either direction are still in
+                // the cache.
                 for some in (0..steps.len()).step_by(16) {
                     let end = (some + 16).min(steps.len());
                     for lane in 0..lanes.len() {
@@ -120,7 +123,7 @@ pub(super) unsafe fn pack<T: Number>(
     }
 }
 
-/// Divides the lanes inside into runs of neighbors.
+/// Divides the lanes inside into runs of lanes with neighboring elements.
 fn dense_runs(lanes: &[Place], of: impl Fn(&Place) -> isize, inside: &[bool], runs: &mut Vec<(usize, usize)>) {
     runs.clear();
     for lane in (0..lanes.len()).filter(|&lane| inside[lane]) {

@@ -1,5 +1,5 @@
-//! What a nest computes, as products over windows: groups become loops of their own, and dilated tensors are read in
-//! phases, each of which reads every element in its range.
+//! Converts a nest into products over windows: groups become separate loops, and dilated tensors are read in phases,
+//! each of which reads every element in its range.
 
 use dialect::ir::gcd;
 use dialect::kernel::{Affine, Contraction, Guard as NestGuard, Index, Input, Nest, Outside, Role};
@@ -8,8 +8,7 @@ use smallvec::SmallVec;
 use super::join::Joined;
 use super::product::{GUARDS, Guard, Loop, Product};
 
-/// A dimension of the left tensor: the element at `positions / divisor` is read where that is a whole number, and in
-/// `low..high`.
+/// A dimension of the left tensor. The element at `positions / divisor` is read if that is an integer in `low..high`.
 pub(super) struct Dim {
     pub positions: Affine,
     pub divisor: i64,
@@ -18,17 +17,18 @@ pub(super) struct Dim {
     pub stride: i64,
 }
 
-/// What a nest computes.
+/// The products that a nest computes.
 pub(super) struct Problem {
-    /// Which of its inputs is the left tensor.
+    /// The number of the input that is the left tensor.
     pub left: usize,
     /// The products, one for each part of the result and of the sum, in order.
     pub products: Vec<Product>,
-    /// One product instead of all, where that is faster and nothing that isn't finite meets the zeros of its copy.
+    /// One product that replaces all others, if that is faster. It is only valid if all values that meet the zeros of
+    /// its copy are finite.
     pub joined: Option<Joined>,
 }
 
-/// What the nest computes, as products. `shapes` are those of its inputs. `None` if it is no product over windows.
+/// Returns the products of the nest, whose inputs have these `shapes`; `None` if it isn't a product over windows.
 pub(super) fn of(nest: &Nest, shapes: [&[i64]; 2]) -> Option<Problem> {
     let nest = &split(nest);
     let contraction = Contraction::of(nest)?;
@@ -61,8 +61,8 @@ pub(super) fn of(nest: &Nest, shapes: [&[i64]; 2]) -> Option<Problem> {
     Some(Problem { left, products, joined })
 }
 
-/// The nest with a loop in two where an input is read at a quotient of it: the loop over all features of a grouped
-/// convolution is one over groups and one over the features of a group.
+/// Splits a loop into two if an input is read at its quotient. For example, the loop over all features of a grouped
+/// convolution becomes a loop over groups and a loop over the features of a group.
 fn split(nest: &Nest) -> Nest {
     let mut nest = nest.clone();
     while let Some((l, by)) = quotient(&nest) {
@@ -80,7 +80,7 @@ fn split(nest: &Nest) -> Nest {
         nest.loops[l] /= by;
         nest.loops.insert(l + 1, by);
         nest.parallel += usize::from(l < nest.parallel);
-        // Written out, so that the quotients of the new loops are seen to be these.
+        // Indices are rewritten in affine form, so that quotients of the new loops are simplified to these loops.
         let ranges = nest.ranges();
         for index in nest.inputs.iter_mut().flat_map(|i| &mut i.index) {
             let affine = Affine::of(index, &ranges);
@@ -92,7 +92,7 @@ fn split(nest: &Nest) -> Nest {
     nest
 }
 
-/// A loop, and a number that divides its size, by whose multiples an input is read.
+/// Returns a loop whose quotient is an index of an input, and the divisor, which divides the loop's size.
 fn quotient(nest: &Nest) -> Option<(usize, i64)> {
     let ranges = nest.ranges();
     let mut found = None;
@@ -114,12 +114,12 @@ fn quotient(nest: &Nest) -> Option<(usize, i64)> {
     found
 }
 
-/// The dimensions of the left tensor.
+/// Returns the dimensions of the left tensor.
 fn dims(input: &Input, shape: &[i64], nest: &Nest) -> Option<Vec<Dim>> {
     let ranges = nest.ranges();
     let mut dims = Vec::new();
     let mut stride = 1;
-    // A guard that always holds says nothing; one that is about something else isn't known here.
+    // A guard that always holds has no effect. Other guards must be explained by a dimension below.
     let mut known: Vec<bool> = input
         .guards
         .iter()
@@ -129,7 +129,7 @@ fn dims(input: &Input, shape: &[i64], nest: &Nest) -> Option<Vec<Dim>> {
         })
         .collect();
     for (index, &size) in input.index.iter().zip(shape).rev() {
-        // Where only whole quotients are read, the divided position says which.
+        // If only quotients without remainder are read, the index before the division determines them.
         let whole = input.guards.iter().position(|g| is_remainder(g, index));
         let (at, divisor) = match (index, whole) {
             (Index::FloorDiv(at, by), Some(guard)) => {
@@ -152,7 +152,7 @@ fn dims(input: &Input, shape: &[i64], nest: &Nest) -> Option<Vec<Dim>> {
     known.iter().all(|&k| k).then_some(dims)
 }
 
-/// Whether the guard says that the quotient is one without remainder.
+/// Returns whether the guard requires that the quotient has no remainder.
 fn is_remainder(guard: &NestGuard, index: &Index) -> bool {
     match (&guard.index, index) {
         (Index::Mod(a, by), Index::FloorDiv(b, divisor)) => a == b && by == divisor && (guard.lo, guard.hi) == (0, 1),
@@ -165,15 +165,15 @@ pub(super) struct Whole<'n> {
     pub nest: &'n Nest,
     /// The role of each loop.
     pub roles: Vec<Role>,
-    /// The left tensor, its last dimension first.
+    /// The dimensions of the left tensor, the last one first.
     pub dims: Vec<Dim>,
-    /// Which element of the right tensor is read.
+    /// The offset of the element that is read of the right tensor.
     pub right: Affine,
 }
 
 impl Whole<'_> {
-    /// The products of all phases: loops of which a dilated dimension reads every `period`th position only are cut into
-    /// `period` loops, and those combinations stay that read elements.
+    /// Returns the products of all phases. A loop of which a dilated dimension reads only every `period`th position is
+    /// split into `period` loops. Combinations of these that read no elements are dropped.
     fn phases(&self) -> Option<Vec<Product>> {
         let nest = self.nest;
         let mut periods: SmallVec<[i64; 6]> = SmallVec::from_elem(1, nest.loops.len());
@@ -184,7 +184,7 @@ impl Whole<'_> {
                 moved[l] += 1;
             }
         }
-        // On a diagonal, one loop's positions count in two dimensions.
+        // On a diagonal, one loop moves in two dimensions.
         let diagonal = self.dims.iter().any(|d| {
             let loops = d.positions.loops.iter().enumerate().filter(|l| *l.1 != 0);
             (d.divisor > 1 || d.low > i64::MIN) && loops.clone().any(|(l, _)| moved[l] > 1)
@@ -212,7 +212,7 @@ impl Whole<'_> {
                     last = Some(product);
                 }
             }
-            // Nothing is read for this part of the result, which is zero.
+            // This part of the result reads no elements, so it is zero.
             if !adds && let Some(mut nothing) = last {
                 nothing.sum = vec![Loop { size: 0, left: 0, right: 0, out: 0, guard: None }];
                 found.push(nothing);
@@ -221,7 +221,7 @@ impl Whole<'_> {
         Some(found)
     }
 
-    /// The remainder of each loop in this phase.
+    /// Returns the remainder of each loop in this phase.
     fn shifts(&self, periods: &[i64], mut phase: i64, mut inner: i64) -> SmallVec<[i64; 6]> {
         let mut digit = |l: usize| {
             let rest = if l < self.nest.parallel { &mut phase } else { &mut inner };
@@ -232,7 +232,7 @@ impl Whole<'_> {
         (0..periods.len()).map(&mut digit).collect()
     }
 
-    /// Whether positions are whole numbers of elements in this phase.
+    /// Returns whether positions are whole numbers of elements in this phase.
     fn reads(&self, shift: &[i64]) -> bool {
         self.dims.iter().all(|d| first(&d.positions, shift).rem_euclid(d.divisor) == 0)
     }
@@ -287,7 +287,7 @@ impl Whole<'_> {
     }
 }
 
-/// The position of the loops' first iterations.
+/// Returns the position of the loops' first iterations.
 pub(super) fn first(positions: &Affine, shift: &[i64]) -> i64 {
     positions.constant + positions.loops.iter().zip(shift).map(|(c, s)| c * s).sum::<i64>()
 }

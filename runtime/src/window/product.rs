@@ -1,9 +1,10 @@
-//! Products over windows: for each position of the parallel loops, the sum over the others of an element of the left
-//! tensor, which is read through windows, times one of the right tensor.
+//! Products over windows: for each position of the parallel loops, the sum over the other loops of an element of the
+//! left tensor, which is read through windows, times an element of the right tensor.
 //!
-//! No window is copied: one side's elements are read where they are, a tile of positions at a time, and the other
-//! side's are packed into panels of vectors ([`micro`](super::micro)). Which side is which is the [`Form`]. The sum is
-//! cut into blocks, tiles and panels into tasks, by sizes alone: results don't depend on the number of threads.
+//! Windows aren't copied. The elements of one side are read in place, for a tile of positions at a time; those of the
+//! other side are packed into panels of vectors ([`micro`](super::micro)). The [`Form`] determines the sides. The sum
+//! is divided into blocks, and tiles and panels into tasks, by sizes only, so results don't depend on the number of
+//! threads.
 
 #![allow(unsafe_code, reason = "tensors are read and written by address and stride")]
 
@@ -15,25 +16,25 @@ use super::micro::{Code, Kernel, Number, ROWS, Run, Tile};
 use super::pack::{Panel, Source, pack};
 use super::tasks::{Shared, each};
 
-/// The most dimensions of the left tensor that are guarded.
+/// The maximum number of guarded dimensions of the left tensor.
 pub(super) const GUARDS: usize = 4;
 
-/// The most steps of the sum in one block: as many vectors of the packed side stay in a core's cache.
+/// The maximum number of steps of the sum in one block. This many vectors of the packed side stay in a core's cache.
 const DEPTH: usize = 512;
 
-/// Tiles in a task, if there are enough of them.
+/// Number of tiles in a task, if there are enough of them.
 const TILES: usize = 40;
 
-/// Panels in a task that packs them itself.
+/// Number of panels in a task that packs them itself.
 const PANELS: usize = 4;
 
-/// The most zeros that stand for padding, in elements.
+/// The maximum number of zeros that replace padding, in elements.
 const ZEROS: usize = 1 << 16;
 
-/// The most lanes of a panel.
+/// The maximum number of lanes of a panel.
 const WIDTH: usize = 32;
 
-/// Multiplications that are worth a task of their own.
+/// The number of multiplications that are worth a task.
 const TASK: usize = 1 << 18;
 
 /// A loop: its number of positions and its stride in each tensor, in elements.
@@ -43,7 +44,7 @@ pub(super) struct Loop {
     pub left: isize,
     pub right: isize,
     pub out: isize,
-    /// The guarded dimension of the left tensor that it moves in, and how far.
+    /// The guarded dimension of the left tensor in which it moves, and its step there.
     pub guard: Option<(usize, i64)>,
 }
 
@@ -58,27 +59,27 @@ pub(super) struct Guard {
 /// A product over windows.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Product {
-    /// Both tensors are indexed by these.
+    /// Loops that index both tensors.
     pub batch: Vec<Loop>,
-    /// Only the left one.
+    /// Loops that index only the left tensor.
     pub rows: Vec<Loop>,
-    /// Only the right one.
+    /// Loops that index only the right tensor.
     pub columns: Vec<Loop>,
-    /// The sum runs over these.
+    /// Loops of the sum.
     pub sum: Vec<Loop>,
     pub guards: Vec<Guard>,
-    /// Where the left tensor, the right tensor and the result are read and written first.
+    /// The offsets of the first elements of the left tensor, the right tensor and the result.
     pub start: [isize; 3],
-    /// Whether to add to the result that is there.
+    /// Whether to add to the existing result.
     pub adds: bool,
 }
 
-/// Which side is read in place.
+/// The side that is read in place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Form {
-    /// Tiles are of rows; those that read padding point to zeros.
+    /// Tiles are of rows. Rows in the padding point to zeros.
     Left,
-    /// Tiles are of rows that reach into padding alike, so that the sum leaves it out.
+    /// Tiles are of rows that reach into padding alike, so that the sum skips it.
     Even,
     /// Tiles are of columns, and the left side is packed, with its padding.
     Right,
@@ -86,7 +87,7 @@ enum Form {
     Lanes,
 }
 
-/// How a product is computed.
+/// The plan of a product.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     product: Product,
@@ -95,10 +96,10 @@ pub(super) struct Plan {
     tiles: Vec<Loop>,
     lanes: Vec<Loop>,
     outer: Vec<Loop>,
-    /// The loops of the sum, outermost first, but the last.
+    /// The loops of the sum without the last one, outermost first.
     taps: Vec<Loop>,
     run: Loop,
-    /// How it is computed where zeros can't stand for padding, as what they are multiplied with isn't finite.
+    /// The plan to use if zeros can't replace padding, because they are multiplied with values that aren't finite.
     careful: Option<Box<Plan>>,
 }
 
@@ -119,7 +120,7 @@ impl Place {
     }
 }
 
-/// Position `index` of all the loops together.
+/// Returns position `index` of all the loops together.
 fn place(loops: &[Loop], mut index: usize) -> Place {
     let mut place = Place::default();
     for l in loops.iter().rev() {
@@ -152,12 +153,12 @@ impl<'l> Walk<'l> {
         Self { loops, at, place: place(loops, index) }
     }
 
-    /// This position; the next one is next.
+    /// Returns the current position and moves to the next.
     fn next(&mut self) -> Place {
         let here = self.place;
         for (at, l) in self.at.iter_mut().zip(self.loops).rev() {
             *at += 1;
-            // A loop that ends begins anew, and the loop around it goes on.
+            // A loop that ends restarts, and the loop around it advances.
             let back = if *at == l.size { l.size as isize } else { 0 };
             self.place.left += l.left * (1 - back);
             self.place.right += l.right * (1 - back);
@@ -174,9 +175,9 @@ impl<'l> Walk<'l> {
     }
 }
 
-/// Whether all are finite.
+/// Returns whether all numbers are finite.
 pub(super) fn are_finite<T: Number>(numbers: &[T]) -> bool {
-    // A block at a time without branches, so that the loop vectorizes.
+    // Processes a block at a time without branches, so that the loop vectorizes.
     numbers.chunks(1024).all(|block| block.iter().fold(true, |all, x| all & x.is_finite()))
 }
 
@@ -198,7 +199,7 @@ impl Plan {
     fn of(product: Product, form: Form) -> Self {
         let mut sum: Vec<Loop> = product.sum.iter().copied().filter(|l| l.size != 1).collect();
         sum.sort_by_key(|l| std::cmp::Reverse(l.left.unsigned_abs()));
-        // Tiles that may read padding take elements that aren't guarded in one go.
+        // If tiles may read padding, the last loop is one that isn't guarded, so that its elements are read in one run.
         let free = |l: &Loop| l.guard.is_none() && (product.guards.is_empty() || few_zeros(l));
         let last = match form {
             Form::Even => sum.len().checked_sub(1),
@@ -213,7 +214,7 @@ impl Plan {
             sum.sort_by_key(|l| std::cmp::Reverse(l.right.unsigned_abs()));
         }
         let one = |l: &Loop| Loop { size: 1, out: 0, guard: None, ..*l };
-        // A loop of one step moves like the one around it, so that runs of both can be joined.
+        // A loop of one step moves like the loop around it, so that runs of both can be joined.
         let none = Loop { size: 1, left: 1, right: 1, out: 0, guard: None };
         let run = last.unwrap_or_else(|| sum.last().map_or(none, one));
         let (mut outer, rows, columns) = (product.batch.clone(), product.rows.clone(), product.columns.clone());
@@ -237,16 +238,16 @@ impl Plan {
         Self { product, form, tiles, lanes, outer, taps: sum, run, careful: None }
     }
 
-    /// Computes the result, or adds to what is there.
+    /// Computes the result, or adds to the existing result.
     ///
     /// # Safety
     ///
-    /// The tensors have all elements that the loops reach, apart from the padding; nobody writes `left` and `right` or
-    /// touches the result meanwhile.
+    /// The tensors must be valid for all elements that the loops reach, apart from the padding. No other thread may
+    /// write `left` or `right` or access the result meanwhile.
     pub(super) unsafe fn run<T: Number>(&self, left: *const T, right: &[T], out: *mut T, adds: bool, threads: usize) {
         let careful = self.careful.as_deref().filter(|_| !are_finite(right));
         let tensors = Tensors { left, right: right.as_ptr(), out };
-        // SAFETY: passed on.
+        // SAFETY: `compute` has the same requirements as this function.
         unsafe { careful.unwrap_or(self).compute(tensors, adds, threads, careful.is_some()) }
     }
 
@@ -260,7 +261,8 @@ impl Plan {
         }
         if count(&product.sum) == 0 {
             if !adds {
-                // Along the loop whose elements are nearest to each other, positions need no division.
+                // Iterates directly along the loop whose elements are nearest to each other, because its positions need
+                // no division.
                 let mut outer = [&product.batch[..], &product.rows, &product.columns].concat();
                 let near = (0..outer.len()).filter(|&i| outer[i].size > 1).min_by_key(|&i| outer[i].out.unsigned_abs());
                 let near = near.map(|i| outer.remove(i));
@@ -271,7 +273,7 @@ impl Plan {
                     let mut walk = Walk::new(&outer, task * some);
                     for _ in task * some..lines.min((task + 1) * some) {
                         let to = out.get().wrapping_offset(product.start[2] + walk.next().out);
-                        // SAFETY: the loops' positions are in the result.
+                        // SAFETY: the loops' positions are inside of the result, and each task writes different lines.
                         unsafe {
                             if step == 1 {
                                 std::slice::from_raw_parts_mut(to, size).fill(T::default());
@@ -287,13 +289,13 @@ impl Plan {
         let code = T::code();
         for block in self.blocks() {
             let job = Job::new(self, &code, block, (adds, careful), tensors);
-            // SAFETY: passed on.
+            // SAFETY: `Job::run` has the same requirements as this function.
             unsafe { job.run(threads) };
             adds = true;
         }
     }
 
-    /// The parts in which the sum is computed: ranges of taps and of the positions of the last loop.
+    /// Returns the blocks of the sum: ranges of taps and of the positions of the last loop.
     fn blocks(&self) -> Vec<(Range<usize>, Range<usize>)> {
         let (taps, steps) = (count(&self.taps), self.run.size);
         let parts = |n: usize, most: usize| {
@@ -318,7 +320,7 @@ impl Form {
         let near = free.min_by_key(|l| l.left.unsigned_abs());
         let zeros = near.is_none_or(few_zeros);
         let columns = count(&product.columns);
-        // Where neighbors in the result are rows, vectors along them are stored at once.
+        // If neighboring elements of the result are in different rows, vectors along the rows are stored at once.
         if guarded && columns >= ROWS && product.rows.iter().any(|l| l.out == 1 && l.size >= 8) {
             return Self::Right;
         }
@@ -336,18 +338,18 @@ impl Form {
     }
 }
 
-/// Whether a tile's sum along this loop can read zeros instead.
+/// Returns whether a tile's sum along this loop can read zeros instead of padding.
 fn few_zeros(l: &Loop) -> bool {
     l.size.min(DEPTH).saturating_mul(l.left.unsigned_abs()) <= ZEROS
 }
 
-/// The row loop along which padding doesn't change, for tiles: the one whose elements are nearest.
+/// Returns the row loop for tiles along which padding doesn't change: the one whose elements are nearest.
 fn even_rows(product: &Product) -> Option<Loop> {
     let long = product.rows.iter().filter(|l| l.guard.is_none() && l.size >= 3);
     long.min_by_key(|l| l.left.unsigned_abs()).copied()
 }
 
-/// The batch loop along which vectors are read where each element is multiplied with one other only.
+/// Returns the batch loop along which vectors are read, if each element is multiplied with few others.
 fn wide_loop(product: &Product) -> Option<usize> {
     let along = |l: &Loop| l.left == 1 && l.guard.is_none() && l.size >= 4;
     let found = product.batch.iter().position(along)?;
@@ -371,18 +373,19 @@ struct Job<'p, T: Number> {
     /// Steps of the last loop.
     steps: Range<usize>,
     adds: bool,
-    /// Whether no zeros are read in place of padding.
+    /// Whether zeros must not replace padding.
     careful: bool,
     tensors: Tensors<T>,
     panels: Vec<Panel>,
-    /// Elements of all panels.
+    /// Number of elements of all panels.
     packed: usize,
 }
 
-// SAFETY: tasks write different elements of the result, and nobody writes what they read.
+// SAFETY: sharing a job lets tasks use its pointers in `unsafe` code only: `task` writes different elements of the
+// result in different tasks, and nothing writes the operands.
 unsafe impl<T: Number> Sync for Job<'_, T> {}
 
-/// The rows of a tile, and its part of the runs.
+/// The rows of a tile, and its runs of steps.
 struct Ready<T> {
     bases: [*const T; ROWS],
     outs: [isize; ROWS],
@@ -423,7 +426,7 @@ impl<'p, T: Number> Job<'p, T> {
         self.taps.len() * self.steps.len()
     }
 
-    /// The tile at this place, among all tiles: its first row, number of rows, and whether it is a large one.
+    /// Returns the tile with this number: its first row, its number of rows, and whether it is a large one.
     fn tile(&self, index: usize) -> (usize, usize, bool) {
         let [large, small] = self.code.rows;
         let group = self.group();
@@ -439,7 +442,7 @@ impl<'p, T: Number> Job<'p, T> {
         }
     }
 
-    /// How many rows follow each other in tiles.
+    /// Returns the number of rows that are divided into tiles together.
     fn group(&self) -> usize {
         match (self.plan.form, self.plan.tiles.last()) {
             (Form::Even, Some(l)) => l.size,
@@ -447,7 +450,7 @@ impl<'p, T: Number> Job<'p, T> {
         }
     }
 
-    /// The number of tiles of a group: large ones, then up to two small ones if those are enough.
+    /// Returns the number of tiles of a group: large tiles, then up to two small ones if those suffice.
     fn tiles_of(&self, group: usize) -> usize {
         let [large, small] = self.code.rows;
         let rest = (group % large).div_ceil(small);
@@ -465,11 +468,12 @@ impl<'p, T: Number> Job<'p, T> {
             let all = self.panels.len();
             each(threads, outer * all, |i| {
                 let (o, panel) = (i / all, &self.panels[i % all]);
-                // SAFETY: each panel has memory of its own.
+                // SAFETY: `panel.first` and `packed` give each panel different memory, so tasks write different
+                // elements.
                 unsafe { self.pack(panel, &place(&plan.outer, o), to.get().add(o * self.packed + panel.first)) }
             });
         }
-        // Tasks: some tiles by some panels. Few and large ones are divided further.
+        // A task is some tiles by some panels. If there are few and large tasks, they are divided further.
         let work = self.depth() * self.code.rows[0] * 2 * self.code.lanes;
         let (mut some_tiles, mut some_panels) = match shared {
             true => (TILES, self.panels.len()),
@@ -489,7 +493,8 @@ impl<'p, T: Number> Job<'p, T> {
             let (o, t, p) = (i / (by_tiles * by_panels), i / by_panels % by_tiles, i % by_panels);
             let tiles = t * some_tiles..((t + 1) * some_tiles).min(tiles);
             let panels = &self.panels[p * some_panels..((p + 1) * some_panels).min(self.panels.len())];
-            // SAFETY: as in `Plan::run`; tasks write different parts of the result.
+            // SAFETY: the tensors are valid by the contract of `Plan::run`. Each task writes the tiles and panels of
+            // its own part of the result, and `from` has all packed panels of the task.
             unsafe {
                 let mut own = Aligned::<T>::new(0);
                 let from = match shared {
@@ -526,7 +531,7 @@ impl<'p, T: Number> Job<'p, T> {
                 guards: &[],
             },
         };
-        // SAFETY: passed on.
+        // SAFETY: the caller passes memory for the panel. The tensors are valid by the contract of `Plan::run`.
         unsafe { pack(&source, outer, &self.taps, self.steps.clone(), panel, to) };
     }
 
@@ -542,7 +547,7 @@ impl<'p, T: Number> Job<'p, T> {
             }
             _ => Vec::new(),
         };
-        // The sum walks from the zeros' end if it walks backwards.
+        // If the sum runs backwards, it starts at the end of the zeros.
         let back = if stride < 0 { self.steps.len() * stride.unsigned_abs() } else { 0 };
         let zero = zeros.as_ptr().wrapping_add(back);
         let (mut runs, mut table) = (Vec::new(), Vec::new());
@@ -551,7 +556,7 @@ impl<'p, T: Number> Job<'p, T> {
             let (first, rows, large) = self.tile(tile);
             let whole = self.ready(outer, (first, rows, large), zero, &mut runs, &mut table);
             if self.careful && runs[whole.runs.clone()].iter().any(|r| r.mixed) {
-                // A row by itself leaves its padding out.
+                // Single rows skip their padding instead of reading zeros.
                 for row in first..first + rows {
                     ready.push(self.ready(outer, (row, 1, false), zero, &mut runs, &mut table));
                 }
@@ -582,8 +587,9 @@ impl<'p, T: Number> Job<'p, T> {
                     outs: if direct { &tile.outs } else { &apart },
                     adds: direct && self.adds,
                 };
-                // SAFETY: what is read is inside the tensors, the packed lanes or the zeros; what is written is inside
-                // the result or in memory of this function.
+                // SAFETY: `ready` computed row addresses inside the tensors or in the zeros, and `packed` has the
+                // panel's lanes. Results are written inside of the result, or to `square`, which has `ROWS * WIDTH`
+                // elements.
                 unsafe {
                     let lanes = packed.add(panel.first);
                     if direct {
@@ -602,7 +608,7 @@ impl<'p, T: Number> Job<'p, T> {
         }
     }
 
-    /// Where a tile's rows are, and the runs of its sum.
+    /// Returns the addresses of a tile's rows, and the runs of its sum.
     fn ready(
         &self,
         outer: &Place,
@@ -615,7 +621,7 @@ impl<'p, T: Number> Job<'p, T> {
         let mut places = [Place::default(); ROWS];
         let mut walk = Walk::new(&plan.tiles, first);
         for r in 0..ROWS {
-            // Rows that don't exist repeat the last one.
+            // Missing rows repeat the last one.
             places[r] = if r < rows { walk.next().plus(outer) } else { places[rows - 1] };
         }
         let begin = runs.len();
@@ -681,7 +687,7 @@ impl<'p, T: Number> Job<'p, T> {
     }
 }
 
-/// Appends a run, or makes the last one longer.
+/// Appends a run, or extends the last one.
 fn push(runs: &mut Vec<Run>, begin: usize, step: usize, len: usize, at: isize, stride: isize) {
     if runs.len() > begin
         && let Some(last) = runs.last_mut()
@@ -695,7 +701,7 @@ fn push(runs: &mut Vec<Run>, begin: usize, step: usize, len: usize, at: isize, s
     runs.push(Run { step: step as u32, len: len as u32, at, mixed: false });
 }
 
-/// The `i` in `0..length` with `at + i * by` in `0..size`.
+/// Returns the `i` in `0..length` with `at + i * by` in `0..size`.
 fn steps_inside(at: i64, by: i64, size: i64, length: i64) -> Range<i64> {
     let (low, high) = if by > 0 { (-at, size - 1 - at) } else { (at - size + 1, at) };
     let by = by.abs().max(1);
@@ -703,7 +709,7 @@ fn steps_inside(at: i64, by: i64, size: i64, length: i64) -> Range<i64> {
     (-(-low).div_euclid(by)).max(0)..(high.div_euclid(by) + 1).min(length)
 }
 
-/// Memory that begins at a multiple of a vector's size.
+/// Memory aligned to a vector's size.
 struct Aligned<T> {
     memory: Vec<T>,
     skipped: usize,

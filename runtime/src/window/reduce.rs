@@ -1,5 +1,5 @@
-//! Reductions over windows, one dimension after the other, and windows that reach over everything before or after an
-//! element, which are scans.
+//! Reductions over windows, one dimension after the other. Windows over everything before or after an element are
+//! scans.
 
 #![allow(unsafe_code, reason = "tasks write different parts of one tensor")]
 
@@ -16,7 +16,7 @@ use super::lines::{BLOCK, Rows, Scan, Slide, slide};
 use super::tasks::{Shared, each};
 use crate::native::{Native, View, ViewMut};
 
-/// What happens along a dimension.
+/// The reduction along a dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
     Slide(Slide),
@@ -26,7 +26,8 @@ enum Step {
     },
 }
 
-/// A reduction over windows by one operation, which begins with a value that doesn't count.
+/// A reduction over windows by one operation. Its initial value may be combined any number of times, because it is
+/// neutral, or because the operation is a maximum or minimum.
 pub(crate) struct Windows {
     operand: usize,
     element: ElementType,
@@ -34,18 +35,18 @@ pub(crate) struct Windows {
     init: Scalar,
     input: Vec<usize>,
     result: Vec<usize>,
-    /// The dimensions along which something happens.
+    /// The dimensions along which elements are combined.
     steps: Vec<(usize, Step)>,
 }
 
-/// Elements of a tensor that a task holds besides the tensor.
+/// The number of elements that a task holds in addition to the tensors.
 const HELD: usize = 1 << 16;
 
-/// Columns that are scanned by one task.
+/// The number of columns that one task scans.
 const COLUMNS: usize = 1 << 9;
 
 impl Windows {
-    /// The code for an op with this nest; `None` where it is something else or windows don't overlap.
+    /// Returns the code for an op with this nest; `None` if it is no such reduction, or if windows don't overlap.
     pub(crate) fn of(op: OpRef<'_>, nest: &Nest) -> Option<Self> {
         let ([input], [Init::Operand(init)]) = (&nest.inputs[..], &nest.init[..]) else { return None };
         let combine = nest.body.as_binary()?;
@@ -53,7 +54,7 @@ impl Windows {
         let element = operand.element;
         let init = splat_operand(op, *init)?;
         let neutral = combine.identity(element) == Some(init);
-        // Truth values are added and multiplied as the larger and the smaller of them.
+        // Sums and products of booleans are their maximum and minimum.
         let combine = match (combine, element) {
             (ScalarOp::Add | ScalarOp::Or | ScalarOp::Max, ElementType::I1) => ScalarOp::Max,
             (ScalarOp::Mul | ScalarOp::And | ScalarOp::Min, ElementType::I1) => ScalarOp::Min,
@@ -94,7 +95,8 @@ impl Windows {
                 () => steps.push((d, Step::Slide(slide))),
             }
         }
-        // Every guard says that a position is inside; every loop inside a window moves in one dimension.
+        // Every guard must require that a position is inside, and every loop inside a window must move in one dimension
+        // only.
         let known = input.guards.iter().all(|g| {
             let dims = input.index.iter().zip(&operand.shape);
             dims.clone().any(|(index, &size)| g.index == *index && (g.lo, g.hi) == (0, size))
@@ -113,7 +115,7 @@ impl Windows {
         Some(Self { operand: input.operand, element, op: combine, init, input: input_sizes, result, steps })
     }
 
-    /// The operand that is read.
+    /// Returns the operand that is read.
     pub(crate) fn operand(&self) -> usize {
         self.operand
     }
@@ -189,7 +191,7 @@ impl Native for Windows {
     }
 }
 
-/// Whether elements of this type are combined here.
+/// Returns whether elements of this type are supported.
 fn supported(element: ElementType) -> bool {
     use ElementType::{BF16, F16, F32, F64, I1, I8, I16, I32, I64, UI8, UI16, UI32, UI64};
     matches!(element, BF16 | F16 | F32 | F64 | I1 | I8 | I16 | I32 | I64 | UI8 | UI16 | UI32 | UI64)
@@ -201,13 +203,13 @@ struct Job<'a, S: Stored> {
     input: &'a [S],
     out: Shared<S>,
     init: S::Cell,
-    /// Product of the sizes before the first dimension along which something happens, and after it.
+    /// Product of the sizes before the first dimension along which elements are combined, and of those after it.
     lead: usize,
     inner: usize,
 }
 
 impl<S: Stored> Job<'_, S> {
-    /// The windows `rows` of the first dimension, all others inside.
+    /// Combines the windows `rows` of the first dimension, and all windows of the dimensions inside.
     fn slide(&self, combine: Rows<S::Cell>, first: &Slide, dim: usize, line: usize, rows: Range<usize>) {
         let w = self.windows;
         let size = w.input[dim];
@@ -231,7 +233,7 @@ impl<S: Stored> Job<'_, S> {
         }
         let inner: usize = sizes[1..].iter().product();
         let start = (line * w.result[dim] + rows.start) * inner;
-        // SAFETY: tasks write different rows of the result.
+        // SAFETY: `rows` is a range of the result's rows, and each task has different rows.
         let out = unsafe { std::slice::from_raw_parts_mut(self.out.get().add(start), rows.len() * inner) };
         S::fill(out, |to| slide(combine, first, cells, elements, to, rows, inner, self.init));
     }
@@ -240,7 +242,7 @@ impl<S: Stored> Job<'_, S> {
     fn scan<V: Copy + Send + Sync>(&self, scan: &Scan<S::Cell, V>, size: usize, backward: bool, threads: usize) {
         let start = (scan.start)(self.init);
         let all = size * self.inner;
-        // SAFETY: tasks write different parts of the result.
+        // SAFETY: the callers below pass ranges inside of the result, different ones for each task.
         let part = |at: usize, n: usize| unsafe { std::slice::from_raw_parts_mut(self.out.get().add(at), n) };
         if self.inner > 1 {
             let parts = self.inner.div_ceil(COLUMNS);
@@ -265,7 +267,7 @@ impl<S: Stored> Job<'_, S> {
                 S::fill(part(line * size, size), |to| (scan.line)(cells, to, start, backward));
             });
         };
-        // Totals of blocks first; then each block is scanned from what comes before it.
+        // Computes the totals of blocks first. Then each block is scanned, beginning with the value before it.
         let blocks = size.div_ceil(BLOCK);
         let range = |line: usize, b: usize| {
             let b = if backward { blocks - 1 - b } else { b };
@@ -291,7 +293,7 @@ impl<S: Stored> Job<'_, S> {
         each(threads, self.lead * blocks, |i| {
             let mut memory = Vec::new();
             let cells = S::cells(&self.input[range(i / blocks, i % blocks)], &mut memory);
-            // SAFETY: each task writes its own total.
+            // SAFETY: `i < before.len()`, and each task writes its own total.
             unsafe { totals.get().add(i).write(block_total(cells, self.init)) };
         });
         for line in before.chunks_mut(blocks) {

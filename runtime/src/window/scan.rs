@@ -1,4 +1,4 @@
-//! Windows over everything before an element, or after it, with any region: a loop that carries what it has so far.
+//! Windows over everything before an element, or after it, with any region, as a loop that carries the running value.
 
 use dialect::ir::{ElementType, OpRef};
 use dialect::kernel::{Affine, Arg, Body, Index, Init, Inst, Nest};
@@ -8,16 +8,17 @@ use dialect::scalar::Scalar;
 
 /// A reduction over windows that is a scan.
 pub(crate) struct Running {
-    /// It combines the element at the loops' position with the accumulators, which hold what the scan has so far.
+    /// A nest that combines the element at the loops' position with the accumulators, which have the running values.
     pub nest: Nest,
-    /// The loop that carries them.
+    /// The loop that carries the accumulators.
     pub dim: usize,
-    /// Whether it runs from the last element to the first.
+    /// Whether the loop runs from the last element to the first.
     pub backward: bool,
 }
 
 impl Running {
-    /// The scan that a nest is. `None` where it is none, or where combining initial values once more may change results.
+    /// Returns a nest as a scan. Returns `None` if it isn't a scan, or if combining initial values once more may change
+    /// results.
     pub(crate) fn of(op: OpRef<'_>, nest: &Nest) -> Option<Self> {
         let (first, parallel) = (nest.inputs.first()?, nest.parallel);
         let &[inside] = &nest.loops[parallel..] else { return None };
@@ -49,7 +50,7 @@ impl Running {
             0 => true,
             _ => return None,
         };
-        // The only guard says that elements exist.
+        // Guards may only require that elements exist.
         let exists = |g: &dialect::kernel::Guard| g.index == first.index[dim] && (g.lo, g.hi) == (0, shape[dim]);
         let inits = nest.init.iter().map(|init| match init {
             Init::Operand(i) => splat_operand(op, *i),
@@ -66,14 +67,14 @@ impl Running {
             (input.index[dim], input.guards, input.outside) = (Index::Loop(dim), Vec::new(), None);
         }
         if backward {
-            // What comes later stands on the right.
+            // In a backward scan, the running value is the right operand.
             nest.body = swapped(&nest.body);
         }
         Some(Self { nest, dim, backward })
     }
 }
 
-/// The body with inputs and accumulators in each other's places.
+/// Returns the body with inputs and accumulators exchanged.
 fn swapped(body: &Body) -> Body {
     let other = |arg: Arg| match arg {
         Arg::Input(i) => Arg::Accumulator(i),

@@ -4,7 +4,8 @@ use rayon::prelude::*;
 
 use crate::subnormals::Mode;
 
-/// Runs tasks `0..n`, on several threads if there are several; all compute as the calling thread does.
+/// Runs tasks `0..n`, on several threads if `threads` is larger than 1. All threads treat subnormal floats as the
+/// calling thread does.
 pub(super) fn each(threads: usize, n: usize, task: impl Fn(usize) + Sync) {
     if threads <= 1 || n <= 1 {
         return (0..n).for_each(task);
@@ -20,11 +21,11 @@ pub(super) fn each(threads: usize, n: usize, task: impl Fn(usize) + Sync) {
 pub(super) struct Shared<T>(*mut T);
 
 #[allow(unsafe_code, reason = "tasks write different parts, or only read")]
-// SAFETY: as the reason says.
+// SAFETY: sending the pointer is safe by itself. Tasks dereference it in `unsafe` code, and write different parts.
 unsafe impl<T: Send> Send for Shared<T> {}
 
 #[allow(unsafe_code, reason = "tasks write different parts, or only read")]
-// SAFETY: as the reason says.
+// SAFETY: sharing only lets other threads copy the pointer.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {

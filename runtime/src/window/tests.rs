@@ -1,4 +1,5 @@
-//! Native code for windows gives what the reference evaluation does, on random types, shapes, attributes and values.
+//! Tests that native code for windows gives the results of the reference evaluation, on random types, shapes,
+//! attributes and values.
 
 mod convolution;
 mod reduce;
@@ -20,7 +21,7 @@ struct Case {
 }
 
 impl Case {
-    /// `None` where there is no native code.
+    /// Returns `None` if there is no native code.
     fn of(text: &str) -> Option<Self> {
         let program = example_program(text);
         let op = *program.block_ops(example_block(&program)).last()?;
@@ -55,7 +56,7 @@ impl Case {
             operands.iter().map(|(words, n)| View { bytes: &bytemuck::cast_slice(words)[..*n] }).collect();
         let types: Vec<TensorType> =
             (0..self.view().result_count()).filter_map(|i| self.view().result_tensor(i).cloned()).collect();
-        // What isn't written is seen.
+        // The initial bytes reveal elements that aren't written.
         let mut made: Vec<Vec<u64>> = types.iter().map(|t| words(&vec![0xa5; t.bytes().unwrap_or(0)])).collect();
         let mut results: Vec<ViewMut<'_>> = made
             .iter_mut()
@@ -67,7 +68,7 @@ impl Case {
         types.iter().zip(bytes).map(|(t, b)| Literal::from_bytes(t.element, &t.shape, b)).collect()
     }
 
-    /// Compares all elements with the reference, on one thread and on three. All NaNs are equal.
+    /// Compares all elements with the reference, on one thread and on three. All NaNs count as equal.
     fn check(&self, text: &str, operands: &[Literal]) {
         let want = self.reference(operands);
         for threads in [1, 3] {
@@ -85,7 +86,7 @@ impl Case {
     }
 }
 
-/// A tensor of random whole numbers from `-most` to `most`, which all types have.
+/// Returns a tensor of random integers from `-most` to `most`, which all types can represent.
 fn whole_numbers(rng: &mut fastrand::Rng, shape: &[i64], element: ElementType, most: i64) -> Literal {
     let n = shape.iter().product::<i64>();
     let value = |_| {

@@ -1,10 +1,10 @@
-//! Random convolutions, and products over windows that are written otherwise.
+//! Tests of random convolutions, and of products over windows in other forms.
 
 use dialect::ir::ElementType::{self, BF16, F16, F32, F64, I1, I8, I16, I32, I64, UI8};
 
 use super::*;
 
-/// A random convolution: its text, the operands' shapes and element types.
+/// Returns a random convolution: its text, the operands' shapes and element types.
 fn random(rng: &mut fastrand::Rng, large: bool) -> Option<(String, [Vec<i64>; 2], [ElementType; 2])> {
     let rank = rng.usize(0..=3);
     let (feature_groups, batch_groups) = match rng.u32(0..6) {
@@ -40,12 +40,12 @@ fn random(rng: &mut fastrand::Rng, large: bool) -> Option<(String, [Vec<i64>; 2]
         window.push(w);
         reverse.push(rng.u32(0..4) == 0);
     }
-    // The reference takes its time.
+    // The reference is slow.
     let all_sizes = [&result[..], &kernel, &[channels, outputs, batch]].concat();
     if all_sizes.iter().product::<i64>() > 300_000 {
         return None;
     }
-    // The dimensions of each tensor in a random order: two that aren't spatial, then the spatial ones.
+    // The dimensions of each tensor in random order: two that aren't spatial, and the spatial ones.
     let order = |rng: &mut fastrand::Rng| {
         let mut order: Vec<usize> = (0..rank + 2).collect();
         rng.shuffle(&mut order);
@@ -87,7 +87,7 @@ fn random(rng: &mut fastrand::Rng, large: bool) -> Option<(String, [Vec<i64>; 2]
     Some((text, [lhs, rhs], [element, element]))
 }
 
-/// Runs `count` random convolutions; how many have native code.
+/// Runs `count` random convolutions, and returns how many have native code.
 fn check_random(seed: u64, count: usize, large: bool) -> usize {
     let mut rng = fastrand::Rng::with_seed(seed);
     let (mut done, mut native) = (0, 0);
@@ -99,7 +99,7 @@ fn check_random(seed: u64, count: usize, large: bool) -> usize {
         let mut operands = [0, 1].map(|i| whole_numbers(&mut rng, &shapes[i], types[i], 1));
         case.check(&text, &operands);
         if types[0].is_float() && operands.iter().all(|o| !o.is_empty()) {
-            // What isn't a number stays where it is read, also beside padding.
+            // NaN and infinities must only affect the results that read them, also next to padding.
             for operand in 0..2 {
                 let n = operands[operand].len();
                 let mut values: Vec<Scalar> = (0..n).map(|i| operands[operand].get(i)).collect();
@@ -126,8 +126,8 @@ fn random_larger_convolutions_are_exact() {
     assert!(native > 30, "{native}");
 }
 
-/// Where one phase has few columns, one product computes all of them, and those of each phase remain for what isn't
-/// finite.
+/// If one phase has few columns, one product computes all phases. The products of single phases are kept for values
+/// that aren't finite.
 #[test]
 fn phases_of_few_columns_are_one_product() {
     let text = "(%a: tensor<2x5x4x3xf32>, %k: tensor<7x5x3x2xf32>) %r = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[4, 3], [2, 1]], lhs_dilate = [2, 3], reverse = [true, false]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x5x4x3xf32>, tensor<7x5x3x2xf32>) -> tensor<2x10x9x2xf32>";

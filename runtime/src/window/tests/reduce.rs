@@ -1,4 +1,4 @@
-//! Random windows and scans.
+//! Tests of random windows and scans.
 
 use super::*;
 
@@ -17,7 +17,7 @@ const TYPES: [(&str, ElementType); 12] = [
     ("ui64", ElementType::UI64),
 ];
 
-/// `(name of the operation, its neutral element as text)`
+/// Returns the name of an operation, and its neutral element as text.
 fn operation(rng: &mut fastrand::Rng, element: ElementType) -> (&'static str, String) {
     let float = element.is_float();
     let lowest = |max: bool| {
@@ -66,7 +66,7 @@ fn text(op: &str, init: &str, ty: &str, shape: &[i64], result: &[i64], attribute
     )
 }
 
-/// Operands without the initial value, which the reference wants too.
+/// Returns the operands with the initial value, which the reference needs.
 fn with_init(case: &Case, input: Literal) -> Vec<Literal> {
     let init = case.view().constant_operand(1).expect("a constant").clone();
     vec![input, init]
@@ -161,7 +161,7 @@ fn random_scans_are_exact() {
     }
 }
 
-/// Long lines are scanned in blocks: the same bits on any number of threads, and near the exact sums.
+/// Long lines are scanned in blocks, with the same bits on any number of threads, and near the exact sums.
 #[test]
 fn long_scans_do_not_depend_on_threads() {
     let n = 3 * super::super::lines::BLOCK as i64 * 2 + 77;
