@@ -1,6 +1,6 @@
-//! The evaluator's state: every value on every device, and how regions and calls run.
+//! The evaluator's state: every value on every device. Also runs regions and calls.
 //!
-//! Values are stored by their id. One slot per value suffices, because a function has at most one call active at a
+//! Values are stored by their id. One slot per value suffices, because a function has at most one active call at a
 //! time.
 
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ pub(super) struct Machine<'p> {
     functions: FxHashMap<&'p str, Op>,
     replicas: usize,
     partitions: usize,
-    /// Every value's literals by its id; `None` when it isn't alive.
+    /// Every value's literals by its id; `None` if the value isn't live.
     values: Vec<Option<Lanes>>,
     deaths: FxHashMap<Block, Rc<Deaths>>,
     /// The functions that are being called.
@@ -31,11 +31,11 @@ pub(super) struct Machine<'p> {
     steps: u64,
     depth: usize,
     limits: Limits,
-    /// The seed of the errors that every op makes; `None` for no errors.
+    /// The seed of the errors of every op; `None` for no errors.
     pub(super) noise: Option<u64>,
     /// The values that each probe recorded.
     probes: FxHashMap<String, Vec<Literal>>,
-    /// Values sent but not yet received.
+    /// Values that were sent but not yet received.
     mail: FxHashMap<ChannelKey, VecDeque<Vec<Literal>>>,
 }
 
@@ -147,7 +147,7 @@ impl<'p> Machine<'p> {
         if self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(EvalError::new("the time for it is over"));
         }
-        // A constant that repeats one element takes no memory.
+        // A constant that repeats one element takes no memory, so its size isn't checked.
         if op.def().constant(op).is_none() {
             self.check_size(op, mask)?;
         }
@@ -176,7 +176,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// The results of an op, whose sums may be in any order.
+    /// Returns the results of an op, which may sum in any order.
     fn in_another_order(&mut self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>> {
         #[cfg(feature = "jit")]
         if let Some(products) = super::product::products(op, operands, mask) {
@@ -185,7 +185,7 @@ impl<'p> Machine<'p> {
         op.def().evaluate_spmd(op, operands, mask, self)
     }
 
-    /// The results of an op with rounding errors.
+    /// Returns the results of an op with rounding errors.
     fn disturbed(
         &mut self,
         op: OpRef<'_>,
@@ -343,8 +343,8 @@ impl Context for Machine<'_> {
     }
 }
 
-/// Whether a value's type is compatible with the declared one, whose sizes may be dynamic and whose element type
-/// unknown.
+/// Returns whether a value's type is compatible with the declared one, whose sizes may be dynamic and whose element
+/// type may be unknown.
 pub(super) fn agrees(declared: &TypeData, found: &TensorType) -> bool {
     let TypeData::Tensor(declared) = declared else { return true };
     let size = |(&d, &f): (&i64, &i64)| d == dialect::ir::DYNAMIC || d == f;

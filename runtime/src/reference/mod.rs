@@ -1,9 +1,9 @@
-//! The reference evaluator: all devices in lockstep, each op by its simple and slow definition. Everything else is
-//! tested against it.
+//! The reference evaluator: all devices in lockstep, each op by its simple and slow definition. All other ways to run a
+//! program are tested against it.
 //!
-//! A value is one literal per device. A per-device program runs with [`evaluate`]; an unpartitioned program, including
-//! manual computations, runs with [`evaluate_global`] on full tensors. [`Limits`] bound what a program may use, so that
-//! none hangs or uses up the memory.
+//! A value is one literal per device. A per-device program runs with [`evaluate`]. An unpartitioned program, including
+//! manual computations, runs with [`evaluate_global`] on full tensors. [`Limits`] bound a program's resources, so that
+//! no program hangs or exhausts memory.
 
 mod machine;
 mod noise;
@@ -22,18 +22,18 @@ use machine::Machine;
 /// Limits of an evaluation.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Iterations of all loops together.
+    /// Maximum iterations of all loops together.
     pub steps: u64,
-    /// Bytes of the results of one op on all devices together.
+    /// Maximum bytes of the results of one op on all devices together.
     pub bytes: u64,
-    /// Nesting depth of regions and calls.
+    /// Maximum nesting depth of regions and calls.
     pub depth: usize,
-    /// When the time is over: no op begins later.
+    /// The time after which no op begins.
     pub deadline: Option<Instant>,
 }
 
 impl Limits {
-    /// The usual limits, and a time when to stop.
+    /// Returns the default limits with a deadline.
     pub fn until(deadline: Option<Instant>) -> Self {
         Self { deadline, ..Self::default() }
     }
@@ -57,7 +57,7 @@ pub fn evaluate(
     evaluate_within(program, function, replicas, partitions, inputs, Limits::default())
 }
 
-/// [`evaluate`] with other limits.
+/// Does the same as [`evaluate`] with other limits.
 pub fn evaluate_within(
     program: &Program,
     function: &str,
@@ -94,12 +94,12 @@ pub fn evaluate_global(program: &Program, inputs: &[Literal]) -> EvalResult<Vec<
     Ok(evaluate_replicas(program, &[inputs.to_vec()])?.remove(0))
 }
 
-/// [`evaluate_global`] for several replicas of the program, with the inputs and results of each.
+/// Does the same as [`evaluate_global`] for several replicas of the program, with the inputs and results of each.
 pub fn evaluate_replicas(program: &Program, inputs: &[Vec<Literal>]) -> EvalResult<Vec<Vec<Literal>>> {
     evaluate_replicas_within(program, inputs, Limits::default())
 }
 
-/// [`evaluate_replicas`] with other limits.
+/// Does the same as [`evaluate_replicas`] with other limits.
 pub fn evaluate_replicas_within(
     program: &Program,
     inputs: &[Vec<Literal>],
@@ -108,8 +108,8 @@ pub fn evaluate_replicas_within(
     global(program, inputs, limits, None)
 }
 
-/// [`evaluate_replicas`] with rounding errors in every op, chosen by `seed`: what another order of summation or other
-/// hardware may give.
+/// Does the same as [`evaluate_replicas`] with rounding errors in every op, chosen by `seed`. Another order of
+/// summation or other hardware may cause such errors.
 pub fn evaluate_disturbed(
     program: &Program,
     inputs: &[Vec<Literal>],
@@ -138,7 +138,7 @@ fn global(
     (0..inputs.len()).map(&mut of).collect()
 }
 
-/// Runs one op of a program on one device with the given operands, for an executor without native code for it.
+/// Runs one op of a program on one device with the given operands, for an executor that has no native code for it.
 pub fn evaluate_op(program: &Program, op: Op, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
     let mut machine = Machine::new(program, 1, 1, Limits::default());
     let view = program.view(op);

@@ -1,15 +1,15 @@
-//! Rounding errors on purpose: an evaluation that rounds otherwise, as other hardware, another order of summation or
-//! another number of devices would. How far the results of several such evaluations lie apart tells, for every element
-//! by itself, how much a right program may change it.
+//! Deliberate rounding errors: an evaluation that rounds differently, as other hardware, another order of summation or
+//! another number of devices would. The differences between several such evaluations show, for each element, by how
+//! much a correct program may change it.
 //!
-//! Errors are made op by op, as large as the op's own rounding: an operation that is exact (a maximum, a selection, a
-//! sum of two numbers that needs no rounding) makes none, one that rounds once goes to a neighbor, an elementary
-//! function two steps away, and a sum errs by a fraction of the *sum of absolute values* of its terms, since
-//! partial sums do. A sum whose terms are multiples of one number and few enough to be exact in any order makes none.
-//! Later ops then amplify, cancel or decide on these errors as they would on real ones, which is why this is measured
-//! rather than bounded: bounds carried along grow with every layer, until nothing differs from anything.
+//! Errors are made op by op, as large as the op's own rounding. An exact operation (a maximum, a selection, a sum of
+//! two numbers that needs no rounding) gets no error. An operation that rounds once moves to a neighboring number, an
+//! elementary function by two numbers. A sum errs by a fraction of the *sum of absolute values* of its terms, because
+//! partial sums do. A sum whose terms are multiples of one number and few enough to be exact in any order gets no
+//! error. Later ops then amplify, cancel or decide on these errors as they would on real ones. That is why the effect
+//! is measured rather than bounded: bounds that are propagated grow with every layer, until they allow any difference.
 //!
-//! An error is a hash of what was computed. So equal computations err equally, and ties stay ties.
+//! An error is a hash of the computation. So equal computations err equally, and ties stay ties.
 
 use std::hash::{Hash, Hasher};
 
@@ -22,33 +22,33 @@ use dialect::scalar::{Scalar, ScalarOp};
 use dialect::sharding::ReductionKind;
 use rustc_hash::{FxHashSet, FxHasher};
 
-/// How an op's results come to be inexact.
+/// The kind of rounding error of an op's results.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Source {
-    /// They don't.
+    /// The results are exact.
     Exact,
     /// One operation on each element, rounded once: inexact unless the exact result needs no rounding.
     Operation(ScalarOp),
-    /// A formula of several functions, on each element: as if its operands had been off by the error of a function, and by
+    /// A formula of several functions, on each element: errs as if its operands had the error of a function, and by
     /// that error again.
     Formula,
-    /// By this many epsilons of the result.
+    /// Errs by this many epsilons of the result.
     Relative(f64),
-    /// By a fraction of the sum of absolute values of this many terms.
+    /// Errs by a fraction of the sum of absolute values of this many terms.
     Sum(usize),
-    /// By an epsilon of the result for each of this many factors, unless all of them are powers of two or 0.
+    /// Errs by an epsilon of the result for each of this many factors, unless all of them are powers of two or 0.
     Product(usize),
-    /// By a few epsilons of the largest element of the result.
+    /// Errs by a few epsilons of the largest element of the result.
     Norm,
 }
 
-/// Epsilons that an elementary function may be off. In types narrower than f32 it is computed in a wider one.
+/// The error of an elementary function in epsilons. In types narrower than f32 it is computed in a wider type.
 const FUNCTION: f64 = 2.0;
-/// Epsilons of the largest element by which whole algorithms such as a Fourier transform may be off.
+/// The error of whole algorithms such as a Fourier transform, in epsilons of the largest element.
 const ALGORITHM: f64 = 4.0;
 
 impl Source {
-    /// How the op's results come to be inexact.
+    /// Returns the kind of rounding error of the op's results.
     pub(super) fn of(op: OpRef<'_>) -> Self {
         let inexact = |ty: ElementType| ty.is_float() || ty.is_complex();
         if !op.result_types().any(|ty| ty.tensor().is_some_and(|t| inexact(t.element))) {
@@ -102,7 +102,8 @@ impl Source {
     }
 }
 
-/// Whether each result of a loop's body is `op` of its accumulator and of something that no accumulator is part of.
+/// Returns whether each result of a loop's body is `op` of its accumulator and of a value that depends on no
+/// accumulator.
 fn gathers(body: &Body, op: ScalarOp) -> bool {
     let free = |arg: &Arg| {
         let mut open = vec![*arg];
@@ -128,15 +129,15 @@ fn gathers(body: &Body, op: ScalarOp) -> bool {
     !body.results.is_empty() && body.results.iter().enumerate().all(one)
 }
 
-/// The operands with the absolute values of what an op sums in place of those values: of everything, but for what only
-/// decides which values are summed.
+/// Returns the operands with absolute values, so that the op sums absolute values. Operands that only decide which
+/// values are summed are unchanged.
 pub(super) fn summands(op: OpRef<'_>, operands: &[Lanes]) -> Vec<Lanes> {
     let decides = usize::from(matches!(op.def().kernel(op), Kernel::External(External::SelectAndScatter(_))));
     let of = |(i, lanes): (usize, &Lanes)| if i < decides { lanes.clone() } else { magnitudes(lanes) };
     operands.iter().enumerate().map(of).collect()
 }
 
-/// The absolute values of floats; other values as they are.
+/// Returns the absolute values of floats, and other values unchanged.
 fn magnitudes(lanes: &Lanes) -> Lanes {
     let of = |literal: &Literal| {
         let size = |value: Scalar| match value {
@@ -149,7 +150,7 @@ fn magnitudes(lanes: &Lanes) -> Lanes {
     lanes.iter().map(|lane| lane.as_ref().map(of)).collect()
 }
 
-/// Floats with the error of a function, each by a hash of itself.
+/// Returns floats with the error of a function. The error of each is a hash of the float.
 pub(super) fn shifted(seed: u64, lanes: &Lanes) -> Lanes {
     let of = |literal: &Literal| {
         let epsilon = literal.element.epsilon()
@@ -167,8 +168,8 @@ pub(super) fn shifted(seed: u64, lanes: &Lanes) -> Lanes {
     lanes.iter().map(|lane| lane.as_ref().map(of)).collect()
 }
 
-/// The results of an op on one device with errors. `sums` are what the op gives for the absolute values of its operands,
-/// if it sums.
+/// Returns the results of an op on one device with errors. `sums` are the op's results for the absolute values of its
+/// operands, if it sums.
 pub(super) fn disturb(
     seed: u64,
     op: OpRef<'_>,
@@ -179,7 +180,7 @@ pub(super) fn disturb(
 ) -> Vec<Literal> {
     let external = matches!(op.def().kernel(op), Kernel::External(_));
     let grain = if let Source::Sum(_) = source { grain_of(operands) } else { 0.0 };
-    // What is multiplied without rounding.
+    // Multiplication by these numbers is exact.
     let powers = matches!(source, Source::Product(_)) && operands.iter().all(|o| powers_of_two(o));
     let mut hasher = FxHasher::default();
     (seed, op.name()).hash(&mut hasher);
@@ -208,7 +209,7 @@ pub(super) fn disturb(
         let one = |i: usize| {
             let value = result.get(i);
             let sum = sums.as_ref().and_then(|sums| sums.get(number)).map_or(size(value), |s| at(s, i));
-            // An element that an operand holds, and that is no sum of several, was moved and not computed.
+            // An element that is also an element of an operand, and isn't a sum of several, was moved and not computed.
             if external && sum == size(value) && held.contains(result.element_bytes(i)) {
                 return value;
             }
@@ -256,19 +257,19 @@ pub(super) fn disturb(
     results.into_iter().enumerate().map(disturbed).collect()
 }
 
-/// Whether a run with this seed rounds sums after every term, as hardware does: of terms that are alike, every rounding goes
-/// the same way. Every second run does.
+/// Returns whether a run with this seed rounds sums after every term, as hardware does. If the terms are alike, every
+/// rounding goes in the same direction. Every second run does.
 pub(super) fn rounds_sums(seed: u64) -> bool {
     seed.is_multiple_of(2)
 }
 
-/// Whether a run with this seed takes subnormal floats for zeros: every second one.
+/// Returns whether a run with this seed replaces subnormal floats by zeros: every second one does.
 pub(super) fn flushes(seed: u64) -> bool {
     seed % 2 == 1
 }
 
-/// The value with subnormal elements taken for zeros, as native code takes them unless it is asked to keep them. f16 is
-/// computed in f32, where its subnormal numbers are like others.
+/// Returns the value with subnormal elements replaced by zeros, as native code does by default. f16 is unchanged,
+/// because it is computed in f32, where its subnormal numbers are normal.
 pub(super) fn flushed(literal: Literal) -> Literal {
     use ElementType::{BF16, C64, C128, F32, F64};
     let least = match literal.element {
@@ -293,17 +294,17 @@ pub(super) fn flushed(literal: Literal) -> Literal {
     if any { map(&literal, whole) } else { literal }
 }
 
-/// The stored elements as floats: of integers their values, of complex numbers the real parts.
+/// Returns the stored elements as floats: the values of integers, the real parts of complex numbers.
 fn numbers(literal: &Literal) -> Vec<f64> {
     literal.stored_floats().unwrap_or_else(|| (0..stored(literal)).map(|i| literal.get(i).as_f64()).collect())
 }
 
-/// Element `i` of stored elements.
+/// Returns element `i` of stored elements.
 fn at(stored: &[f64], i: usize) -> f64 {
     stored[i.min(stored.len() - 1)]
 }
 
-/// How many elements are stored: one of a splat.
+/// Returns the number of stored elements: one for a splat.
 fn stored(literal: &Literal) -> usize {
     literal.stored_bytes().len() / literal.element.bytes().max(1)
 }
@@ -322,7 +323,7 @@ fn size(value: Scalar) -> f64 {
     }
 }
 
-/// Whether `value` is exactly what the operation gives for element `i` of the operands.
+/// Returns whether `value` is the exact result of the operation for element `i` of the operands.
 fn is_exact(op: ScalarOp, operands: &[Vec<f64>], i: usize, value: Scalar, element: ElementType) -> bool {
     let Scalar::Float(r) = value else { return false };
     let arg = |k: usize| operands.get(k).map_or(0.0, |o| at(o, i));
@@ -339,20 +340,20 @@ fn is_exact(op: ScalarOp, operands: &[Vec<f64>], i: usize, value: Scalar, elemen
     !r.is_finite() || r == exact && (element != ElementType::F64 || left == 0.0)
 }
 
-/// What `a + b` loses by rounding.
+/// Returns the part of `a + b` that rounding loses.
 fn two_sum(a: f64, b: f64) -> f64 {
     let sum = a + b;
     let part = sum - a;
     (a - (sum - part)) + (b - part)
 }
 
-/// Whether all elements are powers of two, with either sign, or 0.
+/// Returns whether all elements are powers of two, with either sign, or 0.
 fn powers_of_two(literal: &Literal) -> bool {
     let of = |v: f64| v == 0.0 || v.is_normal() && v.to_bits() & ((1 << 52) - 1) == 0;
     (0..stored(literal)).all(|i| matches!(literal.get(i), Scalar::Float(v) if of(v)))
 }
 
-/// A number of which sums of products of these operands' elements are multiples.
+/// Returns a number of which sums of products of these operands' elements are multiples.
 fn grain_of(operands: &[&Literal]) -> f64 {
     let grains = operands.iter().map(|o| grain(o)).fold((f64::INFINITY, 1.0f64), |(least, product), g| {
         (least.min(g), if g.is_finite() { product * g } else { product })
@@ -360,7 +361,7 @@ fn grain_of(operands: &[&Literal]) -> f64 {
     grains.0.min(grains.1)
 }
 
-/// The largest power of two that all elements are multiples of; infinite if there are none but 0.
+/// Returns the largest power of two of which all elements are multiples; infinity if all elements are 0.
 fn grain(literal: &Literal) -> f64 {
     if literal.element.epsilon() == 0.0 {
         return f64::INFINITY;
@@ -388,7 +389,7 @@ fn grain(literal: &Literal) -> f64 {
 struct Random(u64);
 
 impl Random {
-    /// Between -1 and 1.
+    /// Returns a number between -1 and 1.
     fn signed(&mut self) -> f64 {
         // SplitMix64.
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

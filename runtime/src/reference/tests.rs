@@ -1,4 +1,4 @@
-//! Programs checked by value: what each control-flow op and collective does on several devices.
+//! Tests of programs by value: the results of each control-flow op and collective on several devices.
 
 use dialect::diagnostic::Diagnostics;
 use dialect::eval::{EvalError, EvalResult, Lanes};
@@ -19,18 +19,18 @@ fn ints(shape: &[i64], values: &[i64]) -> Literal {
     Literal::from_scalars(ElementType::I32, shape, values.iter().map(|&v| Scalar::Int(v.into())))
 }
 
-/// One value per device.
+/// Returns a value with these integers for each device.
 fn lanes(shape: &[i64], values: &[&[i64]]) -> Lanes {
     values.iter().map(|v| Some(ints(shape, v))).collect()
 }
 
-/// The integers of a result on every device.
+/// Returns the integers of a result on every device.
 fn shown(result: &Lanes) -> Vec<Vec<i64>> {
     result.iter().map(|v| v.as_ref().and_then(Literal::to_ints).unwrap_or_default()).collect()
 }
 
-/// The first result of `@main` with this body on `grid` (replicas, partitions) devices; the types are those of argument
-/// `%x` and of the result.
+/// Returns the first result of `@main` with this body on `grid` (replicas, partitions) devices. `types` are those of
+/// argument `%x` and of the result.
 fn run(body: &str, types: (&str, &str), grid: (usize, usize), x: Lanes) -> EvalResult<Vec<Vec<i64>>> {
     let text = format!("func.func @main(%x: {}) -> {} {{\n{body}\n}}", types.0, types.1);
     Ok(shown(&evaluate(&program(&text), "main", grid.0, grid.1, &[x])?[0]))
@@ -178,8 +178,8 @@ fn calls_run_their_function() {
 
 // Manual computations -------------------------------------------------------------------------------------------------
 
-/// The result of a program over full tensors; checks that the same program in lockstep on `devices` devices, each
-/// holding the full tensors, gives it too.
+/// Returns the result of a program over full tensors. Checks that the same program in lockstep on `devices` devices,
+/// each with the full tensors, has the same result.
 fn global(text: &str, devices: usize, inputs: &[Literal]) -> Vec<i64> {
     let program = program(text);
     let whole = evaluate_global(&program, inputs).unwrap_or_else(|e| panic!("{e}"));
@@ -206,7 +206,7 @@ fn a_manual_computation_cuts_and_joins() {
       }"#;
     let found = global(text, 4, &[ints(&[4, 2], &[0, 1, 2, 3, 4, 5, 6, 7])]);
     assert_eq!(found, [0, 101, 204, 305, 2, 103, 206, 307]);
-    // Device ids in another order: the same shards on devices with other ids.
+    // Device ids in another order: the same shards are on devices with other ids.
     let turned = text.replace("\"y\"=2]>", "\"y\"=2], device_ids=[3, 2, 1, 0]>");
     let found = global(&turned, 4, &[ints(&[4, 2], &[0, 1, 2, 3, 4, 5, 6, 7])]);
     assert_eq!(found, [300, 201, 104, 5, 302, 203, 106, 7]);
@@ -259,7 +259,7 @@ fn unreduced_values_are_parts_that_add_up() {
         } : (tensor<2xi32>) -> tensor<2xi32>
         return %0 : tensor<2xi32>
       }"#;
-    // One of the two devices along x holds the value, the other zero; both add one.
+    // One of the two devices along x has the value, the other has zero; both add one.
     assert_eq!(global(text, 4, &[ints(&[2], &[10, 20])]), [12, 22]);
 }
 
