@@ -1,7 +1,7 @@
-//! The header of a `.npy` array: a Python dict of dtype, order and shape; and how to decode the bytes that follow it.
+//! The header of a `.npy` array: a Python dict of dtype, order and shape. Decodes the bytes that follow it.
 //!
-//! Only the dicts that NumPy writes are read, by a parser that neither recurses nor allocates more than the length of
-//! the text. After [`Header::read`], the number of elements fits an i64 even if zeros in the shape are left out.
+//! Reads only the dicts that NumPy writes, by a parser that neither recurses nor allocates more than the length of the
+//! text. After [`Header::read`], the number of elements fits an i64 even if zeros in the shape are left out.
 
 use std::io::Read;
 
@@ -12,13 +12,13 @@ use dialect::literal::Literal;
 /// The first bytes of every array.
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Longer headers are rejected: no array of numbers needs one.
+/// Longer headers are rejected, because no array of numbers needs one.
 const MAX_TEXT: usize = 1 << 16;
 
-/// The most dimensions that NumPy allows.
+/// The maximum number of dimensions in NumPy.
 const MAX_RANK: usize = 64;
 
-/// What precedes the data.
+/// The description of an array that precedes its data.
 #[derive(Debug, PartialEq)]
 pub(super) struct Header {
     /// Element type of the array.
@@ -32,7 +32,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads a header, leaving the reader where the data starts.
+    /// Reads a header. Afterwards the reader is at the start of the data.
     pub(super) fn read(r: &mut impl Read) -> Result<Self, String> {
         let mut fixed = [0; 8];
         let cut = |_| "the file ends inside the array's header".to_owned();
@@ -88,7 +88,7 @@ impl Header {
         }
     }
 
-    /// The header a literal is written with: row-major and little-endian.
+    /// Returns the header for writing a literal: row-major and little-endian.
     pub(super) fn of(literal: &Literal) -> Result<Self, String> {
         let element = literal.element;
         if element.bytes() == 0 {
@@ -97,7 +97,7 @@ impl Header {
         Ok(Self { element, shape: literal.shape.clone(), fortran: false, big_endian: false })
     }
 
-    /// Encodes it as NumPy does: version 1.0, padded so that the data starts at a multiple of 64.
+    /// Encodes the header as NumPy does: version 1.0, padded so that the data starts at a multiple of 64 bytes.
     pub(super) fn encode(&self) -> Vec<u8> {
         let dims: String = self.shape.iter().map(|d| format!("{d}, ")).collect();
         let dims = if self.shape.len() > 1 { dims.trim_end_matches(", ") } else { dims.trim_end() };
@@ -112,14 +112,14 @@ impl Header {
         [MAGIC, &[1, 0], &length.to_le_bytes(), text.as_bytes()].concat()
     }
 
-    /// Bytes of the data; `None` if they exceed the address space.
+    /// Returns the size of the data in bytes; `None` if it exceeds the address space.
     pub(super) fn data_bytes(&self) -> Option<usize> {
         let elements = self.shape.iter().try_fold(1usize, |n, &d| n.checked_mul(usize::try_from(d).ok()?));
         elements?.checked_mul(self.element.bytes())
     }
 
-    /// The array with this data, which has [`Header::data_bytes`] bytes. Copied only where literals represent elements
-    /// differently from the file.
+    /// Returns the array with this data, which must have [`Header::data_bytes`] bytes. Copies it only if literals
+    /// represent elements differently from the file.
     pub(super) fn literal(&self, data: Bytes) -> Literal {
         let width = self.element.bytes();
         let as_kept = !self.big_endian
@@ -188,7 +188,7 @@ const DTYPES: &[(&str, ElementType)] = &[
     ("V1", ElementType::UI8),
 ];
 
-/// The dtype that an element type is written as.
+/// Returns the dtype as which an element type is written.
 fn dtype_text(element: ElementType) -> String {
     let stored = match element {
         ElementType::Index => ElementType::I64,
@@ -218,7 +218,7 @@ impl<'a> Cursor<'a> {
         if self.eat(c) { Ok(()) } else { Err(format!("expected '{c}' in the header, found '{}'", self.found())) }
     }
 
-    /// The start of the unread part, for messages.
+    /// Returns the start of the unread part, for messages.
     fn found(&self) -> String {
         self.rest.trim_start().chars().take(20).collect()
     }
@@ -241,7 +241,7 @@ impl<'a> Cursor<'a> {
         Err(format!("expected True or False in the header, found '{}'", self.found()))
     }
 
-    /// The element type, and whether it is big-endian.
+    /// Reads the element type, and whether it is big-endian.
     fn dtype(&mut self) -> Result<(ElementType, bool), String> {
         if self.rest.trim_start().starts_with('[') {
             return Err("records (structured dtypes) are not tensors".into());
@@ -255,7 +255,7 @@ impl<'a> Cursor<'a> {
         Ok((element, text.starts_with('>')))
     }
 
-    /// A tuple of sizes.
+    /// Reads a tuple of sizes.
     fn shape(&mut self) -> Result<Shape, String> {
         self.expect('(')?;
         let mut shape = Shape::new();

@@ -1,8 +1,8 @@
-//! NumPy's archives (`.npz`), for reading and writing the arrays that programs take and return.
+//! Reads and writes NumPy's archives (`.npz`) of the arrays that programs take and return.
 //!
-//! bf16, which NumPy doesn't know, has the dtype `|V2` (raw bits); other one-byte types are `|V1`, read as `ui8` until
-//! [`conform`] gives them their type. Files are untrusted: the sizes they claim are checked against the number of their
-//! bytes before anything is allocated. The same arrays always give the same bytes.
+//! bf16, which NumPy doesn't support, has the dtype `|V2` (raw bits). Other one-byte types are `|V1`, read as `ui8`
+//! until [`conform`] gives them their type. Files are untrusted: the sizes they claim are compared with their number of
+//! bytes before anything is allocated. Equal arrays are always written as equal bytes.
 //!
 //! Files are mapped into memory. Entries that aren't compressed aren't copied: their arrays are views of the file.
 //! Source: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
@@ -30,10 +30,10 @@ pub type Arrays = Vec<(String, Literal)>;
 /// The highest compression ratio DEFLATE can reach.
 const MAX_RATIO: usize = 1032;
 
-/// The most bytes that are read from a pipe or a device, which may never end.
+/// The maximum number of bytes that are read from a pipe or a device, which may never end.
 const MAX_STREAM: u64 = 1 << 32;
 
-/// Reads all arrays of an archive. Entries that are not called `*.npy` are skipped, as in NumPy. Arrays that aren't
+/// Reads all arrays of an archive. Entries that aren't called `*.npy` are skipped, as in NumPy. Arrays that aren't
 /// compressed share the archive's bytes, which stay in memory as long as the arrays.
 pub fn read(archive: impl Into<Bytes>) -> Result<Arrays, String> {
     read_entries(archive.into(), true)
@@ -57,7 +57,7 @@ fn read_entries(bytes: Bytes, verify: bool) -> Result<Arrays, String> {
         })?;
         let name = entry.name().map_err(|e| format!("the name of entry {i} of the archive: {e}"))?;
         let Some(name) = name.strip_suffix(".npy").map(str::to_owned) else { continue };
-        // Data compressed by a method that the reader is built without ends at once, instead of failing.
+        // The reader would return an empty array for compression methods that it is built without, instead of failing.
         let method = entry.compression();
         if !matches!(method, CompressionMethod::Stored | CompressionMethod::Deflated) {
             return Err(unreadable(i, &method.to_string()));
@@ -78,20 +78,21 @@ fn unreadable(entry: usize, why: &str) -> String {
     )
 }
 
-/// [`read`] of a file, which must not be modified while the arrays live; [`write_file`] may replace it.
+/// Does the same as [`read`] for a file, which must not be modified while the arrays live; [`write_file`] may replace
+/// it.
 pub fn read_file(path: &Path) -> Result<Arrays, String> {
     let bytes = map(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
     read(bytes).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// [`read_file`] for who needs only parts of the arrays: what isn't compressed is neither read nor compared with its checksum
-/// until somebody looks at it.
+/// Does the same as [`read_file`], for callers that need only parts of the arrays. Entries that aren't compressed
+/// aren't read until they are accessed, so their checksums aren't verified.
 pub fn map_file(path: &Path) -> Result<Arrays, String> {
     let bytes = map(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
     read_entries(bytes, false).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// The bytes of a file: mapped into memory, or read if it is a pipe or the like.
+/// Returns the bytes of a file: mapped into memory, or read if it is a pipe or a device.
 fn map(path: &Path) -> io::Result<Bytes> {
     let file = File::open(path)?;
     let about = file.metadata()?;
@@ -108,19 +109,19 @@ fn map(path: &Path) -> io::Result<Bytes> {
     Ok(bytes.into())
 }
 
-/// An uncompressed archive of these arrays, as `numpy.savez` writes it.
+/// Returns an uncompressed archive of these arrays, as `numpy.savez` writes it.
 pub fn write(arrays: &[(String, Literal)]) -> Result<Vec<u8>, String> {
     let mut out = Cursor::new(Vec::new());
     write_to(&mut out, arrays)?;
     Ok(out.into_inner())
 }
 
-/// [`write()`] to a file, as [`files::replace`] does it: arrays may be views of the file that is there.
+/// Does the same as [`write()`] to a file, by [`files::replace`], so that arrays may be views of the existing file.
 pub fn write_file(path: &Path, arrays: &[(String, Literal)]) -> Result<(), String> {
     prepare_file(path, arrays)?.finish().map_err(|e| cannot_write(path, &e))
 }
 
-/// [`write_file`] to a file that gets its name later.
+/// Does the same as [`write_file`], but leaves the renaming to [`Prepared::finish`].
 pub fn prepare_file(path: &Path, arrays: &[(String, Literal)]) -> Result<Prepared, String> {
     let write = |file: &mut File| write_to(BufWriter::new(file), arrays).map_err(io::Error::other);
     files::prepare(path, write).map_err(|e| cannot_write(path, &e))
@@ -130,8 +131,8 @@ fn cannot_write(path: &Path, error: &io::Error) -> String {
     format!("can't write {}: {error}", path.display())
 }
 
-/// `literal` as elements of type `element`, for types that a file can't tell apart by their raw bits: `ui8` as an f8 or
-/// a narrower type, `i8` and `ui8` as integers of fewer bits. `None` if it holds anything else.
+/// Converts `literal` to elements of type `element`, for types that a file stores as raw bits of another type: `ui8` to
+/// an f8 or narrower type, `i8` and `ui8` to integers of fewer bits. Returns `None` if a value isn't of that type.
 pub fn conform(literal: &Literal, element: ElementType) -> Option<Literal> {
     let found = literal.element;
     if found == element {
@@ -158,7 +159,8 @@ pub fn conform(literal: &Literal, element: ElementType) -> Option<Literal> {
     Some(Literal::from_bytes(element, &literal.shape, bytes))
 }
 
-/// Reads one `.npy` entry of `archive` whose data may take at most `budget` bytes, and subtracts them from the budget.
+/// Reads one `.npy` entry of `archive` whose data may take at most `budget` bytes, and subtracts its size from the
+/// budget.
 fn read_array(
     mut entry: ZipFile<'_, impl Read>,
     archive: &Bytes,
@@ -170,7 +172,7 @@ fn read_array(
             let mut rest = &whole[..];
             let (header, size) = read_header(&mut rest, budget)?;
             expect_size(&header, size, rest.len())?;
-            // Reads to the end, so that the archive's checksum is verified.
+            // Reads to the end, because that verifies the archive's checksum.
             if verify {
                 io::copy(&mut entry, &mut io::sink()).map_err(|e| e.to_string())?;
             }
@@ -188,7 +190,7 @@ fn read_array(
     }
 }
 
-/// The part of `archive` that holds an entry's content, if the entry is neither compressed nor encrypted.
+/// Returns the part of `archive` that is an entry's content, if the entry is neither compressed nor encrypted.
 fn stored(entry: &ZipFile<'_, impl Read>, archive: &Bytes) -> Option<Bytes> {
     let plain = entry.compression() == CompressionMethod::Stored && !entry.encrypted();
     let start = usize::try_from(entry.data_start()?).ok()?;
@@ -196,7 +198,7 @@ fn stored(entry: &ZipFile<'_, impl Read>, archive: &Bytes) -> Option<Bytes> {
     (plain && entry.size() == entry.compressed_size() && end <= archive.len()).then(|| archive.slice(start..end))
 }
 
-/// The header of an array and the size of its data.
+/// Reads the header of an array, and returns it with the size of its data.
 fn read_header(entry: &mut impl Read, budget: &mut usize) -> Result<(Header, usize), String> {
     let header = Header::read(entry)?;
     let size = header
@@ -234,9 +236,9 @@ fn write_to(out: impl Write + Seek, arrays: &[(String, Literal)]) -> Result<(), 
     zip.finish().and_then(|mut out| Ok(out.flush()?)).map_err(|e| e.to_string())
 }
 
-/// A file that takes everything in silence once writing to it failed, since an archive that is given up is completed
-/// nevertheless, and would say on standard error that this failed too. Positions stay what they would be, which the archive
-/// counts on.
+/// A file that ignores writes after one has failed. An archive that is dropped after an error still writes its end, and
+/// would report another error on standard error. Positions continue as if writes succeeded, because the archive depends
+/// on them.
 struct UntilFailure<W> {
     out: W,
     failed: bool,

@@ -1,4 +1,4 @@
-//! Files that NumPy wrote (`tests/data/*.npz`), our own files, and corrupt files.
+//! Tests with files that NumPy wrote (`tests/data/*.npz`), our own files, and corrupt files.
 
 use super::*;
 use dialect::ir::TensorType;
@@ -19,7 +19,7 @@ fn complexes(element: ElementType, values: &[(f64, f64)]) -> Literal {
     Literal::from_scalars(element, &[values.len() as i64], values.iter().map(|&(re, im)| Scalar::Complex(re, im)))
 }
 
-/// The contents of both files, as their generator wrote them, in this order.
+/// Returns the contents of both files, in the order in which their generator wrote them.
 fn expected() -> Arrays {
     use ElementType::*;
     let counting: Vec<i128> = (0..24).collect();
@@ -68,7 +68,7 @@ fn what_is_written_is_read_and_always_the_same() {
     let back = read(bytes.clone()).unwrap();
     for ((name, literal), (found_name, found)) in arrays.iter().zip(&back) {
         assert_eq!(name, found_name);
-        // f8 types have no dtype of their own when written.
+        // f8 types are written as another dtype.
         assert_eq!(conform(found, literal.element).as_ref(), Some(literal), "{name}");
     }
     assert_eq!(bytes, write(&arrays).unwrap());
@@ -98,7 +98,7 @@ fn what_is_stored_is_not_copied() {
 #[test]
 fn a_mapped_file_may_be_replaced_while_its_arrays_live() {
     let path = std::env::temp_dir().join(format!("shardc-npz-mapped-{}.npz", std::process::id()));
-    // Long enough that its data could no longer be read if the file were truncated.
+    // The array is so long that its data could no longer be read if the file were truncated.
     let count = 1 << 16;
     let counting = |from: i128| ints(ElementType::I32, &[count], &(from..from + i128::from(count)).collect::<Vec<_>>());
     write_file(&path, &[("x".into(), counting(0))]).unwrap();
@@ -140,7 +140,7 @@ fn raw_bits_become_what_is_expected() {
     assert_eq!(conform(&ints(I64, &[1], &[1]), I32), None);
 }
 
-/// A file with one array of this header and data.
+/// Returns a file with one array of this header and data.
 fn file(head: &str, data: &[u8]) -> Vec<u8> {
     let mut array = [header::MAGIC, &[2, 0], &(head.len() as u32).to_le_bytes(), head.as_bytes()].concat();
     array.extend_from_slice(data);
@@ -155,7 +155,7 @@ fn raw_file(entry: &[u8]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// A file whose entry says that it is compressed by `method`: 12 is bzip2, 14 is LZMA.
+/// Returns a file with an entry that claims to be compressed by `method`: 12 is bzip2, 14 is LZMA.
 fn by_method(method: u8) -> Vec<u8> {
     let mut file = raw_file(b"text");
     let central = file.windows(4).position(|w| w == b"PK\x01\x02").unwrap();
@@ -212,7 +212,7 @@ fn a_cut_or_changed_file_never_panics() {
             for _ in 0..4 {
                 changed[random.usize(..file.len())] = random.u8(..);
             }
-            // A corrupted file may still hold arrays; those must be complete.
+            // A corrupted file may still contain arrays; those must be complete.
             for (_, literal) in read(changed).unwrap_or_default() {
                 assert_eq!(literal.stored_bytes().len(), literal.len() * literal.element.bytes());
             }
@@ -220,7 +220,7 @@ fn a_cut_or_changed_file_never_panics() {
     }
 }
 
-/// A disk that is full after so many bytes.
+/// A disk that is full after `room` bytes.
 struct Full {
     room: u64,
     inner: Cursor<Vec<u8>>,
