@@ -1,4 +1,4 @@
-//! Files that aren't finished yet.
+//! Files that are being written.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 #[cfg(unix)]
 use super::system::Registered;
 
-/// The permissions of a draft that nobody else may read.
+/// The permissions of a draft that only this user may read.
 pub(super) const PRIVATE: u32 = 0o600;
 
-/// The permissions that a new file gets, less those that the process's umask takes away.
+/// The permissions of a new file, before the process's umask removes some.
 pub(super) const SHARED: u32 = 0o666;
 
-/// A new file that is removed, also by signals, unless it gets the name of a finished one.
+/// A new file that is removed when it is dropped, or by signals, unless it was renamed to a finished file.
 pub(crate) struct Draft {
     pub(super) file: File,
     path: PathBuf,
@@ -24,13 +24,13 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// A draft in `folder`. Its name is short, whatever the finished file is called, and random, so that no other
-    /// process has it, on any machine that shares the folder.
+    /// Creates a draft in `folder`. Its name is short, independent of the finished file's name, and random, so that no
+    /// other process uses it, on any machine that shares the folder.
     pub(crate) fn create(folder: &Path, mode: u32) -> io::Result<Self> {
         let random = RandomState::new().hash_one(std::process::id());
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let path = std::path::absolute(folder)?.join(format!(".shardc-{random:016x}.tmp"));
-        // Before there is a file, so that no signal comes between.
+        // Registered before the file exists, so that a signal in between doesn't leave it behind.
         #[cfg(unix)]
         let registered = Registered::new(&path)?;
         let mut options = OpenOptions::new();
@@ -49,12 +49,12 @@ impl Draft {
         })
     }
 
-    /// The file, to be written.
+    /// Returns the file, to be written.
     pub(crate) fn file(&mut self) -> &mut File {
         &mut self.file
     }
 
-    /// Gives the draft the name of the finished file. On errors it stays a draft.
+    /// Renames the draft to the finished file. On errors it stays a draft.
     pub(crate) fn rename(&mut self, to: &Path) -> io::Result<()> {
         if !self.renamed {
             fs::rename(&self.path, to)?;

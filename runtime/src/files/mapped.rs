@@ -1,5 +1,5 @@
-//! Files that are mapped into memory, which must not be modified meanwhile: who reads the mapping would see it, or end
-//! by a signal where the file got shorter.
+//! Files that are mapped into memory. They must not be modified meanwhile: readers of the mapping would see the change,
+//! or be ended by a signal if the file got shorter.
 
 #![allow(unsafe_code, reason = "maps files into memory")]
 
@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use bytes::Bytes;
 use memmap2::Mmap;
 
-/// The files that are mapped now.
+/// The files that are currently mapped.
 static MAPPED: Mutex<Vec<Id>> = Mutex::new(Vec::new());
 
 /// A device and a file on it.
@@ -52,17 +52,17 @@ impl Drop for Mapped {
     }
 }
 
-/// The bytes of a regular file, mapped; other processes must not modify it meanwhile.
+/// Maps a regular file and returns its bytes. Other processes must not modify it meanwhile.
 pub(crate) fn map(file: &File) -> io::Result<Bytes> {
     let id = id(&file.metadata()?);
-    // SAFETY: the map is private to this process and only read. This process never modifies a mapped file: `prepare`
-    // asks `is_mapped`. Other processes that do so break the contract of `npz::read_file`.
+    // SAFETY: the mapping is private to this process and only read. This process never modifies a mapped file, because
+    // `Prepared::finish` checks `is_mapped`. Other processes that do so break the contract of `npz::read_file`.
     let map = unsafe { Mmap::map(file)? };
     MAPPED.lock().unwrap_or_else(PoisonError::into_inner).push(id);
     Ok(Bytes::from_owner(Mapped { map, id }))
 }
 
-/// Whether this process has mapped a file.
+/// Returns whether this process has mapped a file.
 pub(super) fn is_mapped(about: &Metadata) -> bool {
     MAPPED.lock().unwrap_or_else(PoisonError::into_inner).contains(&id(about))
 }

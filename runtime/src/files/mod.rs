@@ -1,10 +1,10 @@
-//! Every file that shardc writes, replaces, caches or maps goes through this module, so that all keep one policy:
+//! Writes, replaces, caches and maps all files of shardc, so that all of them follow one policy:
 //!
-//! - An output is written as a shell's `> F` would write it, but as a whole: it is complete or, if anything fails, as it
-//!   was before. [`prepare`] has the rules.
-//! - An unfinished file is a `Draft`. It is removed on errors and panics, and on signals that end the
-//!   process where the program asks for that ([`remove_drafts_on_signals`]).
-//! - A file with machine code is read only if nobody but this process's user can have written it (`trust`).
+//! - An output is written as a shell's `> F` would write it, but as a whole: it is complete or, if anything fails, as
+//!   it was before. [`prepare`] has the rules.
+//! - An unfinished file is a `Draft`. It is removed on errors and panics. It is also removed on signals that end the
+//!   process, if the program requests that ([`remove_drafts_on_signals`]).
+//! - A file with machine code is read only if no other user than this process's can have written it (`trust`).
 //! - A name that comes from data is used only if it is one plain name ([`is_plain_name`]).
 
 mod draft;
@@ -22,23 +22,24 @@ pub(crate) use mapped::map;
 pub use output::{Prepared, prepare, replace};
 pub use start::output_was_closed;
 
-/// Removes drafts when a signal ends the process, and has writing past the limit of a file's size fail instead of
-/// ending it. For programs, not for libraries: signals belong to the whole process.
+/// Removes drafts when a signal ends the process, and makes writes beyond the limit of a file's size fail instead of
+/// ending it. For programs, not for libraries, because signal handlers belong to the whole process.
 pub fn remove_drafts_on_signals() {
     #[cfg(unix)]
     system::handle_signals();
 }
 
-/// Removes all drafts and lets nobody make any more, before a process ends without dropping what it has.
+/// Removes all drafts and prevents new ones, before a process ends without dropping its values.
 pub fn remove_drafts() {
     #[cfg(unix)]
     system::remove_drafts();
 }
 
-/// The most bytes of a name that comes from data.
+/// The maximum length in bytes of a name that comes from data.
 const MAX_NAME: usize = 200;
 
-/// Whether a name that comes from data is the name of something in a folder, and leads nowhere else on any system.
+/// Returns whether a name that comes from data names an entry of a folder, and can't be a path to another folder on any
+/// system.
 pub fn is_plain_name(name: &str) -> bool {
     let plain = |c: char| !c.is_control() && !matches!(c, '/' | '\\' | ':');
     !name.is_empty() && name.len() <= MAX_NAME && name != "." && name != ".." && name.chars().all(plain)

@@ -1,4 +1,4 @@
-//! Writing outputs: as a shell's `> F` does, but complete or not at all.
+//! Writes outputs as a shell's `> F` does, but completely or not at all.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Seek};
@@ -14,33 +14,34 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> 
     prepare(path, write)?.finish()
 }
 
-/// A file that is written and hasn't its name yet. Dropping it leaves the old file as it is.
+/// A file that is written but not yet renamed. Dropping it leaves the old file unchanged.
 pub struct Prepared {
     draft: Draft,
     place: Place,
 }
 
-/// Where a file is to be.
+/// The place of an output.
 enum Place {
-    /// Nothing is there.
+    /// Nothing exists there.
     New(PathBuf),
-    /// A regular file is there, whose path this is without links.
+    /// A regular file exists there. `path` is its path without links.
     Old { path: PathBuf, file: File },
-    /// A link to nothing. The system creates what it names, since it also decides who may follow whose links.
+    /// A link to a missing file. The system creates the link's target, because it also decides who may follow whose
+    /// links.
     Dangling(PathBuf),
-    /// A regular file that is known by the number of a descriptor alone.
+    /// A regular file that is known only by the number of a descriptor.
     Unnamed(File),
     /// A pipe, a device or a stream of this process, which can only be written to.
     Stream(File),
 }
 
-/// Writes what will be the file `path`, beside it or among the system's temporary files. [`Prepared::finish`] then
-/// gives it its name where that changes nothing but the contents, and else copies it into the file that is there: where
-/// that file has other names (hard links), or an owner, permissions or attributes that a new file can't get, or a
-/// folder in which nothing can be created. Links are followed. What is no regular file is written to.
+/// Writes the future content of the file `path`, in the same folder or among the system's temporary files.
+/// [`Prepared::finish`] then renames it, if that changes only the contents of `path`. Otherwise it copies the content
+/// into the existing file: if that file has other names (hard links), or an owner, permissions or attributes that a new
+/// file can't get, or if its folder doesn't allow new files. Links are followed. Pipes, devices and streams are written
+/// to.
 ///
-/// # Errors
-/// `path` can't be written, or `write` fails.
+/// # Errors `path` can't be written, or `write` fails.
 pub fn prepare(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<Prepared> {
     let place = place(path)?;
     let mut draft = match &place {
@@ -67,12 +68,12 @@ fn place(path: &Path) -> io::Result<Place> {
     if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
         return Err(ErrorKind::IsADirectory.into());
     }
-    // Not `create`: an empty file would be left behind if nothing comes of it.
+    // Opened without `create`, which would leave an empty file behind on errors.
     match OpenOptions::new().write(true).open(path) {
         Ok(file) => existing(path, file),
         Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
         Err(e) => match fs::read_link(path) {
-            // The folder of what is to be created must be there.
+            // The target's folder must exist.
             Ok(target) => match fs::metadata(folder(path).join(folder(&target))) {
                 Ok(about) if about.is_dir() => Ok(Place::Dangling(path.to_owned())),
                 _ => Err(e),
@@ -91,7 +92,7 @@ fn existing(path: &Path, file: File) -> io::Result<Place> {
     if !about.is_file() {
         return Ok(Place::Stream(file));
     }
-    // A descriptor by its number has no name of its own, though its file may have had one.
+    // A descriptor's number isn't a name of the file, though the file may have one.
     let parent = fs::canonicalize(std::path::absolute(path)?.parent().unwrap_or(Path::new("/")));
     let by_number = parent.is_ok_and(|parent| parent.starts_with("/proc") || parent == Path::new("/dev"));
     match fs::canonicalize(path) {
@@ -101,21 +102,22 @@ fn existing(path: &Path, file: File) -> io::Result<Place> {
 }
 
 impl Prepared {
-    /// Gives the file its name.
+    /// Renames the file, or copies its content.
     ///
-    /// # Errors
-    /// The system doesn't let it. The old file is as it was, unless the device itself fails.
+    /// # Errors The system doesn't allow it. The old file is unchanged, unless the device itself fails.
     pub fn finish(mut self) -> io::Result<()> {
         match &mut self.place {
             Place::New(path) => self.draft.rename(path),
             Place::Old { path, file } => {
                 let about = file.metadata()?;
-                // Another writer replaced or removed the old file meanwhile: nobody would find what is copied into it.
+                // Another writer has replaced or removed the old file meanwhile, so content copied into it would be
+                // lost.
                 if is_gone(&about) {
                     return self.draft.rename(path);
                 }
                 if is_alone(&about) && is_same_but_contents(&self.draft.file, file, &about) {
-                    // Where a file system is mounted on it or others' files can't be replaced, it is written to.
+                    // The rename fails if a file system is mounted on the file, or if the folder forbids replacing
+                    // other users' files.
                     if self.draft.rename(path).is_ok() {
                         return Ok(());
                     }
@@ -140,7 +142,7 @@ impl Prepared {
     }
 }
 
-/// Whether a file has no name any more.
+/// Returns whether a file has no name anymore.
 fn is_gone(about: &Metadata) -> bool {
     #[cfg(unix)]
     return std::os::unix::fs::MetadataExt::nlink(about) == 0;
@@ -148,7 +150,7 @@ fn is_gone(about: &Metadata) -> bool {
     return !about.is_file();
 }
 
-/// Whether a file has one name only, and permissions that the system doesn't take away when it is written to.
+/// Returns whether a file has only one name, and permissions that the system keeps when the file is written to.
 fn is_alone(about: &Metadata) -> bool {
     #[cfg(unix)]
     {
@@ -161,8 +163,8 @@ fn is_alone(about: &Metadata) -> bool {
     }
 }
 
-/// Gives a draft the owner, group and permissions of a file. Whether that could be done, and both have the same
-/// extended attributes, access control lists among them.
+/// Gives a draft the owner, group and permissions of a file. Returns whether that succeeded, and both have the same
+/// extended attributes, including access control lists.
 fn is_same_but_contents(draft: &File, old: &File, about: &Metadata) -> bool {
     #[cfg(unix)]
     {
@@ -180,7 +182,7 @@ fn is_same_but_contents(draft: &File, old: &File, about: &Metadata) -> bool {
     }
 }
 
-/// Replaces the contents of a file, after the system has set the room aside that they take.
+/// Replaces the contents of a file, after the system has reserved the space for them.
 fn copy_into(draft: &mut File, file: &mut File) -> io::Result<()> {
     let bytes = draft.metadata()?.len();
     #[cfg(unix)]
@@ -210,7 +212,7 @@ mod tests {
         assert!(failed.is_err());
         drop(prepare(&path, |file| file.write_all(b"never finished")).unwrap());
         assert_eq!(fs::read(&path).unwrap(), b"old");
-        // Two writers at once: the last to finish wins, and nothing is mixed.
+        // Two writers at once: the last one to finish wins, and their contents aren't mixed.
         replace(&path, |file| {
             replace(&path, |other| other.write_all(b"other")).unwrap();
             file.write_all(b"new")

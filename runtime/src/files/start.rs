@@ -1,8 +1,8 @@
-//! How the process was started.
+//! The state in which the process was started.
 
 #![allow(unsafe_code, reason = "asks the system about a stream before anything else can open it")]
 
-/// Whether this process was started with its standard output closed. Rust opens `/dev/null` in place of it before
+/// Returns whether this process was started with its standard output closed. Rust opens `/dev/null` in its place before
 /// `main`, so that writing seems to succeed.
 pub fn output_was_closed() -> bool {
     #[cfg(target_os = "linux")]
@@ -25,7 +25,7 @@ mod at_start {
     const GET_FLAGS: i32 = 1;
 
     extern "C" fn look() {
-        // SAFETY: asks for the flags of a descriptor, which may be closed.
+        // SAFETY: the call reads the flags of a descriptor, and fails if that is closed.
         CLOSED.store(unsafe { fcntl(1, GET_FLAGS) } < 0, Ordering::Relaxed);
     }
 

@@ -1,4 +1,4 @@
-//! What files need of Unix beyond the standard library: signals, extended attributes, room on a device.
+//! Functions of Unix that the standard library lacks: signals, extended attributes, reserving space on a device.
 
 #![allow(unsafe_code, reason = "calls the system")]
 
@@ -12,16 +12,17 @@ use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-/// The most drafts that a signal removes.
+/// The maximum number of drafts that a signal removes.
 const MOST: usize = 128;
 
-/// The paths of drafts. Who takes one out owns it, so that the handler never reads what another thread frees.
+/// The paths of drafts. A thread owns a path after it has taken it out, so the handler never reads a path that another
+/// thread frees.
 static DRAFTS: [AtomicPtr<c_char>; MOST] = [const { AtomicPtr::new(null_mut()) }; MOST];
 
 /// Whether a signal is ending the process.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
-/// A draft's path in the table, until this is dropped.
+/// A draft's path in the table, until this value is dropped.
 pub(super) struct Registered(Option<usize>);
 
 impl Registered {
@@ -35,7 +36,7 @@ impl Registered {
         };
         let slot = DRAFTS.iter().position(free);
         if slot.is_none() {
-            // SAFETY: made above, and in no slot.
+            // SAFETY: `path` was created above by `into_raw`, and is in no slot.
             drop(unsafe { CString::from_raw(path) });
         }
         Ok(Self(slot))
@@ -46,13 +47,14 @@ impl Drop for Registered {
     fn drop(&mut self) {
         let path = self.0.map_or(null_mut(), |slot| DRAFTS[slot].swap(null_mut(), Ordering::SeqCst));
         if !path.is_null() {
-            // SAFETY: `new` made it of a string, and nobody else has taken it out of its slot.
+            // SAFETY: `new` has created the path by `into_raw`, and `swap` has taken it out of its slot, so no other
+            // thread has it.
             drop(unsafe { CString::from_raw(path) });
         }
     }
 }
 
-/// Signals that end a process unless it handles them: of a terminal, of batch systems, and of `abort`.
+/// Signals that end a process by default: from a terminal, from batch systems, and from `abort`.
 const SIGNALS: [c_int; 9] = [
     libc::SIGHUP,
     libc::SIGINT,
@@ -65,36 +67,37 @@ const SIGNALS: [c_int; 9] = [
     libc::SIGABRT,
 ];
 
-/// What is said where the process is aborted for want of memory.
+/// The message if the process is aborted because memory ran out.
 const NO_MEMORY: &str = "error[device-memory]: there isn't enough memory for this: raise the limit that the process runs under \
                          (ulimit -v, ulimit -d, its cgroup's), or use a smaller program\n";
 
-/// Removes all drafts; then the signal does what it would have done.
+/// Removes all drafts; then the signal has its default effect.
 extern "C" fn on_signal(signal: c_int) {
     remove_drafts();
     if signal == libc::SIGABRT && crate::limits::has_allocation_failed() {
-        // SAFETY: both may be called by handlers, and the text is as long as said.
+        // SAFETY: handlers may call both functions, and the length is that of the text.
         unsafe {
             libc::write(2, NO_MEMORY.as_ptr().cast(), NO_MEMORY.len());
             libc::_exit(1);
         }
     }
-    // SAFETY: the handler was reset when it was called, so the signal, which is blocked until it returns, has its
-    // default effect.
+    // SAFETY: handlers may call `raise`. The handler was reset when it was called (`SA_RESETHAND`), so the signal,
+    // which is blocked until the handler returns, has its default effect.
     unsafe { libc::raise(signal) };
 }
 
-/// Removes all drafts, and lets nobody make any more: the process ends. A handler of signals may call it.
+/// Removes all drafts and prevents new ones, because the process ends. Signal handlers may call it.
 pub(super) fn remove_drafts() {
     ENDING.store(true, Ordering::SeqCst);
     let mut paths = [null_mut(); MOST];
     for (path, slot) in paths.iter_mut().zip(&DRAFTS) {
         *path = slot.swap(null_mut(), Ordering::SeqCst);
     }
-    // Twice, since another thread may be creating one that it has registered.
+    // Removes twice, because another thread may be creating a draft that it has just registered.
     for wait in [0, 2_000_000] {
         let time = libc::timespec { tv_sec: 0, tv_nsec: wait };
-        // SAFETY: these functions may be called by handlers; paths are strings that nobody frees any more.
+        // SAFETY: handlers may call these functions. The paths are strings that `swap` has taken out of the table, so
+        // no thread frees them.
         unsafe {
             if wait > 0 && paths.iter().any(|path| !path.is_null()) {
                 libc::nanosleep(&raw const time, null_mut());
@@ -106,7 +109,7 @@ pub(super) fn remove_drafts() {
     }
 }
 
-/// Installs the handler for every signal that nobody handles or ignores, as `nohup` ignores one.
+/// Installs the handler for every signal that still has its default effect. `nohup`, for example, has a signal ignored.
 pub(super) fn handle_signals() {
     for signal in SIGNALS {
         if is_default(signal) {
@@ -127,7 +130,7 @@ fn is_default(signal: c_int) -> bool {
 }
 
 fn set(signal: c_int, handler: libc::sighandler_t) {
-    // SAFETY: as above; `on_signal` does nothing that a handler must not do.
+    // SAFETY: all zeros is a valid value of this plain structure. `on_signal` only does what a handler may do.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler;
@@ -136,8 +139,8 @@ fn set(signal: c_int, handler: libc::sighandler_t) {
     }
 }
 
-/// Another descriptor of this process's standard output or error, if that is the file. What is written goes where the
-/// rest of the output went, and a file that the output was directed to isn't replaced under it.
+/// Returns another descriptor of this process's standard output or error, if that is the file. Then the content is
+/// written after the rest of the output, and a file to which the output was redirected isn't replaced.
 pub(super) fn standard_stream(about: &Metadata) -> Option<io::Result<File>> {
     let (out, err) = (io::stdout(), io::stderr());
     [out.as_fd(), err.as_fd()].into_iter().find_map(|stream: BorrowedFd<'_>| {
@@ -147,13 +150,13 @@ pub(super) fn standard_stream(about: &Metadata) -> Option<io::Result<File>> {
     })
 }
 
-/// Sets room aside for so many bytes in a file, without changing it.
+/// Reserves space for `bytes` bytes in a file, without changing it.
 pub(super) fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     if let Ok(length) = libc::off_t::try_from(bytes)
         && length > 0
     {
-        // SAFETY: takes a descriptor and numbers.
+        // SAFETY: the call takes only a descriptor and numbers.
         let failed = unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, length) } != 0;
         let error = io::Error::last_os_error();
         let full = [libc::ENOSPC, libc::EDQUOT, libc::EFBIG];
@@ -165,7 +168,7 @@ pub(super) fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether two files have the same extended attributes, of which access control lists are some.
+/// Returns whether two files have the same extended attributes, including access control lists.
 pub(super) fn same_attributes(a: &File, b: &File) -> bool {
     #[cfg(target_os = "linux")]
     return attributes(a).is_some_and(|a| attributes(b) == Some(a));
@@ -176,16 +179,16 @@ pub(super) fn same_attributes(a: &File, b: &File) -> bool {
     };
 }
 
-/// The extended attributes of a file, sorted by name; `None` if they can't be read.
+/// Returns the extended attributes of a file, sorted by name; `None` if they can't be read.
 #[cfg(target_os = "linux")]
 fn attributes(file: &File) -> Option<Vec<(CString, Vec<u8>)>> {
     let fd = file.as_raw_fd();
-    // SAFETY: the buffers are as long as said.
+    // SAFETY: `to.len()` is the length of the buffer.
     let names = sized(|to| unsafe { libc::flistxattr(fd, to.as_mut_ptr().cast(), to.len()) })?;
     let mut all = Vec::new();
     for name in names.split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
         let name = CString::new(name).ok()?;
-        // SAFETY: as above, and the name ends with a zero.
+        // SAFETY: `to.len()` is the length of the buffer, and the name ends with a zero.
         let value = sized(|to| unsafe { libc::fgetxattr(fd, name.as_ptr(), to.as_mut_ptr().cast(), to.len()) })?;
         all.push((name, value));
     }
@@ -193,12 +196,12 @@ fn attributes(file: &File) -> Option<Vec<(CString, Vec<u8>)>> {
     Some(all)
 }
 
-/// What a call writes that says how long that is if the buffer is empty.
+/// Returns the output of a system call that returns the needed length if the buffer is empty.
 #[cfg(target_os = "linux")]
 fn sized(call: impl Fn(&mut [u8]) -> isize) -> Option<Vec<u8>> {
     let length = match usize::try_from(call(&mut [])) {
         Ok(length) => length,
-        // A file system without attributes.
+        // The file system has no attributes.
         Err(_) if io::Error::last_os_error().raw_os_error() == Some(libc::ENOTSUP) => 0,
         Err(_) => return None,
     };
@@ -210,9 +213,9 @@ fn sized(call: impl Fn(&mut [u8]) -> isize) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The user that this process acts for.
+/// Returns the user for whom this process acts.
 #[cfg(feature = "jit")]
 pub(super) fn user() -> u32 {
-    // SAFETY: it can't fail.
+    // SAFETY: `geteuid` has no preconditions and can't fail.
     unsafe { libc::geteuid() }
 }

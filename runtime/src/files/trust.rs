@@ -1,4 +1,4 @@
-//! Files whose contents are run: nobody but this process's user may have been able to write them.
+//! Checks files whose contents are run: no other user than this process's may have been able to write them.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind};
@@ -7,7 +7,7 @@ use std::path::Path;
 #[cfg(unix)]
 use super::system;
 
-/// Makes a folder that is this user's alone, with those that it is in, unless it is there.
+/// Creates a folder that only this user may access, and its missing parents.
 pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -15,7 +15,7 @@ pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     builder.recursive(true).create(folder)
 }
 
-/// Whether a folder is there; an error, in words, if others may write to it.
+/// Returns whether a folder exists. The error is a message that others may write to it.
 pub(crate) fn check_folder(folder: &Path) -> Result<bool, String> {
     let about = match fs::symlink_metadata(folder) {
         Ok(about) => about,
@@ -31,12 +31,12 @@ pub(crate) fn check_folder(folder: &Path) -> Result<bool, String> {
     check_owner(folder, &about).map(|()| true)
 }
 
-/// Opens a file that only this user can have written; `None` if there is none, an error, in words, if it may be
-/// others'.
+/// Opens a file that only this user can have written. Returns `None` if it doesn't exist. The error is a message that
+/// others may have written it.
 pub(crate) fn open(path: &Path) -> Result<Option<File>, String> {
     let mut options = fs::OpenOptions::new();
     options.read(true);
-    // Follows no link, and waits for nobody at a pipe.
+    // Doesn't follow links, and doesn't block on a pipe.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
     let failed = |e: io::Error| format!("{} can't be read: {e}", path.display());
