@@ -1,9 +1,10 @@
 //! An allocator for compilers, such as the program `shardc`.
 //!
-//! Programs are many small vectors and lists, made on one thread and dropped on it, for which mimalloc is fast. Vectors and
-//! tables that grow through some hundred KiB get 512 KiB or four MiB from it for each of their sizes, though, and the kernel
-//! clears two MiB of these at the first byte; the system's allocator gives them back to the kernel, which clears them again:
-//! either takes a fifth of a short compilation. So these are packed tightly, by talc, into blocks of mimalloc's.
+//! Compilers allocate many small vectors and lists, which one thread creates and drops; mimalloc is fast for these. But
+//! for vectors and tables that grow through some hundred KiB, mimalloc reserves 512 KiB or 4 MiB for each size, and the
+//! kernel clears 2 MiB of these at the first byte. The system's allocator returns such memory to the kernel, which
+//! clears it again. Either takes a fifth of a short compilation. So such sizes are packed tightly, by talc, into blocks
+//! of mimalloc's memory.
 
 #![allow(unsafe_code, reason = "an allocator hands out memory by address")]
 
@@ -19,27 +20,27 @@ use parking_lot::RawMutex;
 use talc::TalcLock;
 use talc::source::GlobalAllocSource;
 
-/// Sizes in bytes that are packed: mimalloc packs smaller ones and gives larger ones just what they need.
+/// Sizes in bytes that talc packs. mimalloc packs smaller ones, and gives larger ones exactly what they need.
 const PACKED: RangeInclusive<usize> = (8 << 10) + 1..=512 << 10;
 
-/// Bytes of a block.
+/// Bytes of a block for talc.
 const BLOCK: usize = 1 << 20;
 
 static PACKING: TalcLock<RawMutex, GlobalAllocSource<Blocks>> =
     TalcLock::new(GlobalAllocSource::with_block_size(Blocks, BLOCK));
 
-/// Memory of this size and more is aligned to that many bytes by mimalloc, smaller memory to its size at least.
+/// mimalloc aligns memory of at least this size to this number of bytes, and smaller memory at least to its size.
 const ALIGNED: usize = 16;
 
-/// mimalloc for most sizes.
+/// The allocator: talc for the sizes in [`PACKED`], mimalloc for all others.
 pub struct Allocator;
 
 impl Allocator {
-    /// Has the kernel clear the first memory and map the code that will be needed, on a thread of its own, so that the others
-    /// needn't wait for that: a tenth of a short compilation. Nothing else changes, and nothing depends on it.
+    /// Makes the kernel clear the first memory and map the code that will be needed, on a separate thread, so that
+    /// other threads don't wait for that. This saves a tenth of a short compilation, and has no other effect.
     pub fn make_ready(&self) {
         if thread::available_parallelism().is_ok_and(|cores| cores > NonZero::<usize>::MIN) {
-            // Without such a thread the others wait, that is all.
+            // If the thread can't start, other threads do this work when they need it.
             let _ = thread::Builder::new().spawn(ready::make_all);
         }
     }
@@ -49,11 +50,12 @@ impl Allocator {
 mod ready {
     use super::{Blocks, GlobalAlloc, Layout};
 
-    /// Bytes of memory that are cleared before anybody asks for them, and those of one step: a huge page.
+    /// Bytes of memory that are cleared in advance, and bytes of one step: a huge page.
     const READY: usize = 16 << 20;
     const STEP: usize = 2 << 20;
 
-    /// Bytes of code on either side of this module's that are mapped in advance, and those of one step: all of shardc's, not all of LLVM's.
+    /// Bytes of code before and after this module's that are mapped in advance, and bytes of one step. They cover all
+    /// of shardc's code, but not all of LLVM's.
     const CODE: usize = 12 << 20;
     const PIECE: usize = 256 << 10;
 
@@ -63,11 +65,11 @@ mod ready {
         clear_memory(READY);
     }
 
-    /// mimalloc hands out one large range from its lowest address on; where nothing is mapped behind what it hands out now,
-    /// the kernel says so.
+    /// Clears the memory that mimalloc will hand out next, because it hands out one large range from its lowest address
+    /// on. If nothing is mapped there, the kernel returns an error.
     fn clear_memory(bytes: usize) {
         let layout = Layout::new::<[u64; 8]>();
-        // SAFETY: the size isn't zero, and what is allocated is freed with its layout.
+        // SAFETY: the size isn't zero, and the memory is freed with the layout of its allocation.
         let lowest = unsafe {
             let memory = Blocks.alloc(layout);
             Blocks.dealloc(memory, layout);
@@ -77,7 +79,8 @@ mod ready {
         let _ = (first..first + bytes).step_by(STEP).all(|start| populate(start, STEP, libc::MADV_POPULATE_WRITE));
     }
 
-    /// What lies beside the code, or nothing at all, does no harm: the kernel says that it isn't there.
+    /// Maps the code around this function. For addresses that are no code or aren't mapped, the kernel returns an error
+    /// or maps other memory, which is harmless.
     fn map_code() {
         let here = make_all as fn() as usize / PIECE * PIECE;
         for start in (here.saturating_sub(CODE)..here + CODE).step_by(PIECE) {
@@ -85,9 +88,9 @@ mod ready {
         }
     }
 
-    /// Whether the kernel did it.
+    /// Returns whether the kernel succeeded.
     fn populate(start: usize, bytes: usize, how: libc::c_int) -> bool {
-        // SAFETY: no byte changes that anybody has written; the kernel makes room for those that nobody has.
+        // SAFETY: `MADV_POPULATE_*` never changes the contents of memory, and returns an error for unmapped addresses.
         unsafe { libc::madvise(start as *mut libc::c_void, bytes, how) == 0 }
     }
 }
@@ -97,8 +100,8 @@ mod ready {
     pub(super) fn make_all() {}
 }
 
-/// mimalloc reserves a GiB at first, which counts as used where a limit of the process counts what is reserved: there it reserves
-/// as little as it can.
+/// mimalloc reserves a GiB at first. If a limit of the process counts reserved memory, this module makes it reserve as
+/// little as possible.
 #[cfg(target_os = "linux")]
 mod reserve {
     use std::ffi::{c_int, c_long};
@@ -110,28 +113,29 @@ mod reserve {
     /// `mi_option_arena_reserve` of mimalloc 2 and 3
     const ARENA_RESERVE: c_int = 23;
 
-    /// KiB of mimalloc's smallest arena.
+    /// The size of mimalloc's smallest arena in KiB.
     const LEAST: c_long = 32 << 10;
 
     extern "C" fn before_main() {
         if crate::limits::counts_reserved_memory() {
-            // SAFETY: sets a number in a table, which nobody reads before the first allocation.
+            // SAFETY: the call sets a number in a table, which mimalloc first reads at the first allocation.
             unsafe { mi_option_set(ARENA_RESERVE, LEAST) };
         }
     }
 
-    // SAFETY: the system calls the functions in this section before `main`, and `before_main` needs nothing that is set up
-    // later.
+    // SAFETY: the system calls the functions in this section before `main`, and `before_main` needs nothing that is set
+    // up later.
     #[used]
     #[unsafe(link_section = ".init_array")]
     static BEFORE_MAIN: extern "C" fn() = before_main;
 }
 
-/// mimalloc, which is asked for alignment only where it doesn't align by itself: half of the time of an allocation.
+/// mimalloc. An alignment is passed only if mimalloc wouldn't align the memory anyway, because that takes half of the
+/// time of an allocation.
 #[derive(Debug)]
 struct Blocks;
 
-/// The same memory; that there is none is remembered.
+/// Returns the same memory, and records a failed allocation.
 fn seen(memory: *mut u8) -> *mut u8 {
     if memory.is_null() {
         crate::limits::allocation_failed();
@@ -147,28 +151,28 @@ fn is_aligned(size: usize, align: usize) -> bool {
     align <= ALIGNED && align <= size
 }
 
-// SAFETY: mimalloc keeps the contract.
+// SAFETY: every call is forwarded to mimalloc, which fulfills the contract of allocators.
 unsafe impl GlobalAlloc for Blocks {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let (size, align) = (layout.size(), layout.align());
-        // SAFETY: any size and alignment may be asked for.
+        // SAFETY: mimalloc accepts any size and alignment.
         seen(unsafe { if is_aligned(size, align) { mi_malloc(size) } else { mi_malloc_aligned(size, align) }.cast() })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let (size, align) = (layout.size(), layout.align());
-        // SAFETY: any size and alignment may be asked for.
+        // SAFETY: mimalloc accepts any size and alignment.
         seen(unsafe { if is_aligned(size, align) { mi_zalloc(size) } else { mi_zalloc_aligned(size, align) }.cast() })
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, _: Layout) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the contract of `dealloc`, this allocator has allocated `memory`, so it is mimalloc's.
         unsafe { mi_free(memory.cast()) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         let (memory, align) = (memory.cast(), layout.align());
-        // SAFETY: the caller's promise.
+        // SAFETY: by the contract of `realloc`, this allocator has allocated `memory`, so it is mimalloc's.
         seen(unsafe {
             if is_aligned(size, align) { mi_realloc(memory, size) } else { mi_realloc_aligned(memory, size, align) }
                 .cast()
@@ -176,27 +180,30 @@ unsafe impl GlobalAlloc for Blocks {
     }
 }
 
-// SAFETY: both allocators keep the contract, and which of them has some memory follows from its size, which callers give back.
+// SAFETY: both allocators fulfill the contract. The size decides which of them has some memory, and callers pass the
+// size of the allocation when they free it.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract of `alloc` is the same for both allocators.
         unsafe { if is_packed(layout.size()) { PACKING.alloc(layout) } else { Blocks.alloc(layout) } }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract of `alloc_zeroed` is the same for both allocators.
         unsafe { if is_packed(layout.size()) { PACKING.alloc_zeroed(layout) } else { Blocks.alloc_zeroed(layout) } }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise; memory of this size is this allocator's.
+        // SAFETY: by the contract of `dealloc`, `memory` was allocated with `layout`, so its size selects the allocator
+        // that has it.
         unsafe {
             if is_packed(layout.size()) { PACKING.dealloc(memory, layout) } else { Blocks.dealloc(memory, layout) }
         }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller's promise; memory of this size is this allocator's.
+        // SAFETY: by the contract of `realloc`, `memory` was allocated with `layout`, so its size selects the allocator
+        // that has it. The copy is within both sizes.
         unsafe {
             match (is_packed(layout.size()), is_packed(size)) {
                 (true, true) => PACKING.realloc(memory, layout, size),
@@ -224,7 +231,8 @@ mod tests {
         for align in [1, 8, 16, 32, 64, 4096] {
             let layout = |size| Layout::from_size_align(size, align).expect("a power of two");
             for (size, next) in sizes.iter().flat_map(|&a| sizes.iter().map(move |&b| (a, b))) {
-                // SAFETY: what is read was written, and what is freed was allocated with this layout.
+                // SAFETY: bytes are read after they were written or zeroed, and memory is freed with the layout of its
+                // allocation.
                 unsafe {
                     let memory = Allocator.alloc(layout(size));
                     assert!(!memory.is_null() && (memory as usize).is_multiple_of(align), "{size} {align}");
@@ -243,9 +251,9 @@ mod tests {
 
     #[test]
     fn what_is_made_ready_stays_as_it_is() {
-        // Of mimalloc's, so that it lies where memory is cleared that nobody has written.
+        // This size is mimalloc's, so the memory is in the range where unused memory is cleared.
         let (size, layout) = (4 << 20, Layout::from_size_align(4 << 20, 8).expect("a power of two"));
-        // SAFETY: what is read was written, and what is freed was allocated with this layout.
+        // SAFETY: bytes are read after they were written, and memory is freed with the layout of its allocation.
         unsafe {
             let written = Allocator.alloc(layout);
             written.write_bytes(7, size);

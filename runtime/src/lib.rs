@@ -1,6 +1,6 @@
 //! Runs programs: the reference evaluator, native code, devices and collectives.
 //!
-//! Without the feature `jit`, everything but native code is available, also on machines without LLVM.
+//! Without the feature `jit`, everything except native code is available, also on machines without LLVM.
 
 #[cfg(feature = "allocator")]
 pub mod allocator;

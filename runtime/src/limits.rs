@@ -1,5 +1,5 @@
-//! How much memory this process can still get: the least of what the machine, the limits of the process and those of
-//! the control groups that it is in leave.
+//! The memory that this process can still get: the minimum over the machine, the limits of the process and those of its
+//! control groups.
 
 #![allow(unsafe_code, reason = "asks the system for limits of the process")]
 
@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether an allocation has failed, after which the process probably ends.
 static ALLOCATION_FAILED: AtomicBool = AtomicBool::new(false);
 
-/// Remembers that an allocation has failed, so that the end of the process is explained by that.
+/// Records that an allocation has failed, so that the error message at the end of the process can say so.
 #[cfg(feature = "allocator")]
 pub(crate) fn allocation_failed() {
     ALLOCATION_FAILED.store(true, Ordering::Relaxed);
 }
 
-/// Whether an allocation has failed.
+/// Returns whether an allocation has failed.
 pub(crate) fn has_allocation_failed() -> bool {
     ALLOCATION_FAILED.load(Ordering::Relaxed)
 }
@@ -24,9 +24,9 @@ pub(crate) fn has_allocation_failed() -> bool {
 /// Memory that can still be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Available {
-    /// The bytes of it.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// What allows no more, in words, unless that is the machine.
+    /// A description of the limit, unless the limit is the machine.
     pub limit: Option<String>,
 }
 
@@ -39,13 +39,13 @@ impl std::fmt::Display for Available {
     }
 }
 
-/// Whether a limit of the process counts memory that is reserved and not used.
+/// Returns whether a limit of the process counts memory that is reserved and not used.
 #[cfg(feature = "allocator")]
 pub(crate) fn counts_reserved_memory() -> bool {
     rlimit(Rlimit::AddressSpace).is_some() || rlimit(Rlimit::Data).is_some()
 }
 
-/// The memory that can still be used; `None` where the system doesn't say.
+/// Returns the memory that can still be used; `None` if the system doesn't report it.
 pub fn available_memory() -> Option<Available> {
     available_below(Path::new("/"), rlimit)
 }
@@ -59,7 +59,7 @@ enum Rlimit {
     Data,
 }
 
-/// The same where the system's files are below `root`, and this function tells the limits of the process.
+/// Does the same as [`available_memory`] with the system's files below `root`, and limits of the process from `rlimit`.
 fn available_below(root: &Path, rlimit: impl Fn(Rlimit) -> Option<u64>) -> Option<Available> {
     let machine = field(&root.join("proc/meminfo"), "MemAvailable:").map(|bytes| Available { bytes, limit: None });
     let status = root.join("proc/self/status");
@@ -72,7 +72,7 @@ fn available_below(root: &Path, rlimit: impl Fn(Rlimit) -> Option<u64>) -> Optio
     machine.into_iter().chain(process.into_iter().flatten()).chain(groups).min_by_key(|available| available.bytes)
 }
 
-/// A number of kB, in bytes, that a line of a file begins with a name.
+/// Returns the bytes of a number in kB, from the line of a file that begins with a name.
 fn field(path: &Path, name: &str) -> Option<u64> {
     let text = fs::read_to_string(path).ok()?;
     let value = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -87,7 +87,7 @@ fn rlimit(limit: Rlimit) -> Option<u64> {
             Rlimit::Data => libc::RLIMIT_DATA,
         };
         let mut found = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: the call writes the structure.
+        // SAFETY: the call only writes the structure.
         let known = unsafe { libc::getrlimit(resource, &raw mut found) } == 0;
         (known && found.rlim_cur != libc::RLIM_INFINITY).then_some(found.rlim_cur)
     }
@@ -102,10 +102,10 @@ fn rlimit(limit: Rlimit) -> Option<u64> {
 struct Version {
     /// The type of its file system.
     filesystem: &'static str,
-    /// Limits: at one of them, memory is taken away from the group or the group is slowed down.
+    /// Files of limits. At such a limit, memory is reclaimed from the group or the group is slowed down.
     limits: &'static [&'static str],
     usage: &'static str,
-    /// What of the usage is pages of files that weren't used lately, in `memory.stat`.
+    /// The field of `memory.stat` with the part of the usage that is file pages which weren't used lately.
     reclaimable: &'static str,
 }
 
@@ -124,7 +124,7 @@ const VERSIONS: [Version; 2] = [
     },
 ];
 
-/// What the control groups leave that this process is in, and those that these are in.
+/// Returns the memory that is left in the control groups of this process and in their ancestors.
 fn control_groups(root: &Path) -> Vec<Available> {
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
     let (mounts, groups) = (read("proc/self/mountinfo"), read("proc/self/cgroup"));
@@ -132,8 +132,8 @@ fn control_groups(root: &Path) -> Vec<Available> {
     for (mount, version) in mounts.lines().filter_map(mounted) {
         let Some(group) = groups.lines().find_map(|line| group(line, version)) else { continue };
         let top = below(root, &mount.point);
-        // The mount may show a part of the hierarchy. A group outside of it, as a container may have, is seen as its
-        // top.
+        // The mount may show a part of the hierarchy. A group outside of that part, as a container may have, counts as
+        // its top.
         let inside = Path::new(group).strip_prefix(&mount.root).unwrap_or(Path::new(""));
         let plain = inside.components().all(|part| matches!(part, Component::Normal(_)));
         let inside = if plain { inside } else { Path::new("") };
@@ -146,13 +146,13 @@ fn control_groups(root: &Path) -> Vec<Available> {
     found
 }
 
-/// Where a part of a hierarchy is mounted.
+/// A mount of a part of a hierarchy.
 struct Mount {
     root: PathBuf,
     point: PathBuf,
 }
 
-/// What a line of `mountinfo` says, if it is about control groups that count memory.
+/// Parses a line of `mountinfo`, if it is about control groups that count memory.
 fn mounted(line: &str) -> Option<(Mount, &'static Version)> {
     let (before, after) = line.split_once(" - ")?;
     let mut before = before.split(' ').skip(3).map(unescaped);
@@ -164,14 +164,14 @@ fn mounted(line: &str) -> Option<(Mount, &'static Version)> {
     counts.then_some((mount, version))
 }
 
-/// A path as `mountinfo` has it, where blanks and the like are three octal digits.
+/// Decodes a path of `mountinfo`, in which blanks and some other characters are escaped as three octal digits.
 fn unescaped(text: &str) -> String {
     [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
         .iter()
         .fold(text.to_owned(), |text, (code, is)| text.replace(code, is))
 }
 
-/// The group that a line of `cgroup` names, if that is the one that counts memory in this version.
+/// Returns the group of a line of `cgroup`, if that is the group that counts memory in this version.
 fn group<'a>(line: &'a str, version: &Version) -> Option<&'a str> {
     let mut parts = line.splitn(3, ':');
     let (number, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
@@ -186,10 +186,11 @@ fn below(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// What a group's limit leaves; pages of files that weren't used lately are given up when memory is needed.
+/// Returns the memory that a group's limit leaves. File pages that weren't used lately count as free, because they are
+/// reclaimed when memory is needed.
 fn left_in(folder: &Path, version: &Version) -> Option<u64> {
     let number = |name: &str| fs::read_to_string(folder.join(name)).ok()?.trim().parse::<u64>().ok();
-    // Without a limit there is `max`, no file, or a number close to 2^63.
+    // Without a limit, the file contains `max` or a number close to 2^63, or is missing.
     let limit = version.limits.iter().filter_map(|name| number(name)).min()?;
     let statistics = fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
     let reclaimable = statistics.lines().find_map(|line| line.strip_prefix(version.reclaimable)?.trim().parse().ok());
@@ -248,7 +249,7 @@ mod tests {
         // A limit at which the group is slowed down counts, too.
         fs::write(system.0.join("sys/fs/cg roup/slurm/job 1/step/memory.high"), "201000").unwrap();
         assert_eq!(system.available().unwrap().0, 200_000);
-        // More is used than a new limit allows.
+        // More memory is used than a new limit allows.
         fs::write(system.0.join("sys/fs/cg roup/slurm/memory.max"), "7").unwrap();
         assert_eq!(system.available(), Some((0, "the limit of the cgroup /slurm".to_owned())));
     }
@@ -270,7 +271,7 @@ mod tests {
         ];
         let system = System::new("v1", &files);
         assert_eq!(system.available().unwrap().0, 150_000_000);
-        // A namespace shows the group as outside of what is mounted.
+        // A namespace shows the group as outside of the mounted part.
         fs::write(system.0.join("proc/self/cgroup"), "4:memory:/../other\n").unwrap();
         assert_eq!(system.available().unwrap().0, 150_000_000);
     }

@@ -1,33 +1,33 @@
-//! How many cores this machine has, and what they can do at most, measured.
+//! The number of cores of this machine, and measurements of their maximum speed.
 
 use std::num::NonZero;
 use std::sync::OnceLock;
 use std::thread;
 use std::time::Instant;
 
-/// What all cores of this machine do together.
+/// The speed of all cores of this machine together.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rates {
     /// Floating-point operations per second of f32 matrix products.
     pub flops: f64,
-    /// Bytes per second that are read or written, of tensors that no cache holds.
+    /// Bytes per second that are read or written, for tensors that don't fit in a cache.
     pub bytes: f64,
 }
 
-/// The side of the matrices: three of them fit into the second-level cache of a core.
+/// The side of the matrices. Three of them fit into the second-level cache of a core.
 const SIDE: usize = 256;
 
-/// How many bytes each core copies.
+/// The number of bytes that each core copies.
 const BYTES: usize = 32 << 20;
 
-/// How many threads can run at once. The system is asked once: it reads files to tell.
+/// Returns the number of threads that can run at once. Queries the system only once, because that reads files.
 pub(crate) fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
 }
 
 impl Rates {
-    /// Measures them, in about a tenth of a second.
+    /// Measures the rates, in about a tenth of a second.
     pub fn measure() -> Self {
         let cores = cores();
         let flops = best(cores, || {
@@ -51,11 +51,12 @@ impl Rates {
     }
 }
 
-/// Seconds that each of `threads` threads takes for the work that `make` gives it: the fastest of several rounds.
+/// Returns the seconds that the slowest of `threads` threads takes for the work of `make`. Each thread's time is its
+/// fastest of several rounds.
 fn best<W: FnMut()>(threads: usize, make: impl Fn() -> W + Sync) -> f64 {
     let one = || {
         let mut work = make();
-        // Memory is there, caches are warm.
+        // The first round allocates memory and warms the caches.
         work();
         (0..4).map(|_| seconds(&mut work)).fold(f64::INFINITY, f64::min)
     };
@@ -76,7 +77,7 @@ fn seconds(work: &mut impl FnMut()) -> f64 {
 fn product(a: &[f32], b: &[f32], c: &mut [f32]) {
     let n = SIDE as isize;
     assert!([a.len(), b.len(), c.len()] == [SIDE * SIDE; 3]);
-    // SAFETY: three matrices of that size.
+    // SAFETY: the assertion shows that the slices are three matrices of `SIDE * SIDE` elements.
     unsafe {
         gemm::gemm(
             SIDE,

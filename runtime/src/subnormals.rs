@@ -1,35 +1,35 @@
 //! Subnormal floats: numbers so close to zero that they have fewer digits than others. Processors compute with them a
-//! hundred times slower, so native code takes them for zeros, as XLA does, unless it is asked to keep them.
+//! hundred times slower, so native code replaces them by zeros, as XLA does, unless it is configured to keep them.
 
 #![allow(unsafe_code, reason = "the processor's control register is read and written by instructions")]
 
 use std::marker::PhantomData;
 
-/// What arithmetic does with subnormal floats.
+/// The treatment of subnormal floats in arithmetic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Subnormals {
-    /// Operands and results that are subnormal count as zeros of the same sign.
+    /// Subnormal operands and results count as zeros of the same sign.
     #[default]
     Flush,
-    /// They are numbers like others (IEEE 754).
+    /// Subnormal numbers are treated like other numbers (IEEE 754).
     Keep,
 }
 
-/// While it lives, this thread treats subnormal floats in a certain way; then as before.
+/// Sets the treatment of subnormal floats on this thread while it lives. Dropping it restores the previous treatment.
 #[must_use]
 pub struct Mode {
     before: Control,
-    /// The register belongs to a thread.
+    /// Makes the type thread-bound, because the register belongs to a thread.
     _thread: PhantomData<*const ()>,
 }
 
 impl Mode {
-    /// How this thread treats subnormal floats.
+    /// Returns how this thread treats subnormal floats.
     pub fn current() -> Subnormals {
         if read() & FLUSH != 0 { Subnormals::Flush } else { Subnormals::Keep }
     }
 
-    /// Sets how this thread treats subnormal floats from here on.
+    /// Sets how this thread treats subnormal floats until the returned value is dropped.
     pub fn set(subnormals: Subnormals) -> Self {
         let before = read();
         let flushes = subnormals == Subnormals::Flush;
@@ -46,14 +46,14 @@ impl Drop for Mode {
 
 #[cfg(target_arch = "x86_64")]
 type Control = u32;
-/// In MXCSR, bit 15 flushes results to zero and bit 6 takes operands for zeros.
+/// In MXCSR, bit 15 flushes results to zero and bit 6 treats subnormal operands as zeros.
 #[cfg(target_arch = "x86_64")]
 const FLUSH: Control = 1 << 15 | 1 << 6;
 
 #[cfg(target_arch = "x86_64")]
 fn read() -> Control {
     let mut control: Control = 0;
-    // SAFETY: stores the register at the given address, a local variable of its size.
+    // SAFETY: the instruction stores the register at the given address, a local variable of its size.
     unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut control, options(nostack, preserves_flags)) };
     control
 }
@@ -73,7 +73,7 @@ const FLUSH: Control = 1 << 24;
 #[cfg(target_arch = "aarch64")]
 fn read() -> Control {
     let control: Control;
-    // SAFETY: reads the register.
+    // SAFETY: the instruction only reads the register.
     unsafe { std::arch::asm!("mrs {}, fpcr", out(reg) control, options(nomem, nostack, preserves_flags)) };
     control
 }

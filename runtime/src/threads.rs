@@ -1,8 +1,8 @@
 //! The threads of the process. Devices run on threads that are kept from one run to the next, so that starting a run
-//! takes microseconds; what several threads do inside one op runs in a pool with one thread a core.
+//! takes microseconds. The parallel work inside one op runs in a pool with one thread for each core.
 //!
-//! A device blocks while it waits for others, so it needs a thread of its own: in a pool, a device's thread that waits
-//! for its part of an op might take up another device, which waits for the first. Only work that waits for nothing may
+//! A device blocks while it waits for others, so it needs a separate thread. In a pool, a device's thread that waits
+//! for its part of an op might start another device, which waits for the first. Only work that waits for nothing may
 //! run in the pool.
 
 #![allow(unsafe_code, reason = "kept threads run closures that borrow from the caller, who waits for them")]
@@ -14,24 +14,25 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 
 use crate::subnormals::{Mode, Subnormals};
 
-/// Bytes of a device thread's stack.
+/// The stack size of a device's thread in bytes.
 const STACK: usize = 1 << 20;
 
-/// Part of a run.
+/// The part of a run that one thread does.
 struct Job {
     work: Work,
     index: usize,
     latch: Arc<Latch>,
 }
 
-/// What all threads of a run do, with a number for each.
+/// The work of all threads of a run, which is called with a number for each thread.
 #[derive(Clone, Copy)]
 struct Work(*const (dyn Fn(usize) + Sync));
 
-// SAFETY: the closure may be called from any thread, and is alive until the latch of its run opens.
+// SAFETY: the closure is `Sync`, so any thread may call it. It is alive until the latch of its run opens, because
+// `all_at_once` waits for that.
 unsafe impl Send for Work {}
 
-/// Opens when so many things are done.
+/// A latch that opens after a number of `count_down` calls.
 pub(crate) struct Latch {
     left: Mutex<usize>,
     open: Condvar,
@@ -42,7 +43,7 @@ impl Latch {
         Self { left: Mutex::new(left), open: Condvar::new() }
     }
 
-    /// One of them is done.
+    /// Counts one unit of work as done.
     pub(crate) fn count_down(&self) {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         *left -= 1;
@@ -51,7 +52,7 @@ impl Latch {
         }
     }
 
-    /// Waits until all are done.
+    /// Waits until all work is done.
     pub(crate) fn wait(&self) {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         while *left > 0 {
@@ -63,17 +64,17 @@ impl Latch {
 /// Threads that wait for work.
 static IDLE: Mutex<Vec<Sender<Job>>> = Mutex::new(Vec::new());
 
-/// Calls `work` with each number below `count`, each on a thread of its own, all at once. `missing` is called with a
-/// number for which there is no thread, and says why.
+/// Calls `work` with each number below `count`, all at once, each on a separate thread. Calls `missing` with a number
+/// and an error if no thread can be started for it.
 pub(crate) fn all_at_once(count: usize, work: &(dyn Fn(usize) + Sync), missing: &dyn Fn(usize, std::io::Error)) {
     if count == 1 {
-        // Nobody has to wait for the only one.
+        // A single call runs on this thread, because no other thread waits for it.
         let _ = catch_unwind(AssertUnwindSafe(|| work(0)));
         return;
     }
     let latch = Arc::new(Latch::new(count));
-    // SAFETY: only the lifetime changes. Threads use the closure before they count down the latch, and this function
-    // returns when all have.
+    // SAFETY: only the lifetime changes. Threads use the closure only before they count down the latch, and this
+    // function returns after all have.
     let erased = Work(unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(work) });
     let mut idle = {
         let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,10 +101,11 @@ fn start(first: Job) -> std::io::Result<()> {
     let work = move || {
         let mut next = Some(first);
         while let Some(job) = next {
-            // SAFETY: the closure is alive until this thread has counted down.
+            // SAFETY: `all_at_once` keeps the closure alive until this thread has counted down the latch, which is
+            // below.
             let work = unsafe { &*job.work.0 };
             let _ = catch_unwind(AssertUnwindSafe(|| work(job.index)));
-            // The next run may begin as soon as the latch opens, and should find this thread.
+            // Pushed before the latch opens, so that the next run, which may begin then, finds this thread.
             IDLE.lock().unwrap_or_else(PoisonError::into_inner).push(sender.clone());
             job.latch.count_down();
             next = jobs.recv().ok();
@@ -112,8 +114,8 @@ fn start(first: Job) -> std::io::Result<()> {
     std::thread::Builder::new().name("device".to_owned()).stack_size(STACK).spawn(work).map(drop)
 }
 
-/// Runs `work`, which may divide itself among the threads of a pool and must not wait for other devices. Subnormal
-/// floats are treated alike by all of them.
+/// Runs `work`, which may divide itself among the threads of a pool, and must not wait for other devices. All threads
+/// treat subnormal floats in the same way.
 pub(crate) fn inside<R: Send>(subnormals: Subnormals, work: impl FnOnce() -> R + Send) -> R {
     match pool(subnormals) {
         Some(pool) => pool.install(work),
@@ -121,8 +123,9 @@ pub(crate) fn inside<R: Send>(subnormals: Subnormals, work: impl FnOnce() -> R +
     }
 }
 
-/// Calls `part` with each number below `parts`, on this thread, which begins at once, and on the pool's, up to so many
-/// together: whoever is done takes the next part, so that a thread that comes late leaves its share to the others.
+/// Calls `part` with each number below `parts`, on this thread, which begins at once, and on the pool's threads, on at
+/// most `threads` together. Each thread takes the next part when it is done, so that a thread that comes late leaves
+/// its share to the others.
 pub(crate) fn in_parts(subnormals: Subnormals, threads: usize, parts: i64, part: impl Fn(i64) + Sync) {
     let next = AtomicI64::new(0);
     let work = || {
@@ -144,7 +147,7 @@ pub(crate) fn in_parts(subnormals: Subnormals, threads: usize, parts: i64, part:
     }
 }
 
-/// The pool whose threads treat subnormal floats so; `None` if there are no threads for one.
+/// Returns the pool whose threads treat subnormal floats in this way; `None` if its threads can't be started.
 fn pool(subnormals: Subnormals) -> Option<&'static rayon::ThreadPool> {
     static POOLS: [OnceLock<Option<rayon::ThreadPool>>; 2] = [const { OnceLock::new() }; 2];
     let pool = POOLS[usize::from(subnormals == Subnormals::Keep)].get_or_init(|| {
@@ -163,7 +166,7 @@ mod tests {
 
     use super::*;
 
-    /// The threads that run `count` jobs, all of which must be there at once.
+    /// Returns the threads that run `count` jobs, all of which must run at the same time.
     fn threads(count: usize) -> HashSet<ThreadId> {
         let (barrier, seen) = (Barrier::new(count), Mutex::new(HashSet::new()));
         let work = |_: usize| {
@@ -179,7 +182,7 @@ mod tests {
         let first = threads(5);
         assert_eq!(first.len(), 5);
         all_at_once(3, &|i| assert!(i != 1, "on purpose"), &|_, _| {});
-        // Runs of other tests may have taken some meanwhile.
+        // Runs of other tests may have taken some of the threads meanwhile.
         assert!((0..50).any(|_| threads(5).intersection(&first).count() > 0));
     }
 
