@@ -1,14 +1,14 @@
 //! Lets the linker find MLIR's C API next to the shared libMLIR.
 //!
-//! Debian ships the C API only as archives (`libMLIRCAPI*.a`), while `mlir-sys` asks the linker for `-lMLIR-C`. A
-//! linker script of that name stands in: it groups the archives with the shared libraries they refer to. Binaries find
-//! those libraries by the run path set in `.cargo/config.toml`; where the variable RUSTFLAGS hides that, `cargo run`
-//! and `cargo test` find them through links beside the script, because cargo puts such folders on the loader's path.
-//! Nothing happens without the feature `jit`, or where a real `libMLIR-C.so` exists.
+//! Debian ships the C API only as archives (`libMLIRCAPI*.a`), while `mlir-sys` passes `-lMLIR-C` to the linker. A
+//! linker script of that name replaces the library: it groups the archives with the shared libraries they refer to.
+//! Binaries find those libraries by the run path set in `.cargo/config.toml`. If the variable RUSTFLAGS overrides that,
+//! `cargo run` and `cargo test` find them through links next to the script, because cargo puts such folders on the
+//! loader's path. Without the feature `jit`, or if a real `libMLIR-C.so` exists, this script does nothing.
 //!
-//! In the release profile such scripts also stand in for the shared libraries, and name all archives instead: the loader takes
-//! 20 ms for the symbols of the shared ones whenever a program starts. Other profiles have tests, and with them dozens of
-//! binaries that would be 150 MB each.
+//! In the release profile such scripts also replace the shared libraries, and name all archives instead, because the
+//! loader takes 20 ms for the symbols of the shared ones whenever a program starts. Other profiles keep the shared
+//! libraries, because they build tests, and dozens of test binaries would be 150 MB each.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ fn main() {
     println!("cargo:rustc-link-search=native={}", out.display());
 }
 
-/// A number that changes with the code that compiles kernels: kernels compiled by other code aren't used again.
+/// Returns a hash of the code that compiles kernels, so that kernels compiled by other code aren't reused.
 fn sources(folder: &Path) -> u64 {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -81,7 +81,8 @@ fn link_shared_libraries(folder: &Path, out: &Path) {
     }
 }
 
-/// All of MLIR and LLVM as archives, and what they need of the system; `None` where they aren't installed.
+/// Returns all of MLIR and LLVM as archives, and the system's libraries that they need; `None` if they aren't
+/// installed.
 fn whole_archives(prefix: &Path) -> Option<Vec<String>> {
     let asked = |what: &str| {
         let done = Command::new(prefix.join("bin/llvm-config")).args([what, "--link-static"]).output().ok()?;
@@ -98,7 +99,7 @@ fn path(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// The archives whose names begin so, in a fixed order.
+/// Returns the archives whose names begin with a prefix, in a fixed order.
 fn archives(folder: &Path, prefix: &str) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();

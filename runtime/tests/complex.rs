@@ -1,4 +1,4 @@
-//! Complex numbers in compiled kernels: bit for bit what the reference evaluator gives, where that rounds once.
+//! Tests complex numbers in compiled kernels, which give the reference evaluator's bits where that rounds once.
 #![cfg(feature = "jit")]
 
 use dialect::diagnostic::Diagnostics;
@@ -10,7 +10,7 @@ use shardc_runtime::execute::Executable;
 use shardc_runtime::reference::evaluate_global;
 use shardc_runtime::subnormals::Subnormals;
 
-/// Numbers of every kind: zeros, infinities, NaN, small integers, the largest and the smallest, usual ones.
+/// Returns a number of any kind: zeros, infinities, NaN, small integers, the largest and the smallest, usual ones.
 fn number(random: &mut fastrand::Rng, element: ElementType) -> f64 {
     let extreme = if element.part() == ElementType::F32 { 120 } else { 1000 };
     let edges = [0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1.0, -1.0, 2.0];
@@ -41,8 +41,8 @@ fn parts(value: Scalar) -> [f64; 2] {
     }
 }
 
-/// Compares native results with those of the evaluator. Parts may differ by so many epsilons of the value's modulus, and
-/// are equal, signs of zeros included, if that is 0.
+/// Compares native results with those of the evaluator. Parts may differ by `epsilons` epsilons of the value's modulus.
+/// If that is 0, they must be equal, including signs of zeros.
 fn check(random: &mut fastrand::Rng, text: &str, usual: bool, epsilons: f64) {
     let mut diagnostics = Diagnostics::default();
     let program = dialect::parse(text, &mut diagnostics);
@@ -108,7 +108,7 @@ fn arithmetic_is_exact() {
                 0.0,
             );
         }
-        // Parts change places in the memory of an operand, among others.
+        // One of the results exchanges parts in the memory of an operand.
         check(
             &mut random,
             &format!(
@@ -174,10 +174,10 @@ fn moving_and_reducing() {
                 }}"
             ),
             true,
-            // Parts of sums and products cancel.
+            // Real and imaginary parts of sums and products may cancel.
             200.0,
         );
-        // A scan, an empty dimension, a matrix product.
+        // A scan, an empty dimension, and a matrix product.
         check(
             &mut random,
             &format!(

@@ -1,4 +1,4 @@
-//! Native code gives the same results as the reference evaluator, on programs for one device.
+//! Tests that native code gives the same results as the reference evaluator, on programs for one device.
 #![cfg(feature = "jit")]
 
 use dialect::diagnostic::Diagnostics;
@@ -9,7 +9,7 @@ use dialect::scalar::Scalar;
 use shardc_runtime::execute::Executable;
 use shardc_runtime::reference::evaluate_global;
 
-/// Small values of any type, deterministic.
+/// Returns small values of any type, deterministically.
 fn input(ty: &TensorType, salt: u64) -> Literal {
     let mut seed = 0x9E37_79B9_7F4A_7C15u64.wrapping_add(salt);
     Literal::from_fn(ty, |_| {
@@ -208,7 +208,6 @@ fn products() {
     );
 }
 
-/// A program that returns the results of an op's example; `None` for ops that don't compute tensors from tensors.
 /// Convolutions with padding: of a producer's result by a kernel that is one constant, with a reader.
 #[test]
 fn convolutions_among_other_ops() {
@@ -262,7 +261,7 @@ fn scans() {
         check(&window(dim, backward, "%s = stablehlo.maximum %x, %y : tensor<f32>"));
         check(&window(dim, backward, several));
     }
-    // The larger value and its index: of equal ones the first.
+    // The larger value and its index. Among equal values, the first wins.
     for padding in ["[[6, 0]]", "[[0, 6]]"] {
         check(&format!(
             "func.func @main(%a: tensor<7xf32>) -> (tensor<7xf32>, tensor<7xi32>) {{
@@ -330,7 +329,7 @@ fn every_op_runs_as_it_is_evaluated() {
     assert!(count >= 220, "only {count} examples run");
 }
 
-/// The ops that run by their reference evaluation, besides those that `import` writes as others: none.
+/// The ops that are run by their reference evaluation, except for those that `import` rewrites as others: none.
 const NO_NATIVE_CODE: &[&str] = &[];
 
 #[test]
@@ -353,7 +352,8 @@ fn few_ops_have_no_native_code() {
 
 #[test]
 fn products_of_every_type_and_layout() {
-    // Small and several blocks large, rows and columns apart or side by side, batches, two contracted dimensions.
+    // Small sizes and several large blocks, with separate or adjacent rows and columns, batches, and two contracted
+    // dimensions.
     let forms = [
         ("3x5x{k}", "3x{k}x7", "batching_dims = [0] x [0], contracting_dims = [2] x [1]", "3x5x7"),
         ("{k}x300", "520x{k}", "contracting_dims = [0] x [1]", "300x520"),
@@ -404,7 +404,8 @@ fn sums_of_the_largest_bytes_are_exact() {
 
 #[test]
 fn updates_in_a_loop_write_only_the_part_that_changes() {
-    // Rows that are put at positions, some of them clamped, read again in the next step; one dimension is whole.
+    // Rows that are written at positions, some of them clamped, and read again in the next step; one dimension is
+    // whole.
     check(
         "func.func @main(%a: tensor<7x4x3xf32>, %r: tensor<2x4x2xf32>) -> (tensor<7x4x3xf32>, tensor<i32>) {
           %0 = stablehlo.constant dense<-2> : tensor<i32>
@@ -444,7 +445,7 @@ fn results_that_several_devices_hold_are_put_together_once() {
     assert!(!diagnostics.has_errors(), "{diagnostics:?}");
     let executable = Executable::compile(program, None).expect("compiles");
     assert_eq!(executable.devices(), 4);
-    // 16 bytes of the first result, 32 of the second; of the last two devices, a half of the second.
+    // The first result has 16 bytes, the second 32. The last two devices have half of the second.
     assert_eq!((executable.result_bytes(&(0..4)), executable.result_bytes(&(2..4))), (48, 16));
 }
 
@@ -472,7 +473,7 @@ fn subnormal_numbers_are_kept_where_that_is_asked_for() {
     assert_eq!(run(Subnormals::Flush), [0.0, 4.0, 0.0, 0.0]);
 }
 
-/// A loop writes rows of what it carries, computed and as they are, at starts inside and outside.
+/// A loop that writes rows of a carried tensor, computed and unchanged, at starts inside and outside.
 #[test]
 fn loops_replace_rows_in_place() {
     for ty in ["f32", "i8", "f64"] {

@@ -1,4 +1,4 @@
-//! What is simplified before a run means the same, and how little is left.
+//! Tests that simplified programs have the same results, and how few ops are left.
 #![cfg(feature = "jit")]
 
 use dialect::buffers::simplify;
@@ -10,7 +10,8 @@ use dialect::scalar::Scalar;
 use shardc_runtime::execute::Executable;
 use shardc_runtime::reference::evaluate_global;
 
-/// The names of the ops that are left of a function, whose results natively are those of the reference.
+/// Returns the names of the ops that are left of a function, after checking that its native results are those of the
+/// reference.
 fn left(text: &str) -> Vec<String> {
     let mut diagnostics = Diagnostics::default();
     let program = dialect::parse(text, &mut diagnostics);
@@ -54,7 +55,7 @@ fn products_read_transposes_where_they_lie() {
         ));
         assert_eq!(ops, ["stablehlo.dot_general"]);
     }
-    // Two of them, and a batch.
+    // Two transposes, and a batch.
     let ops = left(
         "func.func @main(%x: tensor<2x5x3x4xf32>, %y: tensor<2x5x4x6xf32>) -> tensor<5x2x3x6xf32> {
          %t = stablehlo.transpose %x, dims = [3, 0, 1, 2] : (tensor<2x5x3x4xf32>) -> tensor<4x2x5x3xf32>
@@ -85,7 +86,7 @@ fn products_write_transposes() {
          return %t : tensor<7x2x5x3xf32> }",
     );
     assert_eq!(ops, ["stablehlo.dot_general"]);
-    // The product itself is read, too; and a transpose that isn't an exchange of operands.
+    // The product itself is read, too. Also a transpose that isn't an exchange of operands.
     let ops = left(
         "func.func @main(%x: tensor<3x4xf32>, %y: tensor<4x5xf32>) -> (tensor<5x3xf32>, tensor<3x5xf32>) {
          %r = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
@@ -127,12 +128,12 @@ fn whole_tensors_are_reduced_in_rows() {
         )
     };
     let reduces = |text: &str| left(text).iter().filter(|name| *name == "stablehlo.reduce").count();
-    // The init is an element once: sums of small whole numbers are exact.
+    // The init is added only once. Sums of small integers are exact.
     assert_eq!(reduces(&reduce("300000", "0", "add", "5.0", "")), 2);
     assert_eq!(reduces(&reduce("8x40x512", "0, 1, 2", "maximum", "3.0", "")), 2);
     assert_eq!(reduces(&reduce("3x509x512", "1, 2", "minimum", "-8.5", "3x")), 2);
     assert_eq!(reduces(&reduce("2x3x16x65536", "0, 2, 3", "add", "1.0", "3x")), 2);
-    // Too little, enough results, and a prime number of elements.
+    // Too few elements, enough results, and a prime number of elements.
     assert_eq!(reduces(&reduce("8x4096", "0, 1", "add", "0.0", "")), 1);
     assert_eq!(reduces(&reduce("16x65536", "1", "add", "0.0", "16x")), 1);
     assert_eq!(reduces(&reduce("65537", "0", "add", "0.0", "")), 1);

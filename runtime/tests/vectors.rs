@@ -1,5 +1,6 @@
-//! Kernels that go over vectors of neighboring elements give the reference evaluator's results bit for bit: random bodies of
-//! exact operations, every element type, rows shorter and longer than a vector, even and not, on one thread and on several.
+//! Tests that kernels with vectors of neighboring elements give the reference evaluator's results bit for bit: random
+//! bodies of exact operations, every element type, rows shorter and longer than a vector, with and without remainder,
+//! on one thread and on several.
 #![cfg(feature = "jit")]
 
 use dialect::diagnostic::Diagnostics;
@@ -48,8 +49,8 @@ const TYPES: [&str; 16] = [
 
 const ROWS: [usize; 14] = [0, 1, 3, 4, 7, 8, 15, 16, 17, 31, 33, 64, 100, 130];
 
-/// A program of about `length` operations over tensors of one shape: elementwise ones, positions, rows and columns repeated,
-/// and a sum over columns now and then, whose readers may overwrite what it has read.
+/// Returns a program of about `length` operations over tensors of one shape: elementwise ones, positions, repeated rows
+/// and columns. Some sum over columns, and their readers may overwrite what they have read.
 fn program(r: &mut Random, length: usize) -> String {
     let shape = if r.below(12) == 0 { (1, 40_000 + r.below(40)) } else { (1 + r.below(4), ROWS[r.below(14)]) };
     program_of(r, length, shape)
@@ -129,7 +130,7 @@ fn program_of(r: &mut Random, length: usize, (rows, columns): (usize, usize)) ->
     out
 }
 
-/// Values with what is special among them.
+/// Returns values that include special ones.
 fn input(ty: &TensorType, r: &mut Random) -> Literal {
     Literal::from_fn(ty, |_| match ty.element {
         e if e.is_float() => Scalar::Float(match r.below(12) {
@@ -169,8 +170,8 @@ fn blocks_of_rows_compute_what_whole_kernels_do() {
     }
 }
 
-/// All floats of a byte and less: every pattern to other types, and middles of neighbors, their neighbors and values past the
-/// largest from other types.
+/// All floats of a byte and less: every pattern to other types; and from other types midpoints of neighbors, numbers
+/// next to them and values past the largest.
 #[test]
 fn small_floats_are_converted_exactly() {
     let small = ElementType::ALL.iter().copied().filter(|t| t.is_float() && t.bits() <= 8);
@@ -210,7 +211,7 @@ fn small_floats_are_converted_exactly() {
     }
 }
 
-/// Dimensions of one element before, between and behind others, kept and summed over: what is summed is exact.
+/// Dimensions of one element before, between and after others, kept and summed over. All sums are exact.
 #[test]
 fn dimensions_of_one_element_are_no_loops() {
     for (shape, dims, out) in [
@@ -250,8 +251,8 @@ fn dimensions_of_one_element_are_no_loops() {
     }
 }
 
-/// Sums and maxima of columns whose rows are scaled, and of products that no library computes, of types that are added up in
-/// wider ones and others: what is summed is exact.
+/// Sums and maxima of columns whose rows are scaled, and of products that no library computes, both of types that are
+/// summed in wider types and of others. All sums are exact.
 #[test]
 fn columns_of_scaled_rows_are_reduced_by_vectors() {
     for (rows, columns) in [(1, 8), (5, 33), (0, 9), (7, 130), (3, 20_000)] {
@@ -294,7 +295,7 @@ fn columns_of_scaled_rows_are_reduced_by_vectors() {
     }
 }
 
-/// Floats of every type, NaNs of both signs among them, rounded to fewer digits and exponents, and in their total order.
+/// Floats of every type, including NaNs of both signs, rounded to fewer digits and exponents, and in their total order.
 #[test]
 fn bits_of_floats_are_rounded_and_compared() {
     let formats = ["e5m10", "e8m7", "e2m0", "e3m2", "e1m1", "e11m23", "e20m60", "e4m3"];
@@ -335,7 +336,7 @@ fn bits_of_floats_are_rounded_and_compared() {
     }
 }
 
-/// Products of floats of a byte and less: all patterns of one type with all of another, then sums that are exact, to the same
+/// Products of floats of a byte and less: all patterns of one type with all of another, then exact sums, to the same
 /// type, to a wider one, and over several blocks.
 #[test]
 fn products_of_small_floats_are_exact() {
@@ -372,9 +373,8 @@ fn products_of_small_floats_are_exact() {
     }
 }
 
-/// Runs a program on random inputs; says whether it has kernels with vectors.
-/// Tensors read in another order than results are written: alone, with others that are read in order, over one of these,
-/// guarded, several of them, and in an order that no tile is for.
+/// Tensors that are read in another order than results are written: alone, with others that are read in order, over one
+/// of these, guarded, several of them, and in an order that no tile supports.
 #[test]
 fn tensors_in_another_order_are_read_by_tiles() {
     let mut r = Random(0x0123_4567_89AB_CDEF);
@@ -427,12 +427,12 @@ fn equals_the_reference(text: &str, r: &mut Random) -> bool {
     equals_on(text, |ty| input(ty, r))
 }
 
-/// Runs a program on the inputs that `make` gives for their types; says whether it has kernels with vectors.
+/// Runs a program on the inputs that `make` returns for their types. Returns whether it has kernels with vectors.
 fn equals_on(text: &str, make: impl FnMut(&TensorType) -> Literal) -> bool {
     kernels_on(text, make).contains("vector.store")
 }
 
-/// The same; the text of its kernels.
+/// Does the same as [`equals_on`], but returns the text of its kernels.
 fn kernels_on(text: &str, mut make: impl FnMut(&TensorType) -> Literal) -> String {
     let mut diagnostics = Diagnostics::default();
     let program = dialect::parse(text, &mut diagnostics);
@@ -444,7 +444,7 @@ fn kernels_on(text: &str, mut make: impl FnMut(&TensorType) -> Literal) -> Strin
     let expected = evaluate_global(&program, &inputs).expect("evaluates");
     let executable = Executable::compile(program, None).unwrap_or_else(|d| panic!("{text}\n{d:?}"));
     let session = executable.session().expect("memory");
-    // The smallest of these is a subnormal number of f32.
+    // The smallest number of this type is subnormal in f32.
     let session = if text.contains("f8E8M0FNU") { session.with_subnormals(Subnormals::Keep) } else { session };
     session.set_inputs(&inputs).expect("inputs fit");
     session.run().unwrap_or_else(|d| panic!("{d:?}"));
