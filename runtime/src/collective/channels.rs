@@ -1,7 +1,7 @@
 //! Devices that share no memory: operands travel as messages, one copy to each member of the group.
 //!
-//! A message names its collective, so a device that receives an unexpected one knows that the devices' programs disagree.
-//! Devices of one process can also detect a cycle of waits.
+//! A message names its collective, so a device that receives an unexpected message detects that the devices' programs
+//! disagree. Devices of one process can also detect a cycle of waits.
 
 use std::sync::mpsc::{Receiver, RecvError, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -34,7 +34,7 @@ enum Nothing {
 }
 
 impl Channels {
-    /// Channels for `devices` devices and these collectives.
+    /// Creates channels for `devices` devices and these collectives.
     pub fn new(devices: usize, sites: &[Site]) -> Self {
         let mut senders: Vec<Vec<Mutex<Sender<Message>>>> = (0..devices).map(|_| Vec::new()).collect();
         let mut receivers: Vec<Vec<Mutex<Receiver<Message>>>> = (0..devices).map(|_| Vec::new()).collect();

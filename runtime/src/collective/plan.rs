@@ -1,4 +1,4 @@
-//! What each device reads of the other devices' operands.
+//! The plans of collectives: which parts of the other devices' operands each device reads, and how it combines them.
 
 #![allow(unsafe_code, reason = "devices of a group write parts of one result")]
 

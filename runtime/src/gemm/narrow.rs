@@ -418,7 +418,8 @@ struct Integers<P> {
     columns: usize,
 }
 
-/// `$whole` is wide enough for a block's sums. It is no wider, because conversions to the widest integers don't vectorize.
+/// `$whole` is wide enough for a block's sums. It is no wider, because conversions to the widest integers don't
+/// vectorize.
 macro_rules! integers {
     ($($wide:ty, $whole:ty, $depth:expr;)*) => {$(
         impl Tile for Integers<$wide> {

@@ -101,7 +101,8 @@ impl Cache {
         }
     }
 
-    /// Returns whether a kernel may be written to `path`: it doesn't exist, or is an empty file or a kernel of any version.
+    /// Returns whether a kernel may be written to `path`: it doesn't exist, or is an empty file or a kernel of any
+    /// version.
     fn may_replace(&self, path: &Path) -> bool {
         let Ok(about) = fs::symlink_metadata(path) else { return true };
         about.is_file() && (about.len() == 0 || fs::File::open(path).is_ok_and(|file| begins_as_ours(file, false)))
