@@ -32,7 +32,7 @@ static PACKING: TalcLock<RawMutex, GlobalAllocSource<Blocks>> =
 /// mimalloc aligns memory of at least this size to this number of bytes, and smaller memory at least to its size.
 const ALIGNED: usize = 16;
 
-/// The allocator: talc for the sizes in [`PACKED`], mimalloc for all others.
+/// The allocator: talc for the sizes in `PACKED`, mimalloc for all others.
 pub struct Allocator;
 
 impl Allocator {

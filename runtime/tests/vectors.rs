@@ -423,6 +423,7 @@ fn tensors_in_another_order_are_read_by_tiles() {
     assert!(tiles > 20, "only {tiles} programs have tiles");
 }
 
+/// Runs a program on random inputs. Returns whether it has kernels with vectors.
 fn equals_the_reference(text: &str, r: &mut Random) -> bool {
     equals_on(text, |ty| input(ty, r))
 }

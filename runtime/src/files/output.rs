@@ -41,7 +41,8 @@ enum Place {
 /// file can't get, or if its folder doesn't allow new files. Links are followed. Pipes, devices and streams are written
 /// to.
 ///
-/// # Errors `path` can't be written, or `write` fails.
+/// # Errors
+/// `path` can't be written, or `write` fails.
 pub fn prepare(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<Prepared> {
     let place = place(path)?;
     let mut draft = match &place {
@@ -104,7 +105,8 @@ fn existing(path: &Path, file: File) -> io::Result<Place> {
 impl Prepared {
     /// Renames the file, or copies its content.
     ///
-    /// # Errors The system doesn't allow it. The old file is unchanged, unless the device itself fails.
+    /// # Errors
+    /// The system doesn't allow it. The old file is unchanged, unless the device itself fails.
     pub fn finish(mut self) -> io::Result<()> {
         match &mut self.place {
             Place::New(path) => self.draft.rename(path),

@@ -26,7 +26,8 @@ impl Bytes {
     /// Describes the parts of operands that begin at these addresses, in this order. The parts must have at least one
     /// byte.
     ///
-    /// # Safety Must run on the thread that makes all calls of MPI.
+    /// # Safety
+    /// Must run on the thread that makes all calls of MPI.
     pub(super) unsafe fn of(parts: &[(*const u8, Part)]) -> Result<Self, String> {
         let base = parts.first().map_or(std::ptr::null(), |part| part.0);
         let blocks = blocks(parts, base as isize);
@@ -42,7 +43,8 @@ impl Bytes {
 
 /// Returns a datatype that describes, relative to `base`, the parts of operands that begin at these addresses.
 ///
-/// # Safety Must run on the thread that makes all calls of MPI.
+/// # Safety
+/// Must run on the thread that makes all calls of MPI.
 pub(super) unsafe fn typed(parts: &[(*const u8, Part)], base: *const u8) -> Result<ffi::MPI_Datatype, String> {
     // SAFETY: `datatype` requires only that this is MPI's thread, which this function requires too.
     unsafe { datatype(&blocks(parts, base as isize)) }
@@ -93,7 +95,8 @@ fn push(blocks: &mut Vec<Block>, mut start: isize, mut length: usize) {
 
 /// Creates and commits a datatype of these blocks.
 ///
-/// # Safety Must run on the thread that makes all calls of MPI.
+/// # Safety
+/// Must run on the thread that makes all calls of MPI.
 unsafe fn datatype(blocks: &[Block]) -> Result<ffi::MPI_Datatype, String> {
     let mut starts: Vec<ffi::MPI_Aint> = blocks.iter().map(|block| block.start as ffi::MPI_Aint).collect();
     // SAFETY: this is MPI's thread by this function's contract. Each array is collected from `blocks` and so has

@@ -129,8 +129,9 @@ impl Exchange {
 
     /// Starts the exchange's MPI requests.
     ///
-    /// # Safety Must run on the thread that makes all calls of MPI. The memory must live until the exchange is done, or
-    /// forever after an error.
+    /// # Safety
+    /// Must run on the thread that makes all calls of MPI. The memory must live until the exchange is done, or forever
+    /// after an error.
     pub(super) unsafe fn post(&mut self, data: ffi::MPI_Comm, groups: &mut Groups, rank: usize) -> Result<(), String> {
         let Some(number) = self.route.group else {
             // SAFETY: `post_messages` has the same requirements as this function.
@@ -249,7 +250,8 @@ impl Exchange {
     /// Removes the requests with these indices, which are done. Returns whether none is left, and in that case frees
     /// the exchange's datatypes.
     ///
-    /// # Safety Must run on the thread that makes all calls of MPI.
+    /// # Safety
+    /// Must run on the thread that makes all calls of MPI.
     pub(super) unsafe fn forget(&mut self, mut completed: Vec<usize>) -> bool {
         completed.sort_unstable();
         for i in completed.into_iter().rev() {

@@ -226,6 +226,7 @@ impl Funnel {
             }
             if let Some(groups) = groups {
                 // This call waits for other ranks. The requesting thread checks for failures meanwhile.
+                // SAFETY: this thread makes all calls of MPI.
                 let numbers = unsafe { self.groups.meet(&groups, self.rank, self.data) };
                 self.shared.lock().numbers = Some(numbers);
                 self.shared.wake();

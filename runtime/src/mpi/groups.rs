@@ -47,7 +47,8 @@ impl Groups {
     /// Numbers these groups, and creates communicators for new ones. All ranks must call it with the same groups; they
     /// wait for each other.
     ///
-    /// # Safety Must run on the thread that makes all calls of MPI.
+    /// # Safety
+    /// Must run on the thread that makes all calls of MPI.
     pub(super) unsafe fn meet(
         &mut self,
         wanted: &[Vec<usize>],
@@ -77,7 +78,8 @@ impl Groups {
 
 /// Creates a communicator of these ranks. All of them must call this, and must create communicators in the same order.
 ///
-/// # Safety Must run on the thread that makes all calls of MPI.
+/// # Safety
+/// Must run on the thread that makes all calls of MPI.
 unsafe fn communicator(ranks: &[usize], data: ffi::MPI_Comm, number: usize) -> Result<ffi::MPI_Comm, String> {
     let list: Vec<c_int> = ranks.iter().map(|&rank| rank as c_int).collect();
     // SAFETY: this is MPI's thread by this function's contract; every pointer is to a local variable.

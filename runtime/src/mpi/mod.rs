@@ -50,7 +50,8 @@ pub struct Behavior {
 impl World {
     /// Joins the other processes of the launch. Each process can do so once.
     ///
-    /// # Errors If MPI can't be started, or its thread can't be started.
+    /// # Errors
+    /// If MPI can't be started, or its thread can't be started.
     pub fn join(behavior: Behavior) -> Result<Self, String> {
         let shared = Arc::new(Shared::default());
         let (tell, told) = channel();

@@ -29,7 +29,8 @@ const OURS: &str = "shardc";
 
 /// Returns the program as text.
 ///
-/// # Errors The first op that has no form in linalg: sorts, scatters, decompositions and random bits.
+/// # Errors
+/// The first op that has no form in linalg: sorts, scatters, decompositions and random bits.
 pub fn linalg(program: &Program) -> Result<String, Diagnostic> {
     let no_main = || Diagnostic::error(codes::NO_MAIN, Default::default(), "the module has no function @main");
     let main = func::function(program, "main").ok_or_else(no_main)?;
