@@ -423,7 +423,7 @@ impl Device<'_> {
         threads::in_parts(self.session.subnormals, threads, parts as i64, |part| {
             let &[left, right, out] = slots.get() else { return };
             // SAFETY: the slots hold the whole tensors of the product, and the panels were written before. Each part
-            // writes different rows.
+            // writes different elements.
             unsafe { product.run_part(left, right, out, part as usize, parts) };
         });
     }
