@@ -1,8 +1,9 @@
-//! Chooses among plans by the per-device programs that later passes make of them.
+//! Chooses among plans by the per-device programs that later passes make from them.
 //!
-//! A plan's own cost adds up seconds of collectives and arithmetic, and its own peak knows neither buffers nor
-//! rematerialization. What counts is what `cost` prints for the program at the end of the pipeline. The full plan is
-//! compared with the greedy one, and with plans that need less memory where its own program doesn't fit.
+//! A plan's own cost adds up seconds of collectives and arithmetic, and its own peak ignores buffers and
+//! rematerialization. So this module compares plans by the step time and peak that `cost` prints for the program at the
+//! end of the pipeline. It compares the full plan with the greedy one, and with plans that need less memory where the
+//! full plan's program doesn't fit.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
@@ -20,16 +21,17 @@ use crate::units;
 /// The pipeline of the passes after `plan`.
 const LATER: &str = "per-device";
 
-/// The least share of arithmetic's seconds that remains after all passes, which fuse and join ops.
+/// The least share of arithmetic's seconds that remains after all passes, which fuse and merge ops.
 const LEAST_COMPUTE: f64 = 0.75;
 
-/// Both programs of fewer ops are always made and compared: later passes change their steps by more than bounds allow for.
+/// Below this number of ops, both programs are always made and compared, because later passes change their steps by
+/// more than the bounds allow for.
 const SMALL: usize = 400;
 
-/// The least ratio of a corrected limit on the plan's own peak to the limit itself that is worth a search of its own.
+/// The least ratio of a corrected limit on the plan's own peak to the limit itself that is worth a separate search.
 const WORTH: f64 = 1.02;
 
-/// Plans `program` by the options of the pass, of which the plan's are read already.
+/// Plans `program` by the options of the pass; `options` are those already read for the plan.
 pub(super) fn plan_best(
     program: &mut Program,
     given: &Options,
@@ -57,46 +59,46 @@ pub(super) fn plan_best(
     chosen.report
 }
 
-/// A program as one search planned it.
+/// A program as planned by one search.
 struct Planned {
     program: Program,
     report: PlanReport,
     diagnostics: Diagnostics,
 }
 
-/// A plan, and the per-device program that is made of it.
+/// A plan, and the per-device program made from it.
 struct Candidate {
     planned: Planned,
     device: Program,
     machine: Machine,
-    /// What a device may hold, in bytes.
+    /// The memory limit of a device, in bytes.
     limit: f64,
     estimate: Estimate,
 }
 
-/// The passes after `plan`, and the machine that they and `cost` make and price programs for.
+/// The passes after `plan`, and the machine for which they compile and `cost` estimates.
 struct Later<'a> {
     given: &'a Options,
     partition: Vec<Step>,
     others: Vec<Step>,
 }
 
-/// The plan of the shortest step that fits; where none does, of those that hold no more than the greedy plan. The second
-/// result says what was given up for memory.
+/// Returns the plan with the shortest step that fits; where none fits, the shortest of those that hold no more bytes
+/// than the greedy plan. The second result describes what was given up for memory.
 fn best(
     given: &Options,
     memory: Option<u64>,
     plan: &(impl Fn(Search, Option<u64>) -> Planned + Sync),
 ) -> (Planned, Option<String>) {
-    // The pipeline of an embedder that can't be read says so where it is run.
+    // If an embedder's pipeline can't be read, the error is reported where the pipeline is run.
     let Some(later) = Later::new(given) else { return (plan(Search::Full, memory), None) };
-    // Neither plan needs the other, and they take most of the time.
+    // The two plans are independent, and they take most of the time.
     let both = on_all_cores(2, |i| {
         later.partitioned(if i == 0 { plan(Search::Full, None) } else { plan(Search::Greedy, memory) })
     });
     let mut both = both.into_iter();
     let (Some(full), Some(greedy)) = (both.next(), both.next()) else { unreachable!("two plans") };
-    // What can't be made into a per-device program is left to the passes that will say why.
+    // If no per-device program can be made, the later passes report why.
     let (mut full, mut greedy) = match (full, greedy) {
         (Ok(full), Ok(greedy)) => (full, greedy),
         (Ok(Candidate { planned, .. }) | Err(planned), _) => return (planned, None),
@@ -122,8 +124,8 @@ fn best(
     shortest(candidates, limit)
 }
 
-/// The shortest of candidates, of which the second is the greedy plan, that holds at most `limit` bytes, or no more than the
-/// greedy plan where none does; and what was given up for that.
+/// Returns the shortest of the candidates (the second is the greedy plan) that hold at most `limit` bytes, or at most
+/// the greedy plan's bytes where none does; and what was given up for memory.
 fn shortest(mut candidates: Vec<Candidate>, limit: f64) -> (Planned, Option<String>) {
     let bytes = |c: &Candidate| c.estimate.peak_bytes;
     let most = if candidates.iter().any(|c| bytes(c) <= limit) { limit } else { bytes(&candidates[1]) };
@@ -140,14 +142,15 @@ fn shortest(mut candidates: Vec<Candidate>, limit: f64) -> (Planned, Option<Stri
 }
 
 impl Candidate {
-    /// Prices the program. Its peak takes a third of the time and is left out where nothing limits it.
+    /// Prices the program. Skips its peak, a third of the time, where no limit needs it.
     fn price(&mut self) {
         let price = if self.limit.is_finite() { estimate } else { estimate_time };
         self.estimate = price(&self.device, &self.machine);
     }
 
-    /// A lower bound on the step of the program that later passes make of this one. They may join collectives, which saves
-    /// start-ups without limit but no bytes; and on machines that overlap them with arithmetic hide all of them.
+    /// Returns a lower bound on the step of the program that later passes make from this one. They may merge
+    /// collectives, which saves any number of start-ups but no bytes; on machines that overlap collectives with
+    /// arithmetic, they may hide all of them.
     fn least_seconds(&self) -> f64 {
         let bytes = match self.machine.target() {
             Target::Flat(flat) => {
@@ -175,7 +178,8 @@ impl<'a> Later<'a> {
         Some(Self { given, partition, others })
     }
 
-    /// What `partition` makes of a plan, priced; the plan alone if it fails, or where there is only one device.
+    /// Returns the program that `partition` makes from a plan, priced; the plan alone if that fails, or if there is
+    /// only one device.
     fn partitioned(&self, planned: Planned) -> Result<Candidate, Planned> {
         let mut device = planned.program.clone();
         if planned.diagnostics.has_errors() || !run_unverified(&mut device, &self.partition) {
@@ -192,14 +196,14 @@ impl<'a> Later<'a> {
         }
     }
 
-    /// Runs the passes after `partition`, none of which fails where that didn't, and prices what they make.
+    /// Runs the passes after `partition`, which don't fail if `partition` succeeded, and prices the resulting program.
     fn finish(&self, candidate: &mut Candidate) {
         run_unverified(&mut candidate.device, &self.others);
         candidate.price();
     }
 
-    /// Adds plans that may need less memory than the full plan. Programs hold more or less than the plan's own peak says: the
-    /// limit of the first one is corrected by how much.
+    /// Adds plans that may need less memory than the full plan. Programs hold more or less than the plan's own peak:
+    /// the limit of the first added plan is corrected by this ratio.
     fn smaller(&self, candidates: &mut Vec<Candidate>, plan: impl Fn(Search, Option<u64>) -> Planned) {
         let full = &candidates[0];
         let limit = full.limit;

@@ -1,4 +1,4 @@
-//! What the searches for a plan looked at, how long it took them, and what each of them brought.
+//! Statistics of the searches for a plan: what they looked at, their time, and their gains.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::options::Options;
 use crate::plan::PlanReport;
 use crate::statistics::{Statistic, Unit};
 
-/// What the searches for a plan did.
+/// Counts, costs and times of the searches for a plan.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Effort {
@@ -14,23 +14,23 @@ pub struct Effort {
     pub ops: usize,
     /// Ops of different roles: equal layers count once.
     pub roles: usize,
-    /// Moves of mesh axes that were looked at in the search over the whole program.
+    /// Moves of mesh axes examined in the search over the whole program.
     pub moves: usize,
-    /// Those of them that made the plan cheaper.
+    /// Moves that made the plan cheaper.
     pub helpful_moves: usize,
     /// Windows around values that are moved.
     pub windows: usize,
-    /// Those of them that are different: equal ones have one answer.
+    /// Distinct windows: equal ones share one result.
     pub distinct_windows: usize,
     /// Windows in which rewrites made the plan cheaper.
     pub helpful_windows: usize,
     /// Nodes of the e-graphs of all distinct windows.
     pub e_nodes: usize,
-    /// Their classes.
+    /// Classes of these e-graphs.
     pub e_classes: usize,
     /// Modelled seconds of the plan after the search over the whole program.
     pub expanded: f64,
-    /// Modelled seconds after rewrites, before what is undone to need less memory or for a shorter step.
+    /// Modelled seconds after rewrites, before changes are undone to save memory or to shorten the step.
     pub rewritten: f64,
     /// Time to find the greedy plan.
     pub greedy_time: Duration,
@@ -41,7 +41,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Adds that of a search whose plan isn't used: what it looked at and how long it took.
+    /// Adds the counts and times of a search whose plan isn't used.
     pub(crate) fn add(&mut self, other: &Self) {
         self.moves += other.moves;
         self.helpful_moves += other.helpful_moves;
@@ -55,7 +55,7 @@ impl Effort {
         self.rewrite_time += other.rewrite_time;
     }
 
-    /// Adds what a plan that is used consists of, and what it came to be from.
+    /// Adds the sizes and costs of a plan that is used.
     pub(crate) fn adopt(&mut self, other: &Self) {
         self.ops += other.ops;
         self.roles += other.roles;
@@ -64,7 +64,7 @@ impl Effort {
     }
 }
 
-/// Reports what the search did.
+/// Reports the search's counts as statistics of the pass.
 pub(super) fn count(given: &Options, report: &PlanReport) {
     let e = &report.effort;
     let counts = [

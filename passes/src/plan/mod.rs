@@ -1,10 +1,11 @@
-//! plan: chooses how every value is sharded, so that each op is computed from what a device holds and as little data as
-//! possible is moved.
+//! plan: chooses how every value is sharded, so that each op is computed from shards that the device holds and little
+//! data is moved.
 //!
-//! Assumes what `propagate` leaves: calls inlined, a sharding for every value that has one. Leaves a program in which
-//! the operands and results of every op agree under its sharding rule, every change of distribution is a collective of
-//! the sdy dialect with its cause, every result has a closed `sdy.sharding`, and all shardings refer to one mesh.
-//! What the user fixed is kept: arguments and results of `@main`, constraints, operands and results of manual regions.
+//! Requires the program that `propagate` leaves: calls inlined, a sharding for every value that has one. Leaves a
+//! program in which the operands and results of every op agree under its sharding rule, every change of distribution is
+//! a collective of the sdy dialect with its cause, every result has a closed `sdy.sharding`, and all shardings refer to
+//! one mesh. Keeps all shardings that the user fixed: arguments and results of `@main`, constraints, operands and
+//! results of manual regions.
 
 mod candidates;
 mod effort;
@@ -45,7 +46,8 @@ use reshard::cache::ReshardCache;
 use search::draft::{Draft, Learned};
 use search::{between, egraph, greedy, portfolio};
 
-/// Blocks of so many ops are planned again whenever that may gain anything, larger ones where it may gain this fraction.
+/// Blocks of at most `SMALL` ops are planned again whenever that may gain anything, larger ones where it may gain the
+/// fraction `WORTH` of their cost.
 const SMALL: usize = 256;
 const WORTH: f64 = 0.01;
 
@@ -66,11 +68,11 @@ pub struct PlanOptions {
     pub search: Search,
     /// The machine that runs the program.
     pub target: Target,
-    /// Bytes a device may hold at once; no limit without it.
+    /// The bytes that a device may hold at once; `None` for no limit.
     pub memory: Option<u64>,
 }
 
-/// What the plan costs under its model for one run of the program; loops count as often as they are expected to run.
+/// The cost of a plan under its model for one run of the program; loops count as often as they are expected to run.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct PlanReport {
     /// Seconds of communication and computation of the greedy plan.
@@ -85,7 +87,7 @@ pub struct PlanReport {
     pub greedy_peak: f64,
     /// Most bytes a device holds at once in the chosen plan.
     pub peak: f64,
-    /// What the searches did.
+    /// Statistics of the searches.
     pub effort: Effort,
 }
 
@@ -129,7 +131,7 @@ pub static PASS: Pass = Pass {
     },
 };
 
-/// Names and descriptions of the rewrites that the search uses.
+/// Returns the names and descriptions of the rewrites that the search uses.
 pub fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
     egraph::rules()
 }
@@ -195,7 +197,7 @@ pub fn plan_with(
     report
 }
 
-/// What the planning of all blocks shares.
+/// The state shared by the planning of all blocks.
 struct Planner<'a> {
     propagated: &'a Propagated,
     models: Models,
@@ -204,14 +206,14 @@ struct Planner<'a> {
     options: &'a PlanOptions,
     rewrites: &'a [&'static Rewrite],
     machine: &'a Machine,
-    /// Arguments of `@main` that needn't be kept.
+    /// Arguments of `@main` whose memory may be reused.
     donated: FxHashSet<Value>,
     /// Where the program's values are in memory.
     spaces: MemorySpaces,
 }
 
 impl Planner<'_> {
-    /// Plans one block: `@main`'s, or that of a partly manual region.
+    /// Plans one block: that of `@main`, or of a partly manual region.
     fn block(
         &mut self,
         program: &mut Program,
@@ -287,7 +289,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Those of `sums` that another search carries as partial sums: all, or none where that can't gain enough to be worth it.
+    /// Returns those of `sums` that another search carries as partial sums: all, or none where the possible gain is too
+    /// small.
     fn sums_to_carry(
         &self,
         sums: &[PartialSum],
@@ -305,13 +308,13 @@ impl Planner<'_> {
         Rates { memory: self.machine.memory_bandwidth(), overlaps: self.machine.overlaps_communication() }
     }
 
-    /// What a device may hold at once.
+    /// Returns the bytes that a device may hold at once.
     fn limit(&self) -> f64 {
         self.options.memory.map_or(f64::INFINITY, |bytes| bytes as f64)
     }
 
-    /// The best plan found for one block, starting from the shardings in `propagated`, or from a plan of the same block
-    /// with other shardings.
+    /// Returns the best plan found for one block, starting from the shardings in `propagated`, or from a plan of the
+    /// same block with other shardings.
     fn search(
         &mut self,
         program: &Program,
@@ -325,7 +328,7 @@ impl Planner<'_> {
         let rates = self.rates();
         let start = Instant::now();
         let mut choice = greedy::greedy(&graph, cache, &self.models, &mut learned.placer, rates);
-        // A greedy plan that isn't compared with anything is priced once, as it is used.
+        // A greedy plan that isn't compared with another plan is priced only once, when it is used.
         let compared =
             self.options.search == Search::Full || self.options.memory.is_some() || self.propagated.are_uneven();
         let price = |cache: &mut ReshardCache<'_>| (graph.cost(cache, rates, &choice), graph.peak(cache, &choice));
@@ -356,7 +359,7 @@ impl Planner<'_> {
         Some(Found { graph, choice, greedy, greedy_peak, cost, peak, effort })
     }
 
-    /// The graph of one block; `None` where the program is in error.
+    /// Returns the graph of one block; `None` where the program has errors.
     fn graph(
         &mut self,
         program: &Program,
@@ -395,7 +398,8 @@ impl Planner<'_> {
         let along: Axes = mesh_axes.nontrivial().filter(|&a| is_manual(a)).collect();
         let mut inner = cache.without_axes(&along);
         self.block(program, &mut inner, body, &free(&operands), &free(&results));
-        // A region over all axes takes those of one device, too, but for what is manual around it.
+        // A region that is manual over all axes also lists axes of size 1, but not those that are manual in the region
+        // around it.
         for op in program.ops_under(body) {
             let Some(nested) = sdy::ManualComputation::of(program.view(op)) else { continue };
             if nested.manual_axes.iter().any(|axis| axes.contains(axis)) {
@@ -419,8 +423,8 @@ struct Found {
 }
 
 impl Found {
-    /// This plan on another graph of the same ops, with what `otherwise` says of ops that are another one there or whose
-    /// values begin elsewhere.
+    /// Maps this plan to another graph of the same ops; takes the strategies of `otherwise` for ops that differ there
+    /// or whose values begin in other distributions.
     fn on(&self, graph: &Graph, otherwise: &Choice) -> Choice {
         let mut choice = otherwise.clone();
         let same_value = |(a, b): (&Option<ValueId>, &Option<ValueId>)| match (*a, *b) {
@@ -450,7 +454,7 @@ impl Found {
         choice
     }
 
-    /// Whether it fits into `memory` where `other` doesn't, or is cheaper where both do.
+    /// Returns whether it fits into `memory` where `other` doesn't, or is cheaper where both do.
     fn is_better(&self, other: &Found, memory: Option<u64>) -> bool {
         let fits = |plan: &Found| memory.is_none_or(|bytes| plan.peak <= bytes as f64);
         match (fits(self), fits(other)) {
@@ -491,7 +495,7 @@ fn keep_one_mesh(program: &mut Program, mesh: &MeshRef) {
     let body = program.body();
     let ops = program.block_ops(body).iter().copied().filter(|op| !others.contains(op)).collect();
     program.set_block_ops(body, ops);
-    // A sharding of an op without results says on which device it runs, over a mesh of that device alone.
+    // A sharding of an op without results names the device that runs the op, over a mesh of that device alone.
     for op in program.ops_under(body) {
         if program.result_count(op) == 0 && !program.op(op).def.terminator() {
             program.remove_attr(op, func::SHARDING);

@@ -15,12 +15,12 @@ use super::strategy::{Exchanged, Exchanges, Strategy};
 use crate::plan::program::graph::{Graph, Node, OpId, Places, Share, ValueId};
 use crate::plan::reshard::cache::{Copies, Dist, ReshardCache};
 
-/// What a device does between collectives, other than arithmetic, and beside them.
+/// The speed of a device's memory, and whether it computes during collectives.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Rates {
     /// Bytes of memory traffic per second.
     pub(crate) memory: f64,
-    /// Whether collectives run beside arithmetic.
+    /// Whether collectives overlap arithmetic.
     pub(crate) overlaps: bool,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    /// Seconds of communication and work together.
+    /// Returns the seconds of communication and work together.
     pub(crate) fn total(&self) -> f64 {
         self.seconds + self.work
     }
@@ -47,17 +47,17 @@ define_id!(
     pub(crate) StrategyId, "strategy"
 );
 
-/// Rows that are sent in one permute, of which an op bears a share.
+/// Rows that are sent in one permute, of which an op pays a share.
 struct Sent<'a> {
     pairs: &'a Pairs,
     axes: &'a [AxisPart],
-    /// The op's share of the bytes, and of the time that a permute takes however little it sends.
+    /// The op's share of the bytes, and of the permute's start-up time.
     bytes: f64,
     startup: f64,
 }
 
-/// Seconds of permutes between the same devices, which are sent as one where that pays: what is packed is written and
-/// read once more before and after.
+/// Returns the seconds of permutes between the same devices. They are sent as one where that is cheaper; packing and
+/// unpacking the rows each write and read them once more.
 fn permutes(cache: &ReshardCache<'_>, rates: Rates, list: &[Sent<'_>]) -> f64 {
     let Some(first) = list.first() else { return 0.0 };
     let startup = cache.startup(CollectiveKind::CollectivePermute, first.axes);
@@ -81,23 +81,24 @@ pub(crate) struct Placer {
     strategies: Interner<StrategyId, Strategy>,
     known: FxHashMap<(Model, StrategyId), Rc<Places>>,
     adopted: FxHashMap<(Model, StrategyId, usize, Dist), Option<StrategyId>>,
-    /// By strategy and rank: the distribution of a tensor whose dimensions are the first factors, without partial sums.
+    /// By strategy and rank: the distribution, without partial sums, of a tensor whose dimensions are the first
+    /// factors.
     plain: FxHashMap<(StrategyId, usize), Dist>,
     exchanges: Exchanges,
 }
 
 impl Placer {
-    /// The id of a strategy.
+    /// Returns the id of a strategy.
     pub(crate) fn strategy_id(&mut self, strategy: Strategy) -> StrategyId {
         self.strategies.intern(strategy)
     }
 
-    /// The strategy with an id.
+    /// Returns the strategy with an id.
     pub(crate) fn strategy(&self, id: StrategyId) -> &Strategy {
         &self.strategies[id]
     }
 
-    /// The distributions of an op's operands and results.
+    /// Returns the distributions of an op's operands and results.
     pub(crate) fn places(
         &mut self,
         models: &Models,
@@ -114,14 +115,14 @@ impl Placer {
         let operands = meaning.rule.operands.len();
         let mut dists: SmallVec<[Dist; 8]> = SmallVec::new();
         for tensor in 0..operands + meaning.rule.results.len() {
-            // Neighbors with the same factors are sharded alike: all tensors of elementwise ops.
+            // Tensors with the same factors are sharded alike, for example all tensors of elementwise ops.
             let is_alike = |&t: &usize| meaning.tensor(t) == meaning.tensor(tensor);
             let alike = (tensor.saturating_sub(2)..tensor).rev().filter(|_| is_whole).find(is_alike);
             let mut find = || cache.dist(&meaning.distribution(strategy, &reduced, tensor));
             let (factors, mut order) = (meaning.tensor(tensor), 0..);
             let dist = match alike {
                 Some(t) => dists[t],
-                // So are those of all models whose dimensions are the first factors.
+                // Tensors of other models whose dimensions are the first factors are sharded alike, too.
                 None if is_whole && factors.iter().all(|f| f[..] == [order.next().unwrap_or(0)]) => {
                     *self.plain.entry((id, factors.len())).or_insert_with(find)
                 }
@@ -141,8 +142,8 @@ impl Placer {
         places
     }
 
-    /// The strategy nearest to `id` under which tensor `tensor` of an op of `model` (operands counted before results) is
-    /// sharded as at `at`, whatever is unreduced there.
+    /// Returns the strategy nearest to `id` under which tensor `tensor` of an op of `model` (operands counted before
+    /// results) is sharded as at `at`, whatever is unreduced at `at`.
     pub(crate) fn adopting(
         &mut self,
         models: &Models,
@@ -163,7 +164,7 @@ impl Placer {
 }
 
 impl Graph {
-    /// The distribution in which value `value` is made.
+    /// Returns the distribution in which value `value` is computed.
     pub(crate) fn made(&self, places: &TiSlice<OpId, Rc<Places>>, value: ValueId) -> Dist {
         let v = &self.values[value];
         match (v.fixed, v.maker) {
@@ -173,13 +174,13 @@ impl Graph {
         }
     }
 
-    /// The distributions in which the readers of value `value` want it.
+    /// Returns the distributions in which the users of value `value` want it.
     pub(crate) fn needs(&self, places: &TiSlice<OpId, Rc<Places>>, value: ValueId) -> SmallVec<[Dist; 4]> {
         let uses = self.values[value].uses.iter();
         uses.filter_map(|&(op, i)| places[op].operands.get(i as usize).copied()).collect()
     }
 
-    /// The copies of value `value` under a plan.
+    /// Returns the copies of value `value` under a plan.
     pub(crate) fn copies(
         &self,
         cache: &mut ReshardCache<'_>,
@@ -190,7 +191,7 @@ impl Graph {
         cache.copies(v.ty, v.rematerializable, self.made(places, value), &self.needs(places, value))
     }
 
-    /// Seconds of [`Self::copies`], and the bytes that a device moves.
+    /// Returns the seconds of [`Self::copies`], and the bytes that a device moves.
     pub(crate) fn copies_cost(
         &self,
         cache: &mut ReshardCache<'_>,
@@ -201,8 +202,8 @@ impl Graph {
         cache.copies_cost(v.ty, v.rematerializable, self.made(places, value), &self.needs(places, value))
     }
 
-    /// Seconds of an op's arithmetic, of writing those of its results that are kept in memory, and of masking padding
-    /// in operands, and of getting rows from neighbors.
+    /// Returns the seconds of an op's arithmetic, of writing its results that are kept in memory, of masking padding in
+    /// operands, and of receiving rows from neighbors.
     pub(crate) fn work(&self, cache: &ReshardCache<'_>, rates: Rates, op: OpId, places: &Places) -> f64 {
         let node = &self.ops[op];
         let written = node.results.iter().zip(&places.results).filter_map(|(v, &at)| {
@@ -217,7 +218,8 @@ impl Graph {
         node.seconds / places.speedup + traffic + self.exchanges(cache, rates, node, places)
     }
 
-    /// Seconds to send rows of neighbors, and to write them together with a device's own, once for all ops that read them.
+    /// Returns the seconds to send rows to neighbors and to write received rows next to a device's own. Ops that read
+    /// the same rows share this cost.
     fn exchanges(&self, cache: &ReshardCache<'_>, rates: Rates, node: &Node, places: &Places) -> f64 {
         let mut seconds = 0.0;
         let mut sent: SmallVec<[Sent<'_>; 4]> = SmallVec::new();
@@ -243,8 +245,8 @@ impl Graph {
         seconds
     }
 
-    /// Whether shards that don't divide cost anything under a plan: values are moved from or to them, padding is masked
-    /// or multiplied, or rows are sent between them.
+    /// Returns whether uneven shards cost anything under a plan: values are moved from or to them, padding is masked or
+    /// multiplied, or rows are sent between them.
     pub(crate) fn padding_costs(&self, cache: &mut ReshardCache<'_>, choice: &Choice) -> bool {
         let uneven = |cache: &ReshardCache<'_>, value: ValueId, at: Dist| {
             !cache.distribution(at).is_even(&cache.tensor_type(self.values[value].ty).shape)
@@ -263,7 +265,7 @@ impl Graph {
             })
     }
 
-    /// The cost of a plan.
+    /// Returns the cost of a plan.
     pub(crate) fn cost(&self, cache: &mut ReshardCache<'_>, rates: Rates, choice: &Choice) -> Cost {
         let mut cost = Cost::default();
         for value in self.values.keys() {

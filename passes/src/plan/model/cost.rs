@@ -6,14 +6,14 @@ use dialect::sharding::axis::size_of;
 
 use crate::estimate::{CollectiveLoad, Flat};
 
-/// Seconds of collectives. Additive: a program's communication is the sum over its collectives.
+/// The seconds that collectives take. Additive: a program's communication is the sum over its collectives.
 pub trait CollectiveCost {
-    /// Seconds of one collective over `axes`, from the bytes a device holds before and after it. `axes` are those that
-    /// form its groups; for a permute, all axes that change position.
+    /// Returns the seconds of one collective over `axes`, given the bytes a device holds before and after it. `axes`
+    /// are those that form its groups; for a permute, all axes that change position.
     fn seconds(&self, kind: CollectiveKind, operand_bytes: f64, result_bytes: f64, axes: &[AxisPart]) -> f64;
 
-    /// A lower bound on the seconds a device needs to receive `bytes`, however many collectives bring them; 0 is always
-    /// valid.
+    /// Returns a lower bound on the seconds a device needs to receive `bytes`, in any number of collectives; 0 is
+    /// always valid.
     fn floor(&self, bytes: f64) -> f64;
 }
 

@@ -1,4 +1,4 @@
-//! Which ops partial sums can pass through: read off the kernel.
+//! Computes, from an op's kernel, the sets of operands through which partial sums can pass.
 //!
 //! An op is linear in a set of operands when it maps sums of them to sums of its results, the other operands fixed:
 //! `a + b` in both together, `a * b` in each alone. A sum is never computed in a narrower type than before, so a
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::bit_set::BitSet;
 
-/// At most this many sets are tracked per scalar.
+/// The limit on the sets tracked per scalar.
 const MAX_SETS: usize = 8;
 
 /// How a scalar inside a body depends on the operands.
@@ -38,13 +38,13 @@ impl Form {
         Form { linear: Vec::new(), depends, zero: false }
     }
 
-    /// Whether it is linear in exactly those operands of `set` that it depends on.
+    /// Returns whether it is linear in exactly those operands of `set` that it depends on.
     fn within(&self, set: &BitSet) -> bool {
         self.zero || self.linear.contains(&(&self.depends & set))
     }
 }
 
-/// The form of a sum, or of a choice between the two.
+/// Returns the form of a sum, or of a select between the two.
 fn both(a: &Form, b: &Form) -> Form {
     if a.zero && b.zero {
         return Form::constant(true);
@@ -63,7 +63,8 @@ fn both(a: &Form, b: &Form) -> Form {
     Form { linear: sets, depends: &a.depends | &b.depends, zero: false }
 }
 
-/// The form of a product: linear in the sets in which one factor is linear and on which the other doesn't depend.
+/// Returns the form of a product: linear in the sets in which one factor is linear and on which the other doesn't
+/// depend.
 fn times(a: &Form, b: &Form) -> Form {
     let mut sets = Vec::new();
     for (x, y) in [(a, b), (b, a)] {
@@ -74,7 +75,7 @@ fn times(a: &Form, b: &Form) -> Form {
     Form { linear: sets, depends: &a.depends | &b.depends, zero: a.zero || b.zero }
 }
 
-/// The sets of operands in which `op` is linear.
+/// Returns the sets of operands in which `op` is linear.
 pub(crate) fn linear_sets(op: OpRef<'_>, kernel: &Kernel) -> Vec<BitSet> {
     match kernel {
         Kernel::Nest(nest) => {
@@ -95,7 +96,7 @@ pub(crate) fn linear_sets(op: OpRef<'_>, kernel: &Kernel) -> Vec<BitSet> {
             results(&nest.body, &forms, &accumulators, op)
         }
         Kernel::External(External::Scatter(_)) if op.def().reduction(op) == Some(Default::default()) => {
-            // The target that is added to, and the updates that are added.
+            // The targets that are added to, and the updates that are added; not the indices.
             let n = op.result_count();
             vec![(0..n).chain(n + 1..2 * n + 1).collect()]
         }
@@ -162,7 +163,7 @@ fn apply(op: ScalarOp, args: &[&Form], types: &[ElementType], ty: ElementType) -
     }
 }
 
-/// Whether a sum of values of the narrow type is at least as exact in the wide type.
+/// Returns whether a sum of values of the narrow type is at least as exact in the wide type.
 fn widens(from: ElementType, to: ElementType) -> bool {
     let float = |t: ElementType| match t {
         ElementType::F64 => Some((11, 52)),

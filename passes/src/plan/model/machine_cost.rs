@@ -1,4 +1,4 @@
-//! The cost of collectives on a target, as the plan needs it.
+//! The cost of collectives on a target, for the plan.
 
 use std::cell::RefCell;
 
@@ -13,14 +13,14 @@ use crate::estimate::{Flat, Group, Machine, Target};
 /// Costs of collectives on a machine; the groups of each set of axes are computed once.
 pub struct MachineCost<'a> {
     machine: &'a Machine,
-    /// Set when the machine has no topology: then costs have a simple formula.
+    /// Set when the machine has no topology: then a simple formula gives the costs.
     flat: Option<Flat>,
     entry_bandwidth: f64,
     groups: RefCell<FxHashMap<Axes, Group>>,
 }
 
 impl<'a> MachineCost<'a> {
-    /// For a machine whose mesh has the mesh axes the plan works on.
+    /// Creates the costs for a machine whose mesh has the mesh axes of the plan.
     pub fn new(machine: &'a Machine) -> Self {
         let flat = match machine.target() {
             Target::Flat(flat) => Some(flat),
@@ -42,7 +42,7 @@ impl CollectiveCost for MachineCost<'_> {
     }
 
     fn floor(&self, bytes: f64) -> f64 {
-        // On a torus all links may bring them at once.
+        // On a torus the bytes may arrive on all links at once.
         self.flat.map_or_else(|| bytes.max(0.0) / self.entry_bandwidth, |flat| flat.floor(bytes))
     }
 }

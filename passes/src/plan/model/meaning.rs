@@ -1,4 +1,4 @@
-//! What the plan needs to know about an op, computed once for all ops of equal semantics.
+//! The properties of ops that the plan reads, computed once for all ops of equal semantics.
 
 use std::sync::Arc;
 
@@ -23,12 +23,12 @@ define_id!(
     pub(crate) Model, "model"
 );
 
-/// What a device does for an op other than moving values.
+/// The work of a device for an op, other than moving values.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub(crate) struct Work {
     /// Floating-point operations of the whole op over all devices; 0 for all but matrix products.
     pub(crate) flops: f64,
-    /// What fusion is decided by; `None` for ops that always read and write memory.
+    /// The facts that decide fusion; `None` for ops that always read and write memory.
     pub(crate) facts: Option<Arc<Facts>>,
     /// Whether it may leave elements of some operand unread.
     pub(crate) reads_part: bool,
@@ -48,25 +48,25 @@ impl Work {
     }
 }
 
-/// Models of a program's ops. Passes hand them on to each other, as long as the program lives: what determines them stays
-/// the same.
+/// Models of a program's ops. Passes share them for the lifetime of the program, because the key of a model determines
+/// it.
 #[derive(Default)]
 pub(crate) struct Models {
     table: Interner<Model, Arc<OpModel>>,
-    /// By what determines a model; work where it was asked for.
+    /// Models by key; with the work where a caller requested it.
     known: FxHashMap<Box<[u32]>, Option<(Model, Option<Work>)>>,
-    /// The key last asked for.
+    /// The key of the last lookup; a buffer for the next.
     key: Vec<u32>,
 }
 
 impl Models {
-    /// The model of an op and its work; `None` for ops whose operands and results must be replicated.
+    /// Returns the model of an op and its work; `None` for ops whose operands and results must be replicated.
     pub(crate) fn with_work(&mut self, program: &Program, op: Op) -> Option<(Model, Work)> {
         let (model, work) = self.find(program, op, true)?;
         Some((model, work?))
     }
 
-    /// The model of an op; `None` for ops whose operands and results must be replicated.
+    /// Returns the model of an op; `None` for ops whose operands and results must be replicated.
     pub(crate) fn of(&mut self, program: &Program, op: Op) -> Option<Model> {
         self.find(program, op, false).map(|found| found.0)
     }
@@ -103,7 +103,7 @@ fn elements(ty: Option<&TensorType>) -> i64 {
     ty.map_or(1, |t| t.shape.iter().fold(1, |n: i64, &size| n.saturating_mul(size)))
 }
 
-/// Appends what determines a model: name, attributes and types of the op and of everything inside it, as ids and counts.
+/// Appends the key of a model: name, attributes and types of the op and of all ops inside it, as ids and counts.
 fn key(program: &Program, op: Op, key: &mut Vec<u32>) {
     let data = program.op(op);
     describe(program, op, &FxHashMap::default(), key);
@@ -116,7 +116,8 @@ fn key(program: &Program, op: Op, key: &mut Vec<u32>) {
     key.extend(values.map(|v| program.value_type(v).index() as u32));
 }
 
-/// Appends an op but for what is inside: its operands by the numbers of those made around it.
+/// Appends an op without its regions: its operands by the numbers in `numbers` of the values defined inside the outer
+/// op.
 fn describe(program: &Program, op: Op, numbers: &FxHashMap<Value, u32>, key: &mut Vec<u32>) {
     let data = program.op(op);
     key.push(data.name.index() as u32);
@@ -166,7 +167,7 @@ fn model(op: OpRef<'_>, kernel: &Kernel) -> Option<OpModel> {
     if !fits {
         return None;
     }
-    // Of an op that states its own rule, such as a call of a library, nothing else is known.
+    // If an op states its own rule, such as a call of a library, nothing else is known about it.
     let opaque = op.attr(sdy::SHARDING_RULE).is_some() && !matches!(kernel, Kernel::Nest(_));
     hold(&mut rule, kernel, opaque);
     let extreme = matches!(def.reduction(op), Some(ReductionKind::Max | ReductionKind::Min));
@@ -181,8 +182,8 @@ fn model(op: OpRef<'_>, kernel: &Kernel) -> Option<OpModel> {
     let moved = |f| shifted.iter().map(|s| s.factor).chain(assembled.iter().map(|a| a.0)).any(|g| f == g);
     let (mut rigid, masked) = (rigid(&rule, op, &moved), masked(&rule, kernel));
     if opaque {
-        // No padding can be put where an op reads that combines in a way only its author knows: of sums of squares, zeros
-        // leave nothing behind, of sums of exponentials they do.
+        // An op that reduces in an unknown way reads no padding that is safe for every reduction: zeros don't change a
+        // sum of squares, but they change a sum of exponentials.
         let reduced = (0..rule.factors.len()).filter(|&f| rule.factors[f].kind == FactorKind::Reduction);
         rigid.extend(reduced.map(|f| f as u32));
         rigid.sort_unstable();
@@ -192,15 +193,15 @@ fn model(op: OpRef<'_>, kernel: &Kernel) -> Option<OpModel> {
     Some(OpModel { rule, reduction, accumulated, linear, rigid, shifted, assembled, masked })
 }
 
-/// The factor of the dimension that is put together from rows of operands.
+/// Returns the factor of the dimension that is assembled from rows of operands.
 fn assembled(rule: &ShardingRule, op: OpRef<'_>) -> Option<(u32, Arc<Assembly>)> {
     let assembly = op.def().assembly(op).filter(|_| op.def().is_assembled())?;
     let &[factor] = &rule.results.first()?.get(assembly.dim)?[..] else { return None };
     Some((factor, Arc::new(assembly)))
 }
 
-/// The dimensions that are read shifted along factors. Factors whose shards can't be computed from windows of the
-/// operands' rows are replicated.
+/// Returns the operand dimensions that are read shifted along factors. Replicates factors whose shards can't be
+/// computed from windows of the operands' rows.
 fn shifted(rule: &mut ShardingRule, op: OpRef<'_>, kernel: &Kernel, assembled: Option<u32>) -> Vec<Shifted> {
     let nest = match kernel {
         Kernel::Nest(nest) if op.def().is_windowed() => Some(nest),
@@ -232,8 +233,8 @@ fn shifted(rule: &mut ShardingRule, op: OpRef<'_>, kernel: &Kernel, assembled: O
     found
 }
 
-/// The loop of `nest` that a factor is: that of the results' dimension, or of an operand's that is read at the loop's
-/// position.
+/// Returns the loop of `nest` that a factor stands for: the loop of the results' dimension, or of an operand's
+/// dimension that is read at the loop's position.
 fn loop_of(rule: &ShardingRule, f: usize, nest: &Nest) -> Option<usize> {
     let is = |factors: &SmallVec<[u32; 1]>| factors[..] == [f as u32];
     if let Some(dim) = rule.results.first().and_then(|dims| dims.iter().position(is)) {
@@ -245,9 +246,9 @@ fn loop_of(rule: &ShardingRule, f: usize, nest: &Nest) -> Option<usize> {
     })
 }
 
-/// Factors whose dimensions aren't all of one size: uneven shards of them would end at different positions.
+/// Returns the factors whose dimensions have different sizes: uneven shards of them would end at different positions.
 fn rigid(rule: &ShardingRule, op: OpRef<'_>, moved: &dyn Fn(u32) -> bool) -> SmallVec<[u32; 2]> {
-    // Windows of rows may begin anywhere; but what is summed over must be all there.
+    // Windows of rows may begin anywhere, but a reduction must read all of its rows.
     let windowed = |f: u32| moved(f) && rule.factors[f as usize].kind == FactorKind::Permutation;
     let types = (0..rule.operands.len()).map(|i| op.operand_tensor(i));
     let types = types.chain((0..rule.results.len()).map(|i| op.result_tensor(i)));
@@ -263,7 +264,7 @@ fn rigid(rule: &ShardingRule, op: OpRef<'_>, moved: &dyn Fn(u32) -> bool) -> Sma
     found
 }
 
-/// Reduction factors along which padding is read, with the operands it is read from.
+/// Returns the reduction factors along which padding is read, with the operands that it is read from.
 fn masked(rule: &ShardingRule, kernel: &Kernel) -> SmallVec<[(u32, u32); 2]> {
     let mut found = SmallVec::new();
     for (i, tensor) in rule.operands.iter().enumerate() {
@@ -279,9 +280,9 @@ fn masked(rule: &ShardingRule, kernel: &Kernel) -> SmallVec<[(u32, u32); 2]> {
     found
 }
 
-/// Replicates factors of which a device could not compute its shard alone: propagation spreads axes along factors that
-/// only operands have, or only results, where a reshape's sizes share no more than a divisor. Of an op that is `opaque`,
-/// a result's dimension that no operand has can't be computed in part.
+/// Replicates factors of which a device couldn't compute its shard alone. Propagation spreads axes along factors that
+/// only operands have, or only results, where a reshape's sizes share no more than a divisor. For an `opaque` op, a
+/// result dimension that no operand has can't be computed in part.
 fn hold(rule: &mut ShardingRule, kernel: &Kernel, opaque: bool) {
     let has = |tensor: &TensorFactors, f: usize| tensor.iter().flatten().any(|&g| g as usize == f);
     for f in 0..rule.factors.len() {
@@ -297,7 +298,7 @@ fn hold(rule: &mut ShardingRule, kernel: &Kernel, opaque: bool) {
     }
 }
 
-/// Whether operands are read at positions that depend on the dimensions of result `tensor` with factor `f`.
+/// Returns whether operands are read at positions that depend on the dimensions of result `tensor` with factor `f`.
 fn is_read_along(tensor: &TensorFactors, f: usize, kernel: &Kernel) -> bool {
     let Kernel::Nest(nest) = kernel else { return false };
     let dims = tensor.iter().enumerate().filter(|(_, factors)| factors.iter().any(|&g| g as usize == f));
@@ -305,7 +306,7 @@ fn is_read_along(tensor: &TensorFactors, f: usize, kernel: &Kernel) -> bool {
     dims.any(|d| nest.inputs.iter().flat_map(|i| &i.index).any(|i| i.depends_on(d)))
 }
 
-/// Whether an op without operands can be recomputed for just the shards wanted by a reader: constants and iota.
+/// Returns whether an op without operands (a constant or iota) can be recomputed for just the shards that a user wants.
 pub(crate) fn rematerializable(op: OpRef<'_>) -> Rematerializable {
     let def = op.def();
     if !op.operands().is_empty() || op.result_count() != 1 || def.side_effect(op) {

@@ -1,4 +1,4 @@
-//! What a plan is and what it costs: strategies of ops, costs of collectives and work, peak memory.
+//! The model of a plan: strategies of ops, costs of collectives and work, peak memory.
 
 pub(crate) mod choice;
 pub mod cost;

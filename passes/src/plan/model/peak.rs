@@ -1,12 +1,12 @@
-//! Peak memory of a plan: the most a device holds at once, with ops in program order.
+//! The peak memory of a plan: the most bytes a device holds at once, with ops in program order.
 
 use super::choice::Choice;
 use crate::plan::program::graph::Graph;
 use crate::plan::reshard::cache::ReshardCache;
 
 impl Graph {
-    /// Most bytes a device holds at once under a plan. A value that its readers' kernels compute is in memory only where
-    /// some of them need another distribution of it that they can't compute for themselves.
+    /// Returns the most bytes that a device holds at once under a plan. A value that its readers' kernels compute is in
+    /// memory only where a reader needs another distribution of it that the reader can't compute itself.
     pub(crate) fn peak(&self, cache: &mut ReshardCache<'_>, choice: &Choice) -> f64 {
         let mut held = Vec::with_capacity(self.values.len());
         for (index, value) in self.values.iter_enumerated() {

@@ -1,5 +1,5 @@
-//! How one op can be computed in shards: the mesh axes that shard each factor of its sharding rule, and the
-//! distributions of operands and results that follow.
+//! The ways to compute one op in shards: the mesh axes that shard each factor of its sharding rule, and the resulting
+//! distributions of operands and results.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,54 +15,54 @@ use smallvec::SmallVec;
 
 use crate::bit_set::BitSet;
 
-/// What the plan needs to know about an op.
+/// The properties of an op that the plan reads.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct OpModel {
     /// Which dimensions are sharded together.
     pub rule: ShardingRule,
     /// How partial results combine when reduction factors are sharded; `None` when they can't be combined.
     pub reduction: Option<ReductionKind>,
-    /// Operands that are added to the reduced value (its initial values, a scatter's target): they must be counted only
-    /// once.
+    /// Operands that are added to the reduced value (its initial values, a scatter's target), which must be counted
+    /// only once.
     pub accumulated: SmallVec<[usize; 2]>,
     /// Sets of operands in which the op is linear: partial sums pass through it.
     pub linear: Vec<BitSet>,
     /// Factors that may only be sharded by axes whose size divides them.
     pub rigid: SmallVec<[u32; 2]>,
-    /// Dimensions that are read along a factor anywhere but at the factor's own position.
+    /// Operand dimensions that are read along a factor at other positions than the factor's own.
     pub shifted: Vec<Shifted>,
-    /// The factor along which the result is put together from rows of operands, and from which.
+    /// The factor along which the result is assembled from rows of operands, and the assembly.
     pub assembled: Option<(u32, Arc<Assembly>)>,
-    /// Factors along which operands are read to the end of a shard, and those operands: there padding must be masked.
+    /// Factors along which operands are read to the end of a shard, and those operands: their padding must be masked.
     pub masked: SmallVec<[(u32, u32); 2]>,
 }
 
-/// A dimension of an operand of which a device needs rows of its neighbors where a factor is sharded.
+/// An operand dimension of which a device needs its neighbors' rows where a factor is sharded.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Shifted {
     /// The factor.
     pub factor: u32,
-    /// Which operand.
+    /// The index of the operand.
     pub operand: u32,
-    /// Where it is read.
+    /// The positions at which it is read.
     pub reach: Reach,
 }
 
 /// Axes for each factor, and axes along which partial sums pass through.
 #[derive(PartialEq, Eq, Hash, Debug, Default)]
 pub struct Strategy {
-    /// Major first; empty for a factor that isn't sharded.
+    /// The axes of each factor, major first; empty for a factor that isn't sharded.
     pub factors: Vec<Axes>,
-    /// Axes along which the operands in `set` are partial sums, and so the results.
+    /// Axes along which the operands in `set`, and so the results, are partial sums.
     pub through: Axes,
     /// One of the model's linear sets; empty when no partial sums pass through.
     pub set: BitSet,
 }
 
-/// What a strategy keeps of one tensor's distribution.
+/// The part of one tensor's distribution that a strategy keeps.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Kept<'a> {
-    /// By factor, the axes that shard it; none that are empty.
+    /// The axes that shard each factor; factors without axes are omitted.
     axes: SmallVec<[(usize, Axes); 4]>,
     /// Axes along which reduction factors are sharded.
     unreduced: &'a [AxisPart],
@@ -80,30 +80,30 @@ impl Clone for Strategy {
 pub struct Assignment {
     /// The distribution that each operand must have.
     pub operands: Vec<Distribution>,
-    /// The distribution that each result then has.
+    /// The distribution that each result has.
     pub results: Vec<Distribution>,
 }
 
 /// Rows that devices send each other before they compute an op.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Exchanged {
-    /// Which operand.
+    /// The index of the operand.
     pub operand: usize,
-    /// Which of the model's dimensions that are read shifted; `None` where rows of several operands are put together.
+    /// The index in the model's `shifted`; `None` where rows of several operands are assembled.
     pub shifted: Option<usize>,
-    /// Along which axes.
+    /// The axes along which rows are sent.
     pub axes: Axes,
     /// The permutes.
     pub sent: SmallVec<[Permuted; 2]>,
-    /// All rows that a device then copies, as a share of its shard.
+    /// The rows that a device copies in total, as a share of its shard.
     pub rows: f64,
 }
 
-/// What devices send each other for reads in so many shards, found once; `None` where no permutes bring it.
+/// A cache of the permutes for a reach and a number of shards; `None` where permutes can't send the rows.
 #[derive(Default)]
 pub struct Exchanges(FxHashMap<(Reach, i64), Option<Sent>>);
 
-/// Permutes, and all rows that a device then copies, as a share of its shard.
+/// The permutes, and the rows that a device copies in total, as a share of its shard.
 type Sent = (SmallVec<[Permuted; 2]>, f64);
 
 impl Exchanges {
@@ -129,14 +129,14 @@ fn sent(reach: Reach, shards: i64) -> Option<Sent> {
 /// One permute of rows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Permuted {
-    /// What it sends, as a share of a device's shard of the operand.
+    /// The rows it sends, as a share of a device's shard of the operand.
     pub share: f64,
-    /// Who sends to whom, by place along the axes.
+    /// The sender and receiver of each row, by position along the axes.
     pub pairs: Rc<Pairs>,
 }
 
 impl OpModel {
-    /// Whether the factor may be sharded.
+    /// Returns whether the factor may be sharded.
     pub fn divisible(&self, factor: usize) -> bool {
         match self.rule.factors[factor].kind {
             FactorKind::PassThrough => true,
@@ -146,29 +146,30 @@ impl OpModel {
         }
     }
 
-    /// Everything replicated.
+    /// Returns the strategy that shards nothing.
     pub fn whole(&self) -> Strategy {
         Strategy { factors: vec![Axes::new(); self.rule.factors.len()], ..Strategy::default() }
     }
 
-    /// The strategy that keeps as much as it can of the distributions given, earlier ones first. Each comes with the
-    /// index of its tensor, operands counted before results.
+    /// Returns the strategy that keeps as much as it can of the given distributions, earlier ones first. Each comes
+    /// with the index of its tensor, operands counted before results.
     pub fn keeping<'a>(&self, order: impl IntoIterator<Item = (usize, &'a Distribution)>) -> Strategy {
         let order: SmallVec<[Kept<'_>; 4]> = order.into_iter().map(|(tensor, at)| self.kept(tensor, at)).collect();
         self.keeping_all(&order)
     }
 
-    /// What a strategy keeps of the distribution `at` of tensor `tensor`.
+    /// Returns the part of the distribution `at` of tensor `tensor` that a strategy keeps.
     pub(crate) fn kept<'a>(&self, tensor: usize, at: &'a Distribution) -> Kept<'a> {
         let mut axes = self.project(self.tensor(tensor), at);
         axes.retain(|(factor, parts)| !parts.is_empty() && self.divisible(*factor));
-        // A result unreduced along axes by a maximum or minimum comes from a reduction factor sharded along them.
+        // A result that is unreduced along axes by a maximum or minimum comes from a reduction factor sharded along
+        // them.
         let combined =
             tensor >= self.rule.operands.len() && at.kind != ReductionKind::Sum && self.reduction == Some(at.kind);
         Kept { axes, unreduced: if combined { &at.unreduced } else { &[] } }
     }
 
-    /// The strategy that keeps as much as it can of these, earlier ones first.
+    /// Returns the strategy that keeps as much as it can of these, earlier ones first.
     pub(crate) fn keeping_all<'k, 'a: 'k>(&self, order: impl IntoIterator<Item = &'k Kept<'a>>) -> Strategy {
         let mut strategy = self.whole();
         for kept in order {
@@ -184,8 +185,8 @@ impl OpModel {
         strategy
     }
 
-    /// The strategy nearest to `strategy` that shards tensor `tensor` (operands counted before results) as `at` does:
-    /// other factors give up axes that are needed there. `None` when no strategy does.
+    /// Returns the strategy nearest to `strategy` that shards tensor `tensor` (operands counted before results) as `at`
+    /// does: other factors give up the axes needed for it. `None` when no strategy does.
     pub fn adopting(&self, strategy: &Strategy, tensor: usize, at: &Distribution) -> Option<Strategy> {
         let factors = self.tensor(tensor);
         let mut next = strategy.clone();
@@ -211,8 +212,8 @@ impl OpModel {
         (factors.iter().map(place).eq(at.dims.iter().cloned())).then_some(next)
     }
 
-    /// `strategy`, which must not use `axis`, with `axis` also sharding factor `factor`; the axes of one factor are
-    /// ordered by `rank`, the parts of one axis by position. `None` when the factor can't be sharded this way.
+    /// Adds `axis` to factor `factor` of `strategy`, which must not use it yet. The axes of one factor are ordered by
+    /// `rank`, the parts of one axis by position. `None` when the factor can't be sharded this way.
     pub fn with_axis(
         &self,
         strategy: &Strategy,
@@ -240,7 +241,7 @@ impl OpModel {
         (next.factors[factor] == wanted).then_some(next)
     }
 
-    /// The largest dimension with this factor: where data moves along it, sizes differ.
+    /// Returns the size of the largest dimension with this factor: where data moves along it, sizes differ.
     fn extent(&self, factor: usize) -> i64 {
         let moved = self.shifted.iter().filter(|s| s.factor as usize == factor);
         let sizes = moved.map(|s| s.reach.iterations.max(s.reach.size));
@@ -249,13 +250,13 @@ impl OpModel {
         sizes.fold(self.rule.factors[factor].size, i64::max)
     }
 
-    /// The factors of a tensor's dimensions, operands counted before results.
+    /// Returns the factors of a tensor's dimensions, operands counted before results.
     pub(crate) fn tensor(&self, tensor: usize) -> &TensorFactors {
         let operands = self.rule.operands.len();
         if tensor < operands { &self.rule.operands[tensor] } else { &self.rule.results[tensor - operands] }
     }
 
-    /// The axes of a distribution by factor; axes that fit no factor are left out.
+    /// Returns the axes of a distribution by factor, without axes that fit no factor.
     pub(crate) fn project(&self, dims: &TensorFactors, distribution: &Distribution) -> SmallVec<[(usize, Axes); 4]> {
         let mut out = SmallVec::new();
         for (factors, parts) in dims.iter().zip(&distribution.dims) {
@@ -293,12 +294,12 @@ impl OpModel {
         out
     }
 
-    /// Removes from factors the axes that no dimension could be sharded by: axes below a factor that isn't sharded down
-    /// to single elements, and axes that don't divide one of several factors of a dimension or a rigid factor.
+    /// Removes axes that can't shard a dimension: axes below a factor that isn't sharded down to single elements, and
+    /// axes that don't divide one of several factors of a dimension or a rigid factor.
     pub fn legalize(&self, strategy: &mut Strategy) {
         for s in &self.shifted {
             let axes = &mut strategy.factors[s.factor as usize];
-            // Where there are no rows, nobody has any to send.
+            // An empty dimension has no rows to send.
             while !axes.is_empty() && (s.reach.size < 1 || s.reach.window(size_of(axes)).is_none()) {
                 axes.pop();
             }
@@ -328,14 +329,14 @@ impl OpModel {
         }
     }
 
-    /// Axes that shard reduction factors.
+    /// Returns the axes that shard reduction factors.
     pub fn reduced(&self, strategy: &Strategy) -> Axes {
         let factors = self.rule.factors.iter().zip(&strategy.factors);
         let sharded = factors.filter(|(f, _)| f.kind == FactorKind::Reduction);
         set_of(sharded.flat_map(|(_, axes)| axes.iter().copied()))
     }
 
-    /// The distributions of operands and results.
+    /// Returns the distributions of operands and results.
     pub fn assignment(&self, strategy: &Strategy) -> Assignment {
         let reduced = self.reduced(strategy);
         let one = |tensor| self.distribution(strategy, &reduced, tensor);
@@ -346,7 +347,7 @@ impl OpModel {
         }
     }
 
-    /// The distribution of a tensor, operands counted before results, where these axes are [`Self::reduced`].
+    /// Returns the distribution of a tensor (operands counted before results); `reduced` must be [`Self::reduced`].
     pub(crate) fn distribution(&self, strategy: &Strategy, reduced: &[AxisPart], tensor: usize) -> Distribution {
         let axes = |factors: &SmallVec<[u32; 1]>| match factors[..] {
             [factor] if strategy.factors[factor as usize].len() < 2 => {
@@ -369,13 +370,13 @@ impl OpModel {
         }
     }
 
-    /// Number of devices that share the work: less than the number of devices where some of them compute padding.
+    /// Returns the number of devices that share the work: fewer than all devices where some of them compute padding.
     pub fn speedup(&self, strategy: &Strategy) -> f64 {
         let factors = self.rule.factors.iter().zip(&strategy.factors).filter(|f| !f.1.is_empty());
         factors.map(|(f, axes)| ShardDim::new(f.size, size_of(axes)).speedup()).product()
     }
 
-    /// The operands of which devices get rows from their neighbors: along which axes, and what is sent.
+    /// Returns the operands of which devices receive rows from their neighbors, with the axes and the rows sent.
     pub fn exchanged(&self, strategy: &Strategy, known: &mut Exchanges) -> SmallVec<[Exchanged; 1]> {
         if self.shifted.is_empty() && self.assembled.is_none() {
             return SmallVec::new();
@@ -389,8 +390,8 @@ impl OpModel {
         sharded.filter_map(one).chain(self.put_together(strategy)).collect()
     }
 
-    /// The rows that devices send each other where the result is put together from several operands, as shares of the
-    /// first operand's shard.
+    /// Returns the rows that devices send each other where the result is assembled from several operands, as shares of
+    /// the first operand's shard.
     fn put_together(&self, strategy: &Strategy) -> Option<Exchanged> {
         let (factor, assembly) = self.assembled.as_ref()?;
         let axes = strategy.factors[*factor as usize].clone();
@@ -405,7 +406,7 @@ impl OpModel {
         Some(Exchanged { operand, shifted: None, axes, sent, rows: rows(assembly.size()) / size.max(1.0) })
     }
 
-    /// The operands in which padding must be masked for a reduction.
+    /// Returns the operands in which padding must be masked for a reduction.
     pub fn masked<'a>(&'a self, strategy: &'a Strategy) -> impl Iterator<Item = usize> + 'a {
         let shows = |f: u32| {
             let axes = &strategy.factors[f as usize];
@@ -415,17 +416,17 @@ impl OpModel {
     }
 }
 
-/// Whether a dimension of `size` is better divided by `axes` than by `before`, some of them: where the axes don't
-/// divide the size, some devices may have nothing to do.
+/// Returns whether `axes` divide a dimension of `size` better than their prefix `before`: where axes don't divide the
+/// size, some devices may have nothing to do.
 fn helps(size: i64, before: &[AxisPart], axes: &[AxisPart]) -> bool {
     let dim = |axes: &[AxisPart]| ShardDim::new(size, size_of(axes));
     dim(axes).is_even() || dim(axes).size() < dim(before).size()
 }
 
-/// Adds to `factor` the axes of `parts` that continue those it has and that no other factor uses.
+/// Adds to `factor` the axes of `parts` that continue its axes and that no other factor uses.
 fn extend(factors: &mut [Axes], factor: usize, parts: &[AxisPart]) {
     let fine = |parts: &[AxisPart], at: &[AxisPart]| -> Option<Axes> {
-        // What remains of `parts` after the prefix `at`.
+        // The rest of `parts` after the prefix `at`.
         let mut rest = Axes::from_slice(parts);
         for &have in at {
             let first = rest.first().copied()?;
@@ -448,7 +449,7 @@ fn extend(factors: &mut [Axes], factor: usize, parts: &[AxisPart]) {
     }
 }
 
-/// The distribution with each dimension's list of axes cut off where they don't divide it.
+/// Returns the distribution with each dimension's list of axes cut off where they don't divide it.
 pub fn even_part(distribution: &Distribution, ty: &TensorType) -> Distribution {
     let mut even = distribution.clone();
     for (axes, &n) in even.dims.iter_mut().zip(&ty.shape) {
@@ -469,7 +470,7 @@ pub fn even_part(distribution: &Distribution, ty: &TensorType) -> Distribution {
     even
 }
 
-/// The distribution without axes that don't make a device's shard of a dimension smaller.
+/// Returns the distribution without axes that don't make a device's shard of a dimension smaller.
 pub fn useful_part(distribution: &Distribution, ty: &TensorType) -> Distribution {
     let mut useful = distribution.clone();
     for (axes, &n) in useful.dims.iter_mut().zip(&ty.shape) {
@@ -587,7 +588,7 @@ mod tests {
         model.rigid.push(0);
         assert_eq!(model.with_axis(&model.whole(), g.whole(1), 0, &rank), None);
         assert!(model.with_axis(&model.whole(), g.whole(0), 0, &rank).is_some());
-        // Four devices for three rows leave one idle; the other four have nothing to add.
+        // With three rows, four devices leave one idle; the other axis adds nothing.
         model.rule.factors[0] = dialect::sharding::Factor { size: 3, ..model.rule.factors[0] };
         model.rigid.clear();
         let four = model.with_axis(&model.whole(), g.whole(1), 0, &rank).unwrap();

@@ -1,12 +1,12 @@
-//! Slices, pads, reversals and concatenations of each other along a sharded dimension, as one move of the rows that the
-//! last of them shows.
+//! Fuses chains of slices, pads, reversals and concatenations along a sharded dimension into one move of the rows that
+//! the last op of the chain returns.
 //!
-//! One by one, each sends rows to where its own result is sharded: a reversed concatenation sends every row twice, and
-//! what is sliced off a concatenation came from somewhere for nothing. So for each such op the rows of its result are
-//! followed back to where they come from. They are then written as what they are (the whole of a value, a slice of
-//! one, a concatenation of slices), or as one `shardc.assemble`, whichever sends least; and left alone where nothing is
-//! gained over how they were written. What is counted is what is sent where propagation shards the result; the plan then
-//! sees the op with its price, and may still shard another dimension.
+//! Run one by one, each op sends rows to where its own result is sharded: a reversed concatenation sends every row
+//! twice, and rows that a later slice drops are sent for nothing. So this pass traces the result rows of each such op
+//! back to their source values. It rewrites the op in plain form (a value, a slice of a value, or a concatenation of
+//! slices) or as one `shardc.assemble`, whichever sends less, and leaves the op alone where neither is cheaper. It
+//! counts the rows sent if the result is sharded as propagation sharded it; the plan later sees the op with its price
+//! and may still shard another dimension.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Block, Loc, Op, Program, Uses, Value};
@@ -20,13 +20,14 @@ use smallvec::SmallVec;
 use super::propagated::Propagated;
 use crate::plan::model::cost::CollectiveCost;
 
-/// Values of more pieces aren't followed further: choosing between them on each device would cost more than moving them.
+/// A value of more pieces isn't traced further: selecting among its pieces on each device would cost more than moving
+/// them.
 const MAX_PIECES: usize = 16;
 
-/// Something must be gained by at least this share.
+/// A rewrite must save at least this share of the seconds.
 const WORTH: f64 = 1e-3;
 
-/// Rows of a value, next to each other; of one of rank 0, that many copies of its element.
+/// Consecutive rows of a value; for a source of rank 0, `count` copies of its element.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Rows {
     source: Value,
@@ -35,16 +36,16 @@ struct Rows {
     reversed: bool,
 }
 
-/// What a value consists of.
+/// The rows that make up a value.
 #[derive(Clone, Debug)]
 struct Made {
     dim: usize,
     rows: Vec<Rows>,
-    /// Seconds to make it, what only it reads included.
+    /// Seconds to compute it, including moved values that only it reads.
     seconds: f64,
-    /// Whether all that was moved on the way to it is read by nothing else.
+    /// Whether all moved values on the way to it have no other users.
     alone: bool,
-    /// Whether it is one value with edges added or removed, by slices and pads.
+    /// Whether slices and pads of one value make it.
     is_shift: bool,
 }
 
@@ -85,7 +86,7 @@ pub(crate) fn rewrite(program: &mut Program, propagated: &mut Propagated, cost: 
     }
 }
 
-/// Whether `op` moves rows along a sharded dimension in another way than `shifts` deals with.
+/// Returns whether `op` moves rows along a sharded dimension in a way that `shifts` doesn't handle.
 fn joins(program: &Program, propagated: &Propagated, op: Op) -> bool {
     let view = program.view(op);
     let Some(assembly) = view.def().assembly(view) else { return false };
@@ -98,14 +99,14 @@ struct Rewriting<'a> {
     program: &'a mut Program,
     propagated: &'a mut Propagated,
     cost: &'a dyn CollectiveCost,
-    /// Of the program as it was.
+    /// The uses in the program before any rewrite.
     uses: &'a Uses,
     /// The values of this block that were moved.
     made: FxHashMap<Value, Made>,
     ops: Vec<Op>,
 }
 
-/// How rows may be written.
+/// The forms in which rows can be written.
 enum Form {
     /// As a value, a slice, or a concatenation of slices.
     Plain,
@@ -114,7 +115,7 @@ enum Form {
 }
 
 impl Rewriting<'_> {
-    /// What replaces the result of `op`.
+    /// Returns the value that replaces the result of `op`.
     fn op(&mut self, op: Op) -> Option<Value> {
         let view = self.program.view(op);
         let assembly = view.def().assembly(view)?;
@@ -139,7 +140,7 @@ impl Rewriting<'_> {
             axes,
         };
         let unary = own.iter().filter(|r| !self.is_fill(r.source)).count() == 1 && own.iter().all(|r| !r.reversed);
-        // How `shifts` would leave it: slices and pads are one shift of what they move, also where they are joined.
+        // `shifts` makes one shift of slices and pads of one value, also where they are operands of a concatenation.
         let mut made = Made { dim: assembly.dim, rows: Vec::new(), seconds: 0.0, alone: true, is_shift: unary };
         let (mut inside, mut shifted) = (FxHashMap::default(), FxHashMap::default());
         let mut seen = FxHashSet::default();
@@ -173,7 +174,7 @@ impl Rewriting<'_> {
         }
         let forms = forms.into_iter().filter_map(|(form, seconds)| Some((form, seconds?)));
         let best = forms.reduce(|a, b| if b.1 <= a.1 { b } else { a });
-        // What others read of it is made anyway.
+        // If inner values have other users, they are computed anyway, so the rewrite saves nothing of their cost.
         let worth = |seconds: f64| {
             let most = if made.alone { before } else { before.min(alone * (1.0 + 2.0 * WORTH)) };
             seconds < most * (1.0 - WORTH)
@@ -185,7 +186,7 @@ impl Rewriting<'_> {
         value
     }
 
-    /// `rows` with those of some values replaced by the ones that these consist of.
+    /// Replaces rows of the values in `inside` by the rows that make up those values.
     fn followed(&self, rows: &[Rows], inside: &FxHashMap<Value, &Vec<Rows>>) -> Vec<Rows> {
         let mut found = Vec::new();
         for r in rows {
@@ -215,7 +216,7 @@ impl Rewriting<'_> {
         self.program.tensor_type(value).is_some_and(|t| t.rank() == 0)
     }
 
-    /// Without empty pieces, and with pieces that continue each other as one.
+    /// Drops empty pieces and merges pieces that continue each other.
     fn joined(&self, rows: impl IntoIterator<Item = Rows>) -> Vec<Rows> {
         let mut found: Vec<Rows> = Vec::new();
         for r in rows.into_iter().filter(|r| r.count > 0) {
@@ -236,12 +237,12 @@ impl Rewriting<'_> {
         self.program.tensor_type(value).and_then(|t| t.shape.get(dim).copied()).unwrap_or(0)
     }
 
-    /// How `value` is sharded along `dim`.
+    /// Returns the axes that shard dimension `dim` of `value`.
     fn axes(&self, value: Value, dim: usize) -> Axes {
         self.propagated.get(self.program, value).dims.get(dim).cloned().unwrap_or_default()
     }
 
-    /// Whether these are operands that `shifts` stacks, since they and the result are sharded alike.
+    /// Returns whether `shifts` would stack these operands, because they and the result are sharded alike.
     fn stacks(&self, rows: &[Rows], place: &Distribution, target: &Target) -> bool {
         let (first, count, shards) = (&rows[0], rows.len() as i64, axis::size_of(&target.axes));
         let alike = |r: &Rows| {
@@ -255,7 +256,8 @@ impl Rewriting<'_> {
         divides && target.axes.first().is_some_and(|a| i64::from(a.size) % count == 0) && rows.iter().all(alike)
     }
 
-    /// Seconds to send rows one source after the other, each shifted to its place; `None` where that isn't possible.
+    /// Returns the seconds to send rows one source after the other, each by a shift; `None` where a shift can't move
+    /// them.
     fn plain(&self, rows: &[Rows], target: &Target) -> Option<f64> {
         let shards = axis::size_of(&target.axes);
         let mut sent: Vec<(Value, Run)> = Vec::new();
@@ -273,7 +275,7 @@ impl Rewriting<'_> {
             if axes != target.axes {
                 return None;
             }
-            // A source of another size is sliced first.
+            // A source whose size differs from the result's is sliced first.
             let size = self.size(r.source, target.dim);
             let whole = r.count == size || size == target.size || rows.len() == 1;
             let (step, offset) = match r.reversed {
@@ -296,7 +298,7 @@ impl Rewriting<'_> {
         Some(sent.iter().map(|(_, run)| self.seconds(run.rows, target)).sum())
     }
 
-    /// Seconds to send all rows together; `None` where sources are sharded otherwise than the result.
+    /// Returns the seconds to send all rows together; `None` where a source is sharded differently than the result.
     fn assembled(&self, rows: &[Rows], target: &Target) -> Option<f64> {
         let alike = |r: &Rows| {
             let axes = self.axes(r.source, target.dim);
@@ -315,7 +317,7 @@ impl Rewriting<'_> {
         self.cost.seconds(CollectiveKind::CollectivePermute, bytes, bytes, &target.axes)
     }
 
-    /// These rows as an assembly of the values returned; `None` where none has rows.
+    /// Returns these rows as an assembly of the returned values; `None` where no value has rows.
     fn assembly(&self, rows: &[Rows], dim: usize) -> Option<(Assembly, Vec<Value>)> {
         let mut sources: Vec<Value> = Vec::new();
         let mut pieces = SmallVec::new();
@@ -332,7 +334,7 @@ impl Rewriting<'_> {
         sizes.iter().any(Option::is_some).then_some((Assembly { dim, sizes, pieces }, sources))
     }
 
-    /// Rows of one value with rows of another's element before and after them.
+    /// Writes rows of one value with rows of a fill value before and after them.
     fn padded(&mut self, rows: &[Rows], loc: Loc, dim: usize) -> Option<Value> {
         let at = rows.iter().position(|r| !self.is_fill(r.source))?;
         let (before, after) = (&rows[..at], &rows[at + 1..]);
@@ -392,7 +394,7 @@ impl Rewriting<'_> {
     }
 }
 
-/// The dimension that is put together.
+/// The dimension that is assembled.
 struct Target {
     dim: usize,
     size: i64,
@@ -401,7 +403,7 @@ struct Target {
     row_bytes: f64,
 }
 
-/// Adds a permute to those that are sent; rows that one device sends to several are sent once.
+/// Adds a permute to `sent`; rows that one device sends to several devices are sent once.
 fn send(sent: &mut Vec<(Value, Run)>, source: Value, run: Run) {
     let PerDevice::Same(from) = run.from else { return sent.push((source, run)) };
     for (value, known) in sent.iter_mut().filter(|s| s.0 == source) {
@@ -416,7 +418,7 @@ fn send(sent: &mut Vec<(Value, Run)>, source: Value, run: Run) {
     sent.push((source, run));
 }
 
-/// Removes the moves that nothing reads any more.
+/// Removes the moves without users.
 fn remove_unread(program: &mut Program, block: Block) {
     let mut readers: FxHashMap<Value, usize> = FxHashMap::default();
     program.walk(block, &mut |op| {

@@ -1,9 +1,10 @@
-//! What loops carry may lie elsewhere than propagation put it, since nobody outside asks for it there.
+//! Finds values that a loop could carry in a different distribution than propagation chose, because nothing outside of
+//! the loop fixes it.
 //!
-//! Sums that a loop adds to in every iteration, such as the gradients of microbatches: where what is added is a partial
-//! sum, the loop may carry partial sums, which are then combined once after it instead of in every iteration.
-//! Values that a loop stacks, such as those that the loop of a backward pass reads: where they are made in another
-//! distribution, both loops may carry the stack in that one.
+//! Sums that a loop adds to in every iteration, such as the gradients of microbatches: where the added value is a
+//! partial sum, the loop may carry partial sums, which are then combined once after the loop instead of in every
+//! iteration. Values that a loop stacks, such as those that the loop of a backward pass reads: where they are computed
+//! in another distribution, both loops may carry the stack in that distribution.
 
 use dialect::id::TiSlice;
 use dialect::ir::{Op, Program, Value};
@@ -18,7 +19,7 @@ use crate::plan::model::choice::{Choice, Rates};
 use crate::plan::model::meaning::Models;
 use crate::plan::reshard::cache::{Dist, ReshardCache};
 
-/// At most this many ops are followed from what a loop carries to what it passes on.
+/// The limit on the ops followed from a loop argument to the value passed to the next iteration.
 const MAX_OPS: usize = 64;
 
 /// A plan of one block.
@@ -33,13 +34,13 @@ pub(crate) struct Planned<'a, 's> {
 /// A result of a loop that could be carried as partial sums.
 pub(crate) struct PartialSum {
     pub(crate) result: Value,
-    /// How it then lies.
+    /// The distribution that it would then have.
     pub(crate) at: Distribution,
-    /// Values of the loop that wouldn't have to be moved then, and ops that would perhaps be computed in shards.
+    /// The values of the loop that then wouldn't have to be moved, and the ops that might then be computed in shards.
     freed: Freed,
 }
 
-/// What a loop would perhaps not spend on values and ops.
+/// Values whose moves, and ops whose work, a loop might save.
 #[derive(Default)]
 struct Freed {
     values: Vec<ValueId>,
@@ -47,8 +48,8 @@ struct Freed {
 }
 
 impl PartialSum {
-    /// The most seconds that a plan may gain by carrying all of `sums`: what moving values in the loops costs now, and the
-    /// work of ops there, without what combining costs after the loops.
+    /// Returns an upper bound on the seconds that a plan gains by carrying all of `sums`: the current cost of moving
+    /// values and of the work of ops in the loops. It doesn't subtract the cost of combining after the loops.
     pub(crate) fn most_gained(
         sums: &[PartialSum],
         graph: &Graph,
@@ -81,13 +82,14 @@ impl PartialSum {
 }
 
 impl Planned<'_, '_> {
-    /// The results of loops that could be carried as partial sums.
+    /// Returns the results of loops that could be carried as partial sums.
     pub(crate) fn partial_sums(&self) -> Vec<PartialSum> {
         self.loops().into_iter().flat_map(|(at, op)| self.of_loop(at, op)).collect()
     }
 
-    /// The stacks among the results of loops that lie elsewhere than what is put into them is made, and how they would lie as
-    /// it is made; with those of later loops that pass the same values through.
+    /// Finds the stacks among the results of loops whose elements are computed in another distribution than the stack
+    /// has. Returns each with the distribution that avoids the move, together with results of later loops that pass the
+    /// same values through.
     pub(crate) fn as_made(&self) -> Vec<(Value, Distribution)> {
         let mut found: Vec<(Value, Distribution)> = Vec::new();
         let mut at_result: FxHashMap<Value, usize> = FxHashMap::default();
@@ -113,7 +115,7 @@ impl Planned<'_, '_> {
         found
     }
 
-    /// All loops, in program order.
+    /// Returns all loops in program order.
     fn loops(&self) -> Vec<(OpId, Op)> {
         let mut loops: Vec<(OpId, Op)> = self.graph.op_at.iter().map(|(&op, &at)| (at, op)).collect();
         loops.retain(|&(_, op)| {
@@ -124,8 +126,8 @@ impl Planned<'_, '_> {
         loops
     }
 
-    /// How `value`, a stack that a loop carries at `at` and got as `arg`, would lie if what is put into it stayed where it is
-    /// made; `None` if that is at `at`, or if it is no stack.
+    /// Returns the distribution of `value`, a stack carried at `at` whose loop argument is `arg`, if its elements
+    /// stayed in the distribution in which they are computed; `None` if that is `at`, or if `value` is no stack.
     fn origin(&self, arg: ValueId, value: ValueId, at: Dist) -> Option<Distribution> {
         let (mut value, mut path) = (value, Vec::new());
         let mut made = loop {
@@ -134,7 +136,8 @@ impl Planned<'_, '_> {
             node.model?;
             let others = node.operands.iter().enumerate().filter_map(|(i, v)| Some((i, v.filter(|&v| v != arg)?)));
             let bytes = |v: ValueId| self.cache.tensor_type(self.graph.values[v].ty).bytes().unwrap_or(0);
-            // Into the stack goes the largest of the other operands: next to it are positions. Before that, one operand counts.
+            // The stacked element is the largest of the other operands, since the remaining ones are positions. Ops
+            // before the update must have a single operand.
             let others: SmallVec<[(usize, ValueId); 2]> = others.collect();
             let &(operand, from) = others.iter().max_by_key(|o| bytes(o.1))?;
             let is_put = others.len() < node.operands.len();
@@ -188,7 +191,8 @@ impl Planned<'_, '_> {
         ids.try_into().ok()
     }
 
-    /// The axes along which all that is added to `from` on the way to `to` is partial, if nothing else is done to it.
+    /// Returns the axes along which every value added to `from` on the way to `to` is partial; `None` if `from` has any
+    /// other use on the way.
     fn added(&self, from: ValueId, to: ValueId, freed: &mut Freed) -> Option<Axes> {
         let (mut at, mut axes) = (from, None);
         for _ in 0..MAX_OPS {
@@ -211,8 +215,8 @@ impl Planned<'_, '_> {
         None
     }
 
-    /// The axes along which a value is partial where it, or what it follows from by linear ops alone, is computed; or
-    /// would be if that op left its operands where propagation put them.
+    /// Returns the axes along which `value`, or the value that linear ops compute it from, is partial where it is
+    /// computed, or would be if that op read its operands as propagation sharded them.
     fn partial(&self, mut value: ValueId, freed: &mut Freed) -> Option<Axes> {
         for _ in 0..MAX_OPS {
             freed.values.push(value);

@@ -18,14 +18,14 @@ use smallvec::{SmallVec, smallvec};
 use super::graph::{self, Graph, OpId, Places};
 use crate::plan::reshard::cache::{Copies, Dist, ReshardCache};
 
-/// A value and those of its copies that have been built.
+/// A value and its copies built so far.
 struct Built {
     copies: Rc<Copies>,
     values: SmallVec<[Option<Value>; 2]>,
-    /// The depth of the open block in which it is made, and where its copies are built.
+    /// The depth of the open block that makes it, where its copies are built.
     depth: usize,
-    /// For a loop argument that is passed through unchanged, its initial value: copies are made from it before the
-    /// loop.
+    /// The initial value of a loop argument that the loop passes through unchanged: its copies are made from this value
+    /// before the loop.
     before: Option<Value>,
 }
 
@@ -38,14 +38,14 @@ pub(crate) struct Emit<'a, 's> {
     /// Plans the body of a partly manual region.
     pub(crate) inside: &'a mut dyn FnMut(&mut Program, Op),
     built: FxHashMap<Value, Built>,
-    /// The attributes that say where results lie.
+    /// Attributes with the shardings of results, by their distributions.
     stated: FxHashMap<SmallVec<[Dist; 1]>, Attr>,
     /// Ops of the open blocks, outermost first.
     open: Vec<Vec<Op>>,
 }
 
 impl<'a, 's> Emit<'a, 's> {
-    /// A walk that has built nothing yet.
+    /// Creates a walk that has built nothing yet.
     pub(crate) fn new(
         program: &'a mut Program,
         graph: &'a Graph,
@@ -62,7 +62,7 @@ impl<'a, 's> Emit<'a, 's> {
         self.block_after(block, &FxHashMap::default());
     }
 
-    /// Writes the plan into `block`; `before` gives the initial values of arguments that never change in it.
+    /// Writes the plan into `block`; `before` has the initial values of arguments that never change in it.
     fn block_after(&mut self, block: Block, before: &FxHashMap<Value, Value>) {
         self.open.push(Vec::new());
         for arg in self.program.block_args(block).to_vec() {
@@ -79,7 +79,7 @@ impl<'a, 's> Emit<'a, 's> {
         self.program.set_block_ops(block, ops);
     }
 
-    /// In its original distribution, `value` is now `built`.
+    /// Records `built` as the copy of `value` in its original distribution.
     fn define(&mut self, value: Value, built: Value) {
         let Some(&at) = self.graph.value_at.get(&value) else { return };
         let copies = self.graph.copies(self.cache, self.places, at);
@@ -90,7 +90,7 @@ impl<'a, 's> Emit<'a, 's> {
 
     fn op(&mut self, op: Op) {
         let Some(&at) = self.graph.op_at.get(&op) else {
-            // Sharding groups and other ops with neither operands to move nor results.
+            // The graph omits sharding groups and other ops without results and without operands to move.
             return;
         };
         let view = self.program.view(op);
@@ -123,7 +123,7 @@ impl<'a, 's> Emit<'a, 's> {
         self.finish(op, at);
     }
 
-    /// A loop: its operands must be redistributed before its regions are.
+    /// Writes a loop: its operands must be redistributed before its regions are.
     fn whole_loop(&mut self, op: Op, at: OpId) {
         self.operands(op, at);
         let (view, initial) = (self.program.view(op), self.program.op(op).operands.to_vec());
@@ -192,7 +192,7 @@ impl<'a, 's> Emit<'a, 's> {
         }
     }
 
-    /// Replaces the operands of `op` by copies in the distributions it wants.
+    /// Replaces the operands of `op` by copies in the distributions that the plan wants for them.
     fn operands(&mut self, op: Op, at: OpId) {
         let user = self.program.op(op).name;
         for i in 0..self.program.op(op).operands.len() {
@@ -205,7 +205,7 @@ impl<'a, 's> Emit<'a, 's> {
         }
     }
 
-    /// Builds a copy, and first the copies it is made from.
+    /// Builds a copy, after the copies that it is made from.
     fn build(&mut self, value: Value, at: usize, user: Name) -> Value {
         let Some(built) = self.built.get(&value) else { return value };
         if let Some(done) = built.values[at] {
@@ -229,7 +229,7 @@ impl<'a, 's> Emit<'a, 's> {
         done
     }
 
-    /// Clones the op without operands that makes `value`, to make it in another distribution.
+    /// Clones the op without operands that defines `value`, to compute it in another distribution.
     fn place_anew(&mut self, value: Value, at: &Distribution, depth: usize) -> Value {
         let ValueSource::Result(op, _) = self.program.value_source(value) else { return value };
         let copy = self.program.clone_op(op, &mut Default::default());
@@ -277,12 +277,13 @@ impl<'a, 's> Emit<'a, 's> {
     }
 }
 
-/// The closed sharding of a distribution, as an attribute.
+/// Returns the closed sharding of a distribution as an attribute.
 pub(crate) fn sharding_attr(program: &mut Program, mesh_axes: &MeshAxes, at: &Distribution) -> Attr {
     program.intern_attr(AttrData::Sharding(mesh_axes.sharding(at)))
 }
 
-/// A name for a value that the program's author recognizes: JAX's, else that in the source text, else its op's.
+/// Returns a name for a value that the program's author recognizes: JAX's, else the one in the source text, else its
+/// op's.
 fn printable(program: &Program, value: Value) -> String {
     fn name(program: &Program, loc: Loc, depth: usize) -> Option<String> {
         match &*program.loc_data(loc) {

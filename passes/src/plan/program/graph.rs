@@ -1,4 +1,4 @@
-//! The program as the search sees it: ops with their models, values with the ops that make and read them.
+//! The program as the search sees it: ops with their models, values with their producers and users.
 //!
 //! Arguments, returns, constraints and ops with regions are *borders*: the distributions of their operands and results
 //! are fixed. Ops inside loops and branches are in the same graph, with the number of times they run as weight; a value
@@ -51,7 +51,7 @@ pub(crate) struct Node {
     pub(crate) seconds: f64,
     /// How often it runs.
     pub(crate) weight: f64,
-    /// What decides whether it shares kernels; `None` for ops that always read and write memory.
+    /// The facts that decide whether it shares kernels; `None` for ops that always read and write memory.
     pub(crate) facts: Option<Arc<Facts>>,
     /// Whether it may leave elements of some operand unread.
     reads_part: bool,
@@ -64,25 +64,25 @@ pub(crate) struct Node {
 /// An op's share of a cost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share {
-    /// Of sending rows.
+    /// The share of the cost of sending rows.
     pub(crate) sent: f64,
-    /// Of writing them together with a device's own.
+    /// The share of the cost of writing them together with a device's own.
     pub(crate) copied: f64,
 }
 
 impl Share {
-    /// All of it.
+    /// The whole cost.
     pub(crate) const WHOLE: Self = Self { sent: 1.0, copied: 1.0 };
 }
 
 impl Node {
-    /// The values it reads, then those it makes.
+    /// Returns the values that it reads, then those that it makes.
     pub(crate) fn values(&self) -> impl Iterator<Item = ValueId> {
         self.operands.iter().chain(&self.results).flatten().copied()
     }
 }
 
-/// The distributions of an op's operands and results, and what a device then does.
+/// The distributions of an op's operands and results, and the resulting work on a device.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
     pub(crate) operands: SmallVec<[Dist; 3]>,
@@ -91,24 +91,24 @@ pub(crate) struct Places {
     pub(crate) speedup: f64,
     /// Operands in which padding must be masked for a reduction.
     pub(crate) masked: SmallVec<[usize; 2]>,
-    /// Operands of which devices get rows from their neighbors.
+    /// Operands of which devices receive rows from their neighbors.
     pub(crate) exchanged: SmallVec<[Exchanged; 1]>,
 }
 
 /// One value.
 pub(crate) struct Made {
     pub(crate) ty: Type,
-    /// The op that makes it and the index of the result; `None` for arguments.
+    /// Its producer and the index of the result; `None` for arguments.
     pub(crate) maker: Option<(OpId, u32)>,
     /// The distribution of an argument.
     pub(crate) fixed: Option<Dist>,
-    /// Ops that read it, each with the index of the operand, in program order.
+    /// Its users, each with the index of the operand, in program order.
     pub(crate) uses: SmallVec<[(OpId, u32); 2]>,
-    /// The distribution in which propagation put it.
+    /// The distribution chosen by propagation.
     pub(crate) propagated: Dist,
     pub(crate) rematerializable: Rematerializable,
     pub(crate) weight: f64,
-    /// Whether it is written to memory though no copy of it is needed: it isn't computed in its readers' kernels.
+    /// Whether it is written to memory even if no copy of it is needed, because its readers' kernels don't compute it.
     pub(crate) written: bool,
     /// Whether it is in the host's memory as it is made.
     pub(crate) on_host: bool,
@@ -126,7 +126,7 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// A graph with room for so many ops with one result each.
+    /// Creates a graph with capacity for `ops` ops with one result each.
     pub(crate) fn with_capacity(ops: usize) -> Self {
         Self {
             ops: TiVec::with_capacity(ops),
@@ -136,9 +136,9 @@ impl Graph {
         }
     }
 
-    /// Finds out which ops read the same rows of neighbors, which are sent and copied once for all of them.
+    /// Finds ops that read the same rows of neighbors; these rows are sent and copied once for all of them.
     fn share_rows(&mut self, models: &Models) {
-        // By value and dimension: readers on either side, and of both.
+        // By value and dimension: the number of ops that read rows on either side, and on both.
         let mut readers: FxHashMap<(ValueId, usize), [u32; 3]> = FxHashMap::default();
         let each = |node: &Node, see: &mut dyn FnMut(Option<((ValueId, usize), [bool; 2])>)| {
             let Some(model) = node.model.map(|m| models.get(m)) else { return };
@@ -172,7 +172,7 @@ impl Graph {
         }
     }
 
-    /// Every value that one of these ops reads or makes, sorted.
+    /// Returns every value that one of these ops reads or makes, sorted.
     pub(crate) fn values_of(&self, ops: impl IntoIterator<Item = OpId>) -> Vec<ValueId> {
         let mut values: Vec<ValueId> = ops.into_iter().flat_map(|op| self.ops[op].values()).collect();
         values.sort_unstable();
@@ -181,7 +181,7 @@ impl Graph {
     }
 }
 
-/// What building a graph reads.
+/// The state for building a graph.
 pub(crate) struct Reader<'a, 's> {
     pub(crate) program: &'a Program,
     pub(crate) propagated: &'a Propagated,
@@ -189,7 +189,7 @@ pub(crate) struct Reader<'a, 's> {
     pub(crate) cache: &'a mut ReshardCache<'s>,
     pub(crate) diagnostics: &'a mut Diagnostics,
     pub(crate) machine: &'a Machine,
-    /// Arguments that needn't be kept.
+    /// Arguments whose memory may be reused.
     pub(crate) donated: &'a FxHashSet<Value>,
     pub(crate) spaces: &'a MemorySpaces,
     pub(crate) graph: Graph,
@@ -198,8 +198,8 @@ pub(crate) struct Reader<'a, 's> {
 }
 
 impl Reader<'_, '_> {
-    /// Reads `block`, whose arguments have the distributions `args` and whose terminator wants its operands in
-    /// `wanted`.
+    /// Reads `block`, whose arguments have the distributions `args` and whose terminator wants its operands in the
+    /// distributions `wanted`.
     pub(crate) fn block(&mut self, block: Block, args: &[Distribution], wanted: &[Distribution]) {
         let (mut held, mut kept) = (SmallVec::new(), SmallVec::new());
         for (&arg, at) in self.program.block_args(block).iter().zip(args) {
@@ -223,7 +223,7 @@ impl Reader<'_, '_> {
         self.moments.push(Moment::End(kept));
     }
 
-    /// The finished graph, once everything is read.
+    /// Returns the finished graph after everything is read.
     pub(crate) fn finish(mut self) -> Graph {
         self.graph.decide_memory(&self.moments);
         self.graph.share_rows(self.models);
@@ -289,14 +289,14 @@ impl Reader<'_, '_> {
         self.moments.push(Moment::Op(id));
     }
 
-    /// Notes that an op whose regions are read next reads its operands.
+    /// Records that an op reads its operands before its regions run.
     fn before(&mut self, op: Op) {
         let operands = self.program.op(op).operands.iter();
         let operands = operands.filter_map(|v| self.graph.value_at.get(v).copied()).collect();
         self.moments.push(Moment::Before(operands));
     }
 
-    /// The border of an op whose regions have been read.
+    /// Adds the border of an op whose regions have been read.
     fn after(&mut self, op: Op, operands: &[Distribution], results: &[Distribution]) {
         let id = self.border_node(op, operands, results);
         self.moments.push(Moment::After(id));
@@ -383,9 +383,9 @@ impl Reader<'_, '_> {
         self.after(op, carried, carried);
     }
 
-    /// A loop argument that `body` passes through unchanged is redistributed before the loop, so it counts once; but
-    /// not where only part of it is read at a time: moving all of it first would cost memory that the program is
-    /// careful to save.
+    /// Gives loop arguments that `body` passes through unchanged the weight of the code around the loop, since they are
+    /// redistributed before it. Skips those of which an op reads only a part at a time: moving all of such a value
+    /// first could take memory that the program saves by slicing.
     fn moved_before(&mut self, body: Block) {
         for arg in unchanged(self.program, body) {
             let Some(&at) = self.graph.value_at.get(&arg) else { continue };
@@ -425,13 +425,13 @@ impl Reader<'_, '_> {
     }
 }
 
-/// The arguments of a loop's `body` that it passes through unchanged.
+/// Returns the arguments of a loop's `body` that it passes through unchanged.
 pub(crate) fn unchanged(program: &Program, body: Block) -> impl Iterator<Item = Value> {
     let next = program.terminator(body).map_or(&[][..], |op| &program.op(op).operands);
     program.block_args(body).iter().zip(next).filter(|(arg, next)| arg == next).map(|(&arg, _)| arg)
 }
 
-/// The distributions of the operands and results of a manual computation.
+/// Returns the distributions of the operands and results of a manual computation.
 pub(crate) fn manual_places(
     program: &Program,
     mesh_axes: &MeshAxes,
@@ -452,14 +452,14 @@ pub(crate) fn manual_places(
     (operands, results)
 }
 
-/// The distribution without axes for which `gone` holds.
+/// Returns the distribution without axes for which `gone` holds.
 pub(crate) fn without(d: &Distribution, gone: &dyn Fn(AxisPart) -> bool) -> Distribution {
     let dims = d.dims.iter().map(|x| x.iter().copied().filter(|&p| !gone(p)).collect());
     let unreduced: Vec<AxisPart> = d.unreduced.iter().copied().filter(|&p| !gone(p)).collect();
     Distribution::of_dims(dims).with_unreduced(&unreduced, d.kind)
 }
 
-/// The distributions of the arguments of `@main`, and those wanted for its results.
+/// Returns the distributions of the arguments of `@main`, and those wanted for its results.
 pub(crate) fn signature(
     program: &Program,
     mesh_axes: &MeshAxes,

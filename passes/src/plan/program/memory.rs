@@ -1,4 +1,4 @@
-//! Which values of a graph are in memory, and when: decided by what also decides it for machine code.
+//! Decides which values of a graph are in memory, and when, by the same code (`dialect::buffers`) as for native code.
 
 use dialect::buffers::{self, FusionModel, Interval, Item, Roots, Timeline};
 use dialect::id::TiVec;
@@ -7,30 +7,30 @@ use smallvec::SmallVec;
 
 use super::graph::{Graph, Node, OpId, ValueId};
 
-/// What happens while a program runs, in this order.
+/// An event of a program's run, in program order.
 pub(crate) enum Moment {
     /// An op reads its operands and makes its results.
     Op(OpId),
     /// An op with regions reads its operands; then its regions run.
     Before(SmallVec<[ValueId; 3]>),
-    /// An op with regions makes its results.
+    /// An op with regions makes its results after they ran.
     After(OpId),
-    /// A block begins: it has these arguments.
+    /// A block begins, with these arguments.
     Begin(SmallVec<[ValueId; 3]>),
-    /// A block ends, and has held these arguments to the last.
+    /// A block ends; these arguments are live up to here.
     End(SmallVec<[ValueId; 3]>),
-    /// What follows may run many times.
+    /// Code that may run many times begins here.
     Enter,
-    /// What runs many times ends here.
+    /// Code that may run many times ends here.
     Leave,
 }
 
-/// When a value is in memory.
+/// The intervals in which a value is in memory.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Held {
-    /// First and last step as it is made.
+    /// The first and last step of the value in its own distribution.
     pub(crate) made: Interval,
-    /// First and last step of its copies in other distributions.
+    /// The first and last step of its copies in other distributions.
     pub(crate) copies: Interval,
 }
 
@@ -48,7 +48,7 @@ impl Graph {
         }
     }
 
-    /// The ops in whose kernels each op is computed: only itself when it writes its results to memory.
+    /// Returns the ops in whose kernels each op is computed: only itself when it writes its results to memory.
     fn kernels(&self) -> TiVec<OpId, Roots> {
         let mut weights: FxHashMap<u64, u32> = FxHashMap::default();
         let maker = |v: &Option<ValueId>| {
@@ -67,7 +67,8 @@ impl Graph {
         buffers::decide(&nodes, FusionModel::TARGET).into()
     }
 
-    /// When each value is held, once it is known which ops share a kernel: a kernel reads what the ops in it read.
+    /// Returns the intervals in which each value is live, given the kernels: a kernel reads the operands of all ops in
+    /// it.
     fn lifetimes(&self, kernels: &TiVec<OpId, Roots>, moments: &[Moment]) -> Vec<(ValueId, Held)> {
         let mut inside: TiVec<OpId, SmallVec<[OpId; 2]>> = vec![SmallVec::new(); self.ops.len()].into();
         for (op, kernels) in kernels.iter_enumerated() {

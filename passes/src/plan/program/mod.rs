@@ -1,4 +1,4 @@
-//! What the plan reads from the program and what it writes into it.
+//! The analyses and rewrites of the program before the plan, and the writing of the plan into the program.
 
 pub(crate) mod assemblies;
 pub(crate) mod carried;

@@ -1,5 +1,6 @@
-//! All-reduces that propagation inserted after values stated as unreduced: how partial results are combined is for the
-//! plan to choose, together with where the value is wanted. A reduce-scatter moves half of what an all-reduce does.
+//! Removes the all-reduces that propagation inserted after values stated as unreduced, so that the plan chooses how
+//! partial results are combined, together with the distribution of the result. A reduce-scatter moves half the bytes of
+//! an all-reduce.
 
 use dialect::ir::{Block, Op, Program, Value};
 use dialect::sharding::Reshard;
@@ -7,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::propagated::Propagated;
 
-/// Lets the readers of all-reduced values under `block` read the partial results.
+/// Makes the users of all-reduced values under `block` read the partial results.
 pub(crate) fn leave(program: &mut Program, propagated: &Propagated, block: Block) {
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
     for block in program.blocks_under(block) {
@@ -30,7 +31,8 @@ pub(crate) fn leave(program: &mut Program, propagated: &Propagated, block: Block
     }
 }
 
-/// The result and the operand of an op that combines all partial results of a value and leaves its shards as they are.
+/// Returns the result and the operand of an op that combines all partial results of a value and doesn't move its
+/// shards.
 fn partial(program: &Program, propagated: &Propagated, op: Op) -> Option<(Value, Value)> {
     let view = program.view(op);
     let Some(Reshard::AllReduce(..)) = view.def().reshard(view) else { return None };

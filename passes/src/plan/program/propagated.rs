@@ -1,9 +1,9 @@
-//! Where propagation and the user put each value: its *propagated distribution*.
+//! The distribution that propagation or the user chose for each value: its *propagated distribution*.
 //!
 //! Shardings are converted once into distributions over one set of mesh axes. A propagated distribution is fixed where
-//! the user stated it (arguments and results of `@main`, constraints, manual regions). From those of other values, axes
-//! that leave a device nothing to do are dropped; axes that don't divide may be dropped too, since moving shards with
-//! padding may cost more than it saves.
+//! the user stated it (arguments and results of `@main`, constraints, manual regions). For other values, axes that
+//! leave a device without work are dropped; axes that don't divide a dimension may be dropped too, since moving shards
+//! with padding may cost more than it saves.
 
 use std::cell::{Cell, RefCell};
 
@@ -17,22 +17,23 @@ use rustc_hash::FxHashMap;
 
 /// The propagated distributions of all values under `@main`.
 pub(crate) struct Propagated {
-    /// As stated, over the plan's mesh axes.
+    /// The stated distributions, over the plan's mesh axes.
     stated: Distributions,
     /// Whether the user fixed a value's distribution.
     fixed: Vec<bool>,
-    /// Distributions of values made since, and of values that were put elsewhere.
+    /// Distributions of values added since, and of values whose distribution was changed by [`Self::set`].
     moved: FxHashMap<Value, Distribution>,
-    /// Distributions in which loops carry results elsewhere than propagation put them: partial sums, stacks as they are made.
+    /// Distributions in which loops carry results instead of the propagated ones: partial sums, or stacks as they are
+    /// computed.
     carried: RefCell<FxHashMap<Value, Distribution>>,
     /// Whether axes that don't divide are dropped for values whose distribution isn't fixed.
     even: Cell<bool>,
-    /// Whether any such axes were seen.
+    /// Whether any such axes have been found.
     uneven: Cell<bool>,
 }
 
 impl Propagated {
-    /// The propagated distribution of a value; replicated when there is none.
+    /// Returns the propagated distribution of a value; replicated when it has none.
     pub(crate) fn get(&self, program: &Program, value: Value) -> Distribution {
         let Some(ty) = program.tensor_type(value) else { return Distribution::replicated(0) };
         if let Some(carried) = self.carried.borrow().get(&value) {
@@ -48,7 +49,7 @@ impl Propagated {
         }
     }
 
-    /// The propagated distribution of a value that isn't fixed.
+    /// Returns the propagated distribution of a value that isn't fixed, without the axes to drop.
     fn between(&self, found: &Distribution, ty: &TensorType) -> Distribution {
         if found.is_even(&ty.shape) {
             return found.clone();
@@ -57,22 +58,22 @@ impl Propagated {
         if self.even.get() { even_part(found, ty) } else { useful_part(found, ty) }
     }
 
-    /// Drops axes that don't divide from now on, or keeps them.
+    /// Sets whether axes that don't divide are dropped.
     pub(crate) fn set_even(&self, even: bool) {
         self.even.set(even);
     }
 
-    /// Whether that makes a difference to any value looked up so far.
+    /// Returns whether dropping them changes any value looked up so far.
     pub(crate) fn are_uneven(&self) -> bool {
         self.uneven.get()
     }
 
-    /// Has loops carry these results in these distributions from now on; no others in any but their own.
+    /// Sets the distributions in which loops carry these results; all other results are carried as propagated.
     pub(crate) fn carry(&self, results: impl IntoIterator<Item = (Value, Distribution)>) {
         *self.carried.borrow_mut() = results.into_iter().collect();
     }
 
-    /// What [`Self::carry`] was last given.
+    /// Returns the distributions last given to [`Self::carry`].
     pub(crate) fn carried(&self) -> FxHashMap<Value, Distribution> {
         self.carried.borrow().clone()
     }
@@ -129,7 +130,7 @@ impl Propagated {
         }
     }
 
-    /// Marks the distribution of `value` as fixed by the user; an error where the plan's mesh can't express it.
+    /// Marks the distribution of `value` as fixed by the user; reports an error where the plan's mesh can't express it.
     fn fix(&mut self, program: &Program, value: Value, diagnostics: &mut Diagnostics) {
         self.fixed[value.index()] = true;
         if self.stated.is_unrelated(value) && program.tensor_type(value).is_some() {
@@ -147,7 +148,7 @@ fn on_one_device(span: Span, what: &str) -> Diagnostic {
     d.note("every device takes part in @main: state a sharding over a mesh, replicated if nothing is sharded")
 }
 
-/// A distribution the user fixed; an error where the plan's mesh can't express it.
+/// Returns a distribution that the user fixed; reports an error where the plan's mesh can't express it.
 pub(crate) fn fixed(
     program: &Program,
     mesh_axes: &MeshAxes,
@@ -169,7 +170,7 @@ fn no_words(program: &Program, value: Value) -> Diagnostic {
     d.note("state all shardings over meshes whose axes refine each other, in one device order")
 }
 
-/// The axes of the mesh that most shardings under `@main` use; of equally common ones, the first declared.
+/// Returns the axes of the mesh that most shardings under `@main` use; of equally common meshes, the first declared.
 pub(crate) fn main_axes(program: &Program, main: Op, block: Block) -> MeshAxes {
     let mut counts: Vec<(MeshRef, usize)> = Vec::new();
     let mut index: FxHashMap<MeshRef, usize> = FxHashMap::default();

@@ -1,10 +1,10 @@
-//! Slices, pads and concatenations along sharded dimensions, each as one shift of the tensor it moves.
+//! Rewrites slices, pads and concatenations along sharded dimensions as one shift each of the tensor that they move.
 //!
-//! A stencil is written as one pad and a slice of it for each neighbor, a roll as a concatenation of two slices. Planned
-//! one by one, the values in between would be divided at other elements than the tensor itself, and rows would move
-//! there and back. So what moves a moved value moves the value itself instead, and a concatenation becomes a choice
-//! between its operands, each shifted to its place: all of them are divided like the result. Equal operands are stacked
-//! instead, and the stack is resharded.
+//! A stencil is written as one pad, and a slice of it for each neighbor; a roll as a concatenation of two slices.
+//! Planned one by one, the intermediate values would be split at other elements than the tensor itself, and rows would
+//! move back and forth. So a move of a moved value becomes a move of the original value, and a concatenation becomes a
+//! select among its operands, each shifted to its position: all of them are split like the result. Operands of equal
+//! types are stacked instead, and the stack is resharded.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Block, ElementType, Op, Program, Value, ValueSource};
@@ -17,21 +17,21 @@ use rustc_hash::FxHashMap;
 
 use super::propagated::Propagated;
 
-/// Concatenations of more operands stay as they are: choosing between them would cost more than moving them.
+/// Concatenations of more operands are left alone: selecting among the operands would cost more than moving them.
 const MAX_JOINED: usize = 8;
 
-/// `source` with edges added or, where they are negative, removed.
+/// `source` with edges added or, where the counts are negative, removed.
 #[derive(Clone, PartialEq, Debug)]
 struct Shift {
     source: Value,
     low: Vec<i64>,
     high: Vec<i64>,
-    /// What the added edges hold, of rank 0; `None` where none are added.
+    /// The rank-0 value in the added edges; `None` where none are added.
     fill: Option<Value>,
 }
 
 impl Shift {
-    /// How an op moves its operand; `None` for ops that do anything else.
+    /// Returns how an op shifts its operand; `None` for all other ops.
     fn of(program: &Program, op: Op) -> Option<Self> {
         let view = program.view(op);
         let (source, shape) = (*view.operands().first()?, &view.operand_tensor(0)?.shape);
@@ -46,14 +46,14 @@ impl Shift {
         interior.iter().all(|&n| n == 0).then_some(Self { source, low, high, fill })
     }
 
-    /// How `value` is made from a value that isn't moved itself.
+    /// Returns how `value` is shifted from a value that isn't itself moved.
     fn of_value(program: &Program, value: Value, known: &FxHashMap<Value, Shift>) -> Option<Self> {
         let ValueSource::Result(op, _) = program.value_source(value) else { return None };
         known.get(&value).cloned().or_else(|| Self::of(program, op))
     }
 
-    /// This shift of what `inner` makes, as a shift of what `inner` moves; `None` where the elements that one removes
-    /// and the other adds again would show.
+    /// Composes this shift of the result of `inner` with `inner`; `None` where elements that one removes and the other
+    /// adds back would be visible.
     fn after(&self, inner: &Shift, program: &Program) -> Option<Self> {
         let covered = |(before, after): (&i64, &i64)| *before >= 0 || *after <= 0;
         let sides = inner.low.iter().zip(&self.low).chain(inner.high.iter().zip(&self.high));
@@ -66,7 +66,7 @@ impl Shift {
         sides.into_iter().all(covered).then_some(Self { source: inner.source, low, high, fill })
     }
 
-    /// Whether it moves a dimension that is sharded in `distribution`.
+    /// Returns whether it moves a dimension that is sharded in `distribution`.
     fn moves(&self, distribution: &Distribution) -> bool {
         let moved = self.low.iter().zip(&self.high).map(|edges| edges != (&0, &0));
         distribution.dims.iter().zip(moved).any(|(axes, moved)| moved && !axes.is_empty())
@@ -127,7 +127,7 @@ pub(crate) fn join(program: &mut Program, propagated: &mut Propagated, block: Bl
     }
 }
 
-/// The value that replaces the result of `op`.
+/// Returns the value that replaces the result of `op`.
 fn join_op(
     program: &mut Program,
     propagated: &mut Propagated,
@@ -137,7 +137,7 @@ fn join_op(
 ) -> Option<Value> {
     if let Some(shift) = Shift::of(program, op) {
         let result = program.result(op, 0);
-        // What was cut off where nothing is sharded needn't be moved.
+        // An inner shift that only cuts off edges of unsharded dimensions needn't be composed.
         let here = propagated.get(program, shift.source);
         let moves = |inner: &Shift| {
             inner.fill.is_some() || inner.moves(&propagated.get(program, inner.source)) || inner.moves(&here)
@@ -162,7 +162,7 @@ fn join_op(
     concatenate(program, propagated, op, dim, known, ops)
 }
 
-/// A concatenation along a sharded dimension as a choice between its operands, each shifted to where it belongs.
+/// Writes a concatenation along a sharded dimension as a select among its operands, each shifted to its position.
 fn concatenate(
     program: &mut Program,
     propagated: &mut Propagated,
@@ -182,11 +182,12 @@ fn concatenate(
     for &operand in &operands {
         let size = program.tensor_type(operand)?.shape[dim];
         let rank = ty.rank();
-        // Shifting a source of another size moves its rows to where the result's lie, also those that aren't chosen.
+        // Shifting a source of another size would move all its rows to the result's shards, even those that aren't
+        // selected.
         let moved = Shift::of_value(program, operand, known)
             .filter(|s| program.tensor_type(s.source).is_some_and(|t| t.shape[dim] == ty.shape[dim]));
         let mut shift = moved.unwrap_or(Shift { source: operand, low: vec![0; rank], high: vec![0; rank], fill: None });
-        // What the operand leaves out of its source shows, but only where another operand is chosen.
+        // Rows of the source outside of the operand are visible, but only where another operand is selected.
         shift.low[dim] += start;
         shift.high[dim] += ty.shape[dim] - start - size;
         start += size;
@@ -227,8 +228,8 @@ fn concatenate(
     value
 }
 
-/// A concatenation of equal operands, each sharded as the result is, along a dimension of its own that is then merged with
-/// the sharded one: a reshard between the two sends every shard straight to where it belongs.
+/// Stacks operands of equal types, each sharded like the result, along a new dimension that is then merged with the
+/// sharded dimension: the reshard between the two sends every shard straight to its destination.
 fn stack(
     program: &mut Program,
     propagated: &mut Propagated,
@@ -266,7 +267,7 @@ fn stack(
     Some(merged)
 }
 
-/// Removes the moves that nothing reads any more.
+/// Removes the moves without users.
 fn remove_unread(program: &mut Program, block: Block) {
     let mut readers: FxHashMap<Value, usize> = FxHashMap::default();
     program.walk(block, &mut |op| {

@@ -1,8 +1,8 @@
-//! Ops that need all of a dimension which propagation shards, in steps that don't: reductions whose partial results no
-//! collective combines (the index of a maximum) and the first elements of a sort are found in each shard and then among
-//! what was found, cumulative sums start in each shard from what the shards before it sum up to, long sorts deal elements
-//! out to all devices between two sorts of shards, triangular systems are solved block by block, transforms over several
-//! dimensions are done one dimension after the other.
+//! Writes ops that need all of a dimension which propagation shards as several ops that don't. Reductions whose partial
+//! results no collective combines (the index of a maximum) and the first elements of a sort are computed in each shard
+//! and then over the shards' results. Cumulative sums start in each shard from the total of the shards before it. Long
+//! sorts deal elements out to all devices between two sorts of shards. Triangular systems are solved block by block,
+//! and transforms over several dimensions are done one dimension after the other.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -19,7 +19,7 @@ use super::propagated::Propagated;
 use crate::plan::model::cost::CollectiveCost;
 use crate::plan::model::strategy::even_part;
 
-/// Writes the ops under `block` in steps where that saves moving data.
+/// Splits the ops under `block` into several where that saves moving data.
 pub(crate) fn split(program: &mut Program, propagated: &mut Propagated, cost: &dyn CollectiveCost, block: Block) {
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
     let uses = OnceCell::new();
@@ -51,7 +51,7 @@ pub(crate) fn split(program: &mut Program, propagated: &mut Propagated, cost: &d
     }
 }
 
-/// Removes what only the ops `replaced` read: the plan would find places for it.
+/// Removes ops that only the `replaced` ops read, since the plan would otherwise plan them too.
 fn remove_unread(program: &mut Program, block: Block, replaced: &[Op]) {
     let uses = Uses::of(program, block);
     let mut removed: FxHashSet<Op> = FxHashSet::default();

@@ -1,5 +1,5 @@
-//! Gathers at positions that are known and regular, as what they are: an image that is enlarged repeats its rows, one
-//! that is made smaller skips some. Written so, they can be computed in shards.
+//! Rewrites gathers at known, regular positions as repeats and strided slices, which can be computed in shards:
+//! enlarging an image repeats its rows, shrinking it skips some.
 
 use dialect::fold::Constants;
 use dialect::ir::build::Builder;
@@ -11,9 +11,9 @@ use rustc_hash::FxHashMap;
 
 use super::propagated::Propagated;
 
-/// Rows are repeated at most this often.
+/// The limit on how often a row is repeated.
 const MAX_REPEATS: i64 = 16;
-/// Longer tables aren't looked at.
+/// The limit on the length of a table of positions.
 const MAX_POSITIONS: usize = 1 << 20;
 
 /// Positions `floor((step * i + offset) / repeats)`.
@@ -25,7 +25,7 @@ struct Regular {
 }
 
 impl Regular {
-    /// The fewest repeats that give `positions`, of which there are at least two.
+    /// Returns the fewest repeats that give `positions`, which must be at least two.
     fn of(positions: &[i64]) -> Option<Self> {
         let (first, last) = (*positions.first()?, *positions.last()?);
         let steps = positions.len() as i64 - 1;
@@ -81,7 +81,8 @@ pub(crate) fn rewrite(program: &mut Program, propagated: &mut Propagated, block:
     program.rename(&renamed);
 }
 
-/// The sharded dimension of which a gather takes single positions, all of the others, and those positions.
+/// Returns the sharded dimension of which a gather takes single positions (and all of every other dimension), and those
+/// positions.
 fn taken(program: &Program, propagated: &Propagated, op: Op, constants: &mut Constants) -> Option<(usize, Vec<i64>)> {
     let view = program.view(op);
     let GatherDims { dims, sizes } = GatherDims::of(view)?;
@@ -95,7 +96,7 @@ fn taken(program: &Program, propagated: &Propagated, op: Op, constants: &mut Con
     }
     let table = constants.get(program, *view.operands().get(1)?, MAX_POSITIONS)?;
     let positions = (0..table.len()).map(|i| table.get(i).as_i64());
-    // Starts are clamped.
+    // The gather clamps start positions.
     let positions: Option<Vec<i64>> = positions.map(|p| Some(p?.clamp(0, shape[*dim] - 1))).collect();
     Some((*dim, positions?)).filter(|_| shape[*dim] > 0)
 }
@@ -158,7 +159,7 @@ mod tests {
             let (repeats, step) = (random.i64(1..6), random.i64(1..8) * if random.bool() { 1 } else { -1 });
             let offset = random.i64(0..20) + if step < 0 { 30 * 8 } else { 0 };
             let positions: Vec<i64> = (0..random.i64(2..30)).map(|i| (step * i + offset).div_euclid(repeats)).collect();
-            // Positions that are all the same are no slice.
+            // `of` doesn't recognize positions that are all equal, because they are no slice.
             if let Some(found) = Regular::of(&positions) {
                 let again = |i: i64| (found.step * i + found.offset).div_euclid(found.repeats);
                 assert!(positions.iter().enumerate().all(|(i, p)| again(i as i64) == *p), "{positions:?} {found:?}");

@@ -1,4 +1,4 @@
-//! Interned distributions and types, and the costs of moving between them, each computed once.
+//! A cache of distributions, types, and the costs of redistributing between them.
 
 use std::rc::Rc;
 
@@ -24,8 +24,8 @@ define_id!(
     pub Type, "type"
 );
 
-/// What determines the copies of a value: its type, where it is made, whether it can be made anywhere, and where it is
-/// wanted, sorted.
+/// The key of a value's copies: its type, the distribution in which it is computed, whether it is rematerializable, and
+/// the wanted distributions, sorted.
 type Wanted = (Type, Dist, Rematerializable, SmallVec<[Dist; 4]>);
 
 fn wanted(ty: Type, rematerializable: Rematerializable, made: Dist, needs: &[Dist]) -> Wanted {
@@ -40,18 +40,18 @@ define_id!(
     pub(crate) Kind, "step"
 );
 
-/// Steps, by kind and the distribution that each ends in.
+/// Steps, by kind and the distribution after each.
 pub(crate) type Path = Rc<[(Kind, Dist)]>;
 
 /// Whether a value can be recomputed in another distribution without moving anything.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Rematerializable {
-    /// It is computed only in the distribution its op gives it.
+    /// It can be computed only in the distribution of its op.
     #[default]
     No,
-    /// In every distribution without unreduced axes: constants, iota.
+    /// It can be computed in every distribution without unreduced axes: constants, iota.
     Whole,
-    /// Also in distributions with partial sums: all zero, so each partial sum is zero too.
+    /// It can be computed in distributions with partial sums, too: it is all zeros, so each partial sum is zero.
     Zero,
 }
 
@@ -60,14 +60,14 @@ pub enum Rematerializable {
 pub struct Copy {
     /// Its distribution.
     pub at: Dist,
-    /// The index of the copy it is made from, and the step; `None` for a value as it is computed.
+    /// The index of the copy it is made from, and the step; `None` for the value as its op computes it.
     pub from: Option<(usize, Reshard<AxisPart>)>,
 }
 
-/// All distributions in which one value is made, first the one its op leaves it in.
+/// The distributions in which one value exists, first the one in which its op computes it.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Copies {
-    /// Each is made from an earlier one.
+    /// The copies, each made from an earlier one.
     pub list: SmallVec<[Copy; 2]>,
     /// Modeled seconds of all steps.
     pub seconds: f64,
@@ -75,30 +75,30 @@ pub struct Copies {
     pub bytes: f64,
 }
 
-/// Interned distributions and types, with tables of costs.
+/// A cache of distributions, types, and costs between them.
 pub struct ReshardCache<'a> {
     resharder: Resharder<'a>,
     dists: Interner<Dist, Distribution>,
     types: Interner<Type, TensorType>,
     kinds: Interner<Kind, Reshard<AxisPart>>,
     sequences: FxHashMap<(Type, Dist, Dist), Rc<Sequence>>,
-    /// The same steps as ids.
+    /// The steps of `sequences` as ids.
     paths: FxHashMap<(Type, Dist, Dist), Path>,
-    /// Lower bounds on seconds, and whether they are exact: as they are where there is a sequence.
+    /// Lower bounds on seconds, and whether they are exact; the bound of a known sequence is exact.
     bounds: FxHashMap<(Type, Dist, Dist), (f64, bool)>,
     copies: FxHashMap<(Type, Dist, Rematerializable, SmallVec<[Dist; 4]>), Rc<Copies>>,
-    /// By where a value is made: its only copy, where it is wanted nowhere else.
+    /// The only copy of a value that is wanted nowhere else, by the distribution in which it is computed.
     unmoved: FxHashMap<Dist, Rc<Copies>>,
 }
 
 impl<'a> ReshardCache<'a> {
-    /// Over the given mesh axes, under one cost model.
+    /// Creates a cache for the given mesh axes and cost model.
     pub fn new(mesh_axes: &'a MeshAxes, cost: &'a dyn CollectiveCost) -> Self {
         Self::over(Resharder::new(mesh_axes, cost))
     }
 
-    /// Whether shards may be sent in parts from now on, as they may at first. A plan is made without: then letting it
-    /// send parts makes it cheaper or leaves it as it is, where a search led elsewhere might end in a dearer one.
+    /// Sets whether shards may be sent in parts, as is the default. A plan is first made without parts, since allowing
+    /// them for a finished plan only makes it cheaper, while a search with them might end in a more expensive plan.
     pub fn send_parts(&mut self, parts: bool) {
         if self.resharder.parts != parts {
             self.resharder.parts = parts;
@@ -123,47 +123,47 @@ impl<'a> ReshardCache<'a> {
         }
     }
 
-    /// A separate cache for a region that is manual along `axes`.
+    /// Returns a separate cache for a region that is manual along `axes`.
     pub fn without_axes(&self, axes: &[AxisPart]) -> Self {
         Self::over(self.resharder.without_axes(axes))
     }
 
-    /// The mesh axes.
+    /// Returns the mesh axes.
     pub fn mesh_axes(&self) -> &'a MeshAxes {
         self.resharder.mesh_axes()
     }
 
-    /// The axes no step may use.
+    /// Returns the axes that no step may use.
     pub fn manual_axes(&self) -> &[AxisPart] {
         self.resharder.manual_axes()
     }
 
-    /// The id of a distribution.
+    /// Returns the id of a distribution.
     pub fn dist(&mut self, distribution: &Distribution) -> Dist {
         self.dists.intern_ref(distribution)
     }
 
-    /// The distribution with an id.
+    /// Returns the distribution with an id.
     pub fn distribution(&self, dist: Dist) -> &Distribution {
         &self.dists[dist]
     }
 
-    /// The id of a type.
+    /// Returns the id of a type.
     pub fn ty(&mut self, ty: &TensorType) -> Type {
         self.types.intern_ref(ty)
     }
 
-    /// The type with an id.
+    /// Returns the type with an id.
     pub fn tensor_type(&self, ty: Type) -> &TensorType {
         &self.types[ty]
     }
 
-    /// Bytes of one device's shard.
+    /// Returns the bytes of one device's shard.
     pub fn local_bytes(&self, ty: Type, dist: Dist) -> f64 {
         self.distribution(dist).local_bytes(self.tensor_type(ty))
     }
 
-    /// The steps from `from` to `to`.
+    /// Returns the steps from `from` to `to`.
     pub fn sequence(&mut self, ty: Type, from: Dist, to: Dist) -> Rc<Sequence> {
         if let Some(known) = self.sequences.get(&(ty, from, to)) {
             return known.clone();
@@ -175,7 +175,7 @@ impl<'a> ReshardCache<'a> {
         found
     }
 
-    /// The steps from `from` to `to`, as ids.
+    /// Returns the steps from `from` to `to` as ids.
     pub(crate) fn path(&mut self, ty: Type, from: Dist, to: Dist) -> Path {
         if let Some(known) = self.paths.get(&(ty, from, to)) {
             return known.clone();
@@ -186,17 +186,17 @@ impl<'a> ReshardCache<'a> {
         path
     }
 
-    /// The id of a kind of step.
+    /// Returns the id of a kind of step.
     pub(crate) fn kind(&mut self, kind: &Reshard<AxisPart>) -> Kind {
         self.kinds.intern_ref(kind)
     }
 
-    /// The kind of step with an id.
+    /// Returns the kind of step with an id.
     pub(crate) fn step(&self, kind: Kind) -> &Reshard<AxisPart> {
         &self.kinds[kind]
     }
 
-    /// Seconds to get from `from` to `to`.
+    /// Returns the seconds to redistribute from `from` to `to`.
     pub fn seconds(&mut self, ty: Type, from: Dist, to: Dist) -> f64 {
         if from == to {
             return 0.0;
@@ -207,8 +207,8 @@ impl<'a> ReshardCache<'a> {
         }
     }
 
-    /// A lower bound on [`Self::seconds`] that is soon found, and whether it is exact: where the steps are known
-    /// already, or there is nothing to choose between.
+    /// Returns a lower bound on [`Self::seconds`] without a search, and whether it is exact: it is where the steps are
+    /// known already, or where there is only one choice.
     pub fn at_least(&mut self, ty: Type, from: Dist, to: Dist) -> (f64, bool) {
         if from == to {
             return (0.0, true);
@@ -218,22 +218,22 @@ impl<'a> ReshardCache<'a> {
         *bounds.entry((ty, from, to)).or_insert_with(find)
     }
 
-    /// Seconds of one step of a value at `from`.
+    /// Returns the seconds of one step of a value at `from`.
     pub fn step_seconds(&self, ty: Type, from: Dist, to: Dist, kind: &Reshard<AxisPart>) -> f64 {
         self.resharder.step_seconds(self.tensor_type(ty), self.distribution(from), self.distribution(to), kind)
     }
 
-    /// Seconds a collective over `axes` takes however little it moves.
+    /// Returns the start-up seconds of a collective over `axes`: its time without any bytes.
     pub fn startup(&self, kind: CollectiveKind, axes: &[AxisPart]) -> f64 {
         self.resharder.startup(kind, axes)
     }
 
-    /// Seconds of a permute of `bytes` from every device along `axes`.
+    /// Returns the seconds of a permute of `bytes` from every device along `axes`.
     pub fn permute_seconds(&self, bytes: f64, axes: &[AxisPart]) -> f64 {
         self.resharder.collective_seconds(CollectiveKind::CollectivePermute, bytes, axes)
     }
 
-    /// Whether a value of this rematerializability costs nothing at `to`.
+    /// Returns whether a value of this rematerializability costs nothing at `to`.
     pub fn is_free(&self, rematerializable: Rematerializable, to: Dist) -> bool {
         let to = self.distribution(to);
         match rematerializable {
@@ -243,8 +243,8 @@ impl<'a> ReshardCache<'a> {
         }
     }
 
-    /// Seconds to `to` from the nearest of these copies, and that copy's index; the first one of several. Most copies are
-    /// farther away by their lower bounds, so that nothing is searched for.
+    /// Returns the seconds to `to` from the nearest of these copies, and that copy's index; the first of equally near
+    /// ones. Lower bounds exclude most copies without a search.
     fn nearest(&mut self, ty: Type, copies: &[Copy], to: Dist) -> (f64, usize) {
         if let [only] = copies {
             return (self.seconds(ty, only.at, to), 0);
@@ -265,7 +265,7 @@ impl<'a> ReshardCache<'a> {
         best
     }
 
-    /// Seconds to `to` from the nearest of `begins`, if they are less than `limit`.
+    /// Returns the seconds to `to` from the nearest of `begins`, if they are less than `limit`.
     pub(crate) fn nearest_below(&mut self, limit: f64, ty: Type, begins: &[Dist], to: Dist) -> Option<f64> {
         let mut least = limit;
         for &from in begins {
@@ -292,8 +292,8 @@ impl<'a> ReshardCache<'a> {
         copies.bytes += sequence.bytes;
     }
 
-    /// The copies of a value made at `made` that serve all of `needs`, each made from the nearest one, in the cheapest
-    /// order among those tried.
+    /// Returns the copies of a value computed at `made` that serve all of `needs`, each made from the nearest earlier
+    /// copy, in the cheapest order among those tried.
     pub fn copies(&mut self, ty: Type, rematerializable: Rematerializable, made: Dist, needs: &[Dist]) -> Rc<Copies> {
         let only = || Copies { list: [Copy { at: made, from: None }].into_iter().collect(), ..Copies::default() };
         if needs.iter().all(|&need| need == made) {
@@ -312,7 +312,7 @@ impl<'a> ReshardCache<'a> {
         found
     }
 
-    /// Seconds of [`Self::copies`], and the bytes that a device moves.
+    /// Returns the seconds of [`Self::copies`], and the bytes that a device moves.
     pub fn copies_cost(
         &mut self,
         ty: Type,
@@ -327,8 +327,8 @@ impl<'a> ReshardCache<'a> {
         (copies.seconds, copies.bytes)
     }
 
-    /// A lower bound on the seconds of [`Self::copies`] that is soon found, and whether it is exact: whatever is on the way to
-    /// another copy, each of them is at least as far from what the value begins with as its own bound says.
+    /// Returns a lower bound on the seconds of [`Self::copies`] without a search, and whether it is exact. Each copy is
+    /// at least as far from the original as its own bound, even if other copies are intermediate steps.
     pub fn copies_at_least(
         &mut self,
         ty: Type,
@@ -356,8 +356,8 @@ impl<'a> ReshardCache<'a> {
         (most, left.is_empty())
     }
 
-    /// A lower bound on the seconds from `from` to `to` by way of any distributions: on a torus that may be cheaper than the
-    /// one collective that does it.
+    /// Returns a lower bound on the seconds from `from` to `to` through any distributions: on a torus a detour may be
+    /// cheaper than the single collective.
     fn detour_at_least(&mut self, ty: Type, from: Dist, to: Dist) -> f64 {
         match self.at_least(ty, from, to) {
             (bound, false) => bound,
@@ -367,7 +367,7 @@ impl<'a> ReshardCache<'a> {
 
     fn in_best_order(&mut self, ty: Type, start: Copies, wanted: &[Dist]) -> Copies {
         if wanted.len() > 3 {
-            // Greedily, the nearest first.
+            // Greedily adds the nearest first.
             let (mut copies, mut left) = (start, wanted.to_vec());
             while !left.is_empty() {
                 let seconds: Vec<f64> = left.iter().map(|&n| self.nearest(ty, &copies.list, n).0).collect();

@@ -1,9 +1,9 @@
-//! The order in which Shardy redistributes: slice what is free, permute what can be replaced in place, exchange between
-//! dimensions, gather what is left, and once more where sizes don't divide each other. What that costs bounds the
-//! search, and where the search gives up, these are the steps.
+//! Redistribution in Shardy's order: slice where it is free, permute axes that can be replaced in place, exchange
+//! between dimensions, gather the rest, and repeat where sizes don't divide each other. The cost of these steps bounds
+//! the search, and they are used where the search gives up.
 //!
-//! Semantics: Shardy's `reshard-to-collectives`. Here every step is checked, since the same order on dimensions that
-//! don't divide, or with axes of which neither size divides the other, may need what no collective does.
+//! Semantics: Shardy's `reshard-to-collectives`. This code checks every step, because on dimensions that don't divide,
+//! or with axes of which neither size divides the other, the order may need a step that no collective performs.
 
 use std::collections::VecDeque;
 
@@ -17,19 +17,19 @@ use super::{aligned, boundaries, is_chain};
 /// Axes, major first.
 type Queue = VecDeque<AxisPart>;
 
-/// Rounds after which all is in place, if it ever is.
+/// The rounds after which the redistribution is finished, if this order can finish it.
 const ROUNDS: usize = 2;
 
-/// One dimension on its way.
+/// One dimension during the redistribution.
 #[derive(Default)]
 struct Dim {
-    /// Axes that are where the target has them.
+    /// Leading axes that are already as in the target.
     done: Axes,
-    /// Those after them now.
+    /// The axes after `done` now.
     have: Queue,
-    /// Those after them in the target.
+    /// The axes after `done` in the target.
     want: Queue,
-    /// By how much axes may still divide it.
+    /// The factor by which more axes may still divide it.
     room: i64,
 }
 
@@ -42,7 +42,8 @@ struct Greedy<'a> {
     steps: Vec<Step>,
 }
 
-/// Steps from `from` to `to` in Shardy's order; `None` where that order doesn't get there by steps that exist.
+/// Returns steps from `from` to `to` in Shardy's order; `None` where that order needs a step that no collective
+/// performs.
 pub(super) fn greedy(ty: &TensorType, from: &Distribution, to: &Distribution) -> Option<Vec<Step>> {
     if !ty.is_static() || !set_difference(&to.unreduced, &from.unreduced).is_empty() {
         return None;
@@ -80,7 +81,8 @@ pub(super) fn greedy(ty: &TensorType, from: &Distribution, to: &Distribution) ->
     Some(work.scattered(&pending))
 }
 
-/// What of an axis divides `room`, and what is left of it; takes it off `room`. `None` where neither divides the other.
+/// Returns the part of an axis that divides `room` and the rest of the axis, and divides `room` by the part. `None`
+/// where neither divides the other.
 fn fit(axis: AxisPart, room: &mut i64) -> Option<(AxisPart, Option<AxisPart>)> {
     let size = i64::from(axis.size);
     if *room <= 1 || !divide(size, *room) {
@@ -96,7 +98,7 @@ fn fit(axis: AxisPart, room: &mut i64) -> Option<(AxisPart, Option<AxisPart>)> {
     Some((major, Some(minor)))
 }
 
-/// Whether one of two sizes divides the other.
+/// Returns whether one of two sizes divides the other.
 fn divide(a: i64, b: i64) -> bool {
     a % b == 0 || b % a == 0
 }
@@ -106,7 +108,7 @@ fn sizes(axes: &Queue) -> i64 {
 }
 
 impl Greedy<'_> {
-    /// Divides axes so that any two are equal or have nothing in common.
+    /// Splits axes so that any two are equal or disjoint.
     fn cut(&mut self) -> Option<()> {
         let all: Axes = self.dims.iter().flat_map(|d| d.have.iter().chain(&d.want)).copied().collect();
         for dim in &mut self.dims {
@@ -126,12 +128,12 @@ impl Greedy<'_> {
         Some(())
     }
 
-    /// Whether a dimension is sharded along this axis, but not where the target has it.
+    /// Returns whether a dimension is sharded along this axis, but not in the target's place.
     fn held(&self, axis: AxisPart) -> bool {
         self.dims.iter().any(|d| d.have.contains(&axis))
     }
 
-    /// The dimension that is to get this axis, and which of its axes it is.
+    /// Returns the dimension that the target shards along this axis, and the axis's index in its `want`.
     fn place(&self, axis: AxisPart) -> Option<(usize, usize)> {
         self.dims.iter().enumerate().find_map(|(d, dim)| Some((d, dim.want.iter().position(|&a| a == axis)?)))
     }
@@ -140,7 +142,7 @@ impl Greedy<'_> {
         self.dims.iter().map(|d| merged(d.done.iter().chain(&d.have).copied())).collect()
     }
 
-    /// Takes a step, after which shards are as the dimensions say now.
+    /// Adds a step, after which the distribution is as the dimensions now state.
     fn push(&mut self, kind: Reshard<AxisPart>) -> Option<()> {
         let next = Distribution { dims: self.dim_axes(), ..self.at.clone() };
         let next = match kind {
@@ -155,7 +157,8 @@ impl Greedy<'_> {
         Some(())
     }
 
-    /// Whether no element shifts within a dimension on the way to `next`, of which each is even or a part of one end.
+    /// Returns whether no element shifts within a dimension on the way to `next`: each dimension is even or agrees with
+    /// a prefix at one of the ends.
     fn fits(&self, next: &Distribution) -> bool {
         let begins = |long: &Axes, short: &Axes| common_prefix(long, short) == *short;
         (0..next.rank()).all(|d| {
@@ -171,8 +174,8 @@ impl Greedy<'_> {
         })
     }
 
-    /// Gives dimensions with room what they can hold of `axes`: of one list for each, or of one for all. In front of
-    /// what they have, or after it.
+    /// Adds axes to dimensions with room: from one list for each dimension, or from one list for all. Adds them before
+    /// (`front`) or after the axes that the dimension has.
     fn fill(&mut self, axes: &mut [Queue], front: bool) -> Option<()> {
         for d in 0..self.dims.len() {
             let list = if axes.len() == 1 { &mut axes[0] } else { &mut axes[d] };
@@ -197,8 +200,8 @@ impl Greedy<'_> {
         self.cut()
     }
 
-    /// Divides dimensions along axes that aren't in use: each by what it is to get, as far as the target has more shards
-    /// of it, then by what others are to get.
+    /// Slices dimensions along unused axes: each dimension first by its own target axes, as far as the target has more
+    /// shards of it, then by target axes of other dimensions.
     fn slice(&mut self) -> Option<()> {
         for dim in &mut self.dims {
             let (have, want) = (sizes(&dim.have), sizes(&dim.want));
@@ -242,8 +245,8 @@ impl Greedy<'_> {
         if added.iter().all(|a| a.is_empty()) { Some(()) } else { self.push(Reshard::AllSlice(added)) }
     }
 
-    /// Divides dimension `d`, all of whose axes are to leave it, by what its last one is followed by in the dimension
-    /// that it goes to, so that all of them go there together.
+    /// Slices dimension `d`, all of whose axes are to leave it, by the axes that follow its last axis in the target's
+    /// dimension, so that one exchange moves all of them.
     fn slice_before_exchange(&mut self, d: usize) {
         let source = &self.dims[d];
         let Some((&last, ())) = source.have.back().zip(source.want.is_empty().then_some(())) else { return };
@@ -266,7 +269,7 @@ impl Greedy<'_> {
         self.dims[d].have.extend(new);
     }
 
-    /// Whether a permute brings axes to their places, or together where they are to move together.
+    /// Returns whether a permute moves axes to their target places, or next to each other for a later joint move.
     fn permute_helps(&self) -> bool {
         let (mut missing, mut spare) = (None, None);
         for (d, dim) in self.dims.iter().enumerate() {
@@ -286,7 +289,7 @@ impl Greedy<'_> {
                         }
                         seen[e] = true;
                     }
-                    // What is to be gathered is behind what is to move.
+                    // Axes to gather are behind axes that are to move.
                     None if before.is_some() && dim.want.is_empty() => return true,
                     None => spare = Some(axis),
                 }
@@ -296,8 +299,8 @@ impl Greedy<'_> {
         missing.zip(spare).is_some_and(|(a, b)| divide(a.size.into(), b.size.into()))
     }
 
-    /// Replaces the axes of all dimensions, each by as many shards: first by those that it is to get, then by those that
-    /// others are to get, in their order, then by those that are to be gathered, which go to the front.
+    /// Replaces the axes of all dimensions, keeping the number of shards of each: first by the dimension's own target
+    /// axes, then by target axes of other dimensions in their order, then by axes to gather, which go to the front.
     fn permute(&mut self) -> Option<()> {
         if !self.permute_helps() {
             return Some(());
@@ -318,7 +321,7 @@ impl Greedy<'_> {
                 }
             }
             others.extend(&dim.want);
-            // Those in whose place others are now come last.
+            // Axes whose place others now have come last.
             let mut taken = all / dim.room;
             let mut left: Queue = dim.have.drain(..).filter(|a| !wanted.contains(a)).collect();
             let mut replaced = Queue::new();
@@ -340,8 +343,8 @@ impl Greedy<'_> {
         if self.dim_axes() == self.at.dims { Some(()) } else { self.push(Reshard::CollectivePermute) }
     }
 
-    /// Moves the last axes of dimensions to others, as long as there are any; `in_place` only those that come to where
-    /// the target has them.
+    /// Moves the last axes of dimensions to other dimensions while there are any; with `in_place` only those that
+    /// arrive at their target places.
     fn exchange(&mut self, in_place: bool) -> Option<()> {
         for d in 0..self.dims.len() {
             while let Some((e, count)) = self.leaving(d, in_place) {
@@ -362,7 +365,7 @@ impl Greedy<'_> {
         Some(())
     }
 
-    /// Where the last axes of a dimension are to go, and how many of them.
+    /// Returns the dimension that the last axes of a dimension go to, and their number.
     fn leaving(&self, d: usize, in_place: bool) -> Option<(usize, usize)> {
         let have = &self.dims[d].have;
         let goes = |a: &AxisPart| self.place(*a).map(|(e, _)| e).filter(|&e| e != d);
@@ -372,7 +375,7 @@ impl Greedy<'_> {
         (!in_place || arrives).then_some((e, count))
     }
 
-    /// Gathers the last axes of dimensions that no dimension is to get.
+    /// Gathers the last axes of dimensions that no dimension wants.
     fn gather(&mut self) -> Option<()> {
         for d in 0..self.dims.len() {
             while self.dims[d].have.back().is_some_and(|&a| self.place(a).is_none()) {
@@ -384,7 +387,8 @@ impl Greedy<'_> {
         if taken.iter().all(|a| a.is_empty()) { Some(()) } else { self.push(Reshard::AllGather(taken)) }
     }
 
-    /// Puts axes in the target's order where each dimension has all it is to get; Shardy leaves them as they are.
+    /// Permutes the axes into the target's order where each dimension already has all of its axes; Shardy omits this
+    /// step.
     fn reorder(&mut self) -> Option<()> {
         for (dim, want) in self.dims.iter_mut().zip(&self.to.dims) {
             *dim = Dim { done: want.clone(), ..Dim::default() };
@@ -394,7 +398,8 @@ impl Greedy<'_> {
         (moves && self.at.unreduced == self.to.unreduced).then(|| self.push(Reshard::CollectivePermute))?
     }
 
-    /// The steps; where all that is reduced at first is sharded next, that is one step.
+    /// Returns the steps; merges a leading all-reduce and slice into one reduce-scatter if the slice uses all reduced
+    /// axes.
     fn scattered(mut self, pending: &[AxisPart]) -> Vec<Step> {
         if let [Step { kind: Reshard::AllReduce(_, kind), .. }, Step { kind: Reshard::AllSlice(axes), to }, ..] =
             &self.steps[..]

@@ -1,7 +1,8 @@
-//! Redistribution: the cheapest sequence of collectives from one distribution of a value to another.
+//! Finds the cheapest sequence of collectives from one distribution of a value to another.
 //!
-//! Common cases (slice, gather, reduce) are recognized directly; for the rest, `search.rs` looks for something cheaper
-//! than the sequence that always exists (reduce, gather what disagrees, slice) and than Shardy's order (`greedy.rs`).
+//! Common cases (slice, gather, reduce) are recognized directly. For the rest, `search.rs` looks for a sequence cheaper
+//! than the one that always exists (reduce, gather the dimensions that disagree, slice) and than Shardy's order
+//! (`greedy.rs`).
 
 pub mod cache;
 mod greedy;
@@ -29,13 +30,13 @@ use search::{Edge, Problem, Question, Shard};
 use state::{List, MAX_ATOMS, State};
 use step::{Step, cost_of, exchanged_bytes, step_cost};
 
-/// Parts of axes are split no more once there are so many.
+/// The limit on the number of axis parts after splitting.
 const MAX_SPLIT: usize = 8;
 
 /// A sequence of steps with its modeled seconds and moved bytes.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Sequence {
-    /// In order; empty when there is nothing to do.
+    /// The steps in order; empty when both ends are equal.
     pub steps: Vec<Step>,
     /// Modeled seconds.
     pub seconds: f64,
@@ -48,39 +49,40 @@ pub struct Sequence {
 pub struct Resharder<'a> {
     mesh_axes: &'a MeshAxes,
     cost: &'a dyn CollectiveCost,
-    /// Axes that no step may use except those that the two ends use.
+    /// Axes that steps may use only if one of the two ends uses them.
     manual: Axes,
     /// Whether shards may be sent in parts.
     parts: bool,
-    /// What searches found: values of other types often ask for the same, such as those of a reshape.
+    /// Results of searches, cached because values of other types often pose an equal problem, for example those of a
+    /// reshape.
     solved: RefCell<FxHashMap<Asked, Option<Rc<[(Edge, State)]>>>>,
 }
 
-/// What determines the answer of a search: its problem and the most that may be paid.
+/// The key of a search's result: its problem, and the bits of its limit in seconds.
 type Asked = (Question, u64);
 
 impl<'a> Resharder<'a> {
-    /// Over the given mesh axes, under one cost model.
+    /// Creates a resharder for the given mesh axes and cost model.
     pub fn new(mesh_axes: &'a MeshAxes, cost: &'a dyn CollectiveCost) -> Self {
         Self { mesh_axes, cost, manual: Axes::new(), parts: true, solved: RefCell::default() }
     }
 
-    /// The same inside a region that is manual along `axes`.
+    /// Returns a resharder for a region that is manual along `axes`.
     pub fn without_axes(&self, axes: &[AxisPart]) -> Self {
         Self { manual: set_of(self.manual.iter().chain(axes).copied()), ..self.clone() }
     }
 
-    /// The mesh axes it is for.
+    /// Returns its mesh axes.
     pub fn mesh_axes(&self) -> &'a MeshAxes {
         self.mesh_axes
     }
 
-    /// Axes it must leave alone.
+    /// Returns the axes that it must not use.
     pub fn manual_axes(&self) -> &[AxisPart] {
         &self.manual
     }
 
-    /// Seconds of one step.
+    /// Returns the seconds of one step.
     pub fn step_seconds(
         &self,
         ty: &TensorType,
@@ -91,25 +93,24 @@ impl<'a> Resharder<'a> {
         step_cost(kind, from, to, ty, self.cost).0
     }
 
-    /// Seconds of a collective that leaves a device as many bytes as it had.
+    /// Returns the seconds of a collective after which a device has as many bytes as before.
     pub(crate) fn collective_seconds(&self, kind: CollectiveKind, bytes: f64, axes: &[AxisPart]) -> f64 {
         self.cost.seconds(kind, bytes, bytes, axes)
     }
 
-    /// Seconds a collective over `axes` takes however little it moves.
+    /// Returns the start-up seconds of a collective over `axes`: its time without any bytes.
     pub fn startup(&self, kind: CollectiveKind, axes: &[AxisPart]) -> f64 {
         self.cost.seconds(kind, 0.0, 0.0, axes)
     }
 
-    /// The cheapest steps from `from` to `to`, both for values of type `ty`.
+    /// Returns the cheapest steps from `from` to `to` for values of type `ty`.
     pub fn sequence(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> Sequence {
         let steps = self.solve(ty, from, to);
         let (seconds, bytes) = cost_of(&steps, from, ty, self.cost);
         Sequence { steps, seconds, bytes }
     }
 
-    /// A lower bound on the seconds of the cheapest steps, found without a search, and whether none is needed, so that it
-    /// is exact.
+    /// Returns a lower bound on the seconds of the cheapest steps without a search, and whether the bound is exact.
     pub fn at_least(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> (f64, bool) {
         match self.begin(ty, from, to) {
             Beginning::Steps(steps) => (cost_of(&steps, from, ty, self.cost).0, true),
@@ -128,7 +129,7 @@ impl<'a> Resharder<'a> {
         }
     }
 
-    /// [`Problem::at_least`] where nothing is reduced and all shards are even, which needs no atoms.
+    /// Computes [`Problem::at_least`] without atoms where nothing is reduced and all shards are even.
     fn even_at_least(
         &self,
         ty: &TensorType,
@@ -136,7 +137,7 @@ impl<'a> Resharder<'a> {
         to: &Distribution,
         parts: &[AxisPart],
     ) -> Option<f64> {
-        // As many parts are never split into too many.
+        // Parts up to this number are never split beyond the limit.
         if from.unreduced != to.unreduced || !ty.is_static() || parts.len() > MAX_SPLIT {
             return None;
         }
@@ -171,7 +172,8 @@ impl<'a> Resharder<'a> {
         Some(seconds)
     }
 
-    /// A lower bound on the seconds of any steps from `from` to `to`: a device must receive what it doesn't hold.
+    /// Returns a lower bound on the seconds of any steps from `from` to `to`: a device must receive all bytes that it
+    /// doesn't hold.
     fn floor(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> f64 {
         if from.unreduced != to.unreduced || !ty.is_static() {
             return 0.0;
@@ -210,7 +212,7 @@ impl<'a> Resharder<'a> {
         }
     }
 
-    /// What is known about the cheapest steps before any search.
+    /// Returns the cheapest steps where no search is needed, else how to find them.
     fn begin(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> Beginning {
         if from == to {
             return Beginning::Steps(Vec::new());
@@ -235,7 +237,7 @@ impl<'a> Resharder<'a> {
         Beginning::Search(parts)
     }
 
-    /// The atoms made of these [`agreed_parts`]; `None` where there is no search among their arrangements.
+    /// Returns the atoms made of these [`agreed_parts`]; `None` where the search isn't run because there are too many.
     fn atoms(
         &self,
         ty: &TensorType,
@@ -247,12 +249,12 @@ impl<'a> Resharder<'a> {
         (atoms.parts.len() <= MAX_ATOMS && ty.is_static()).then_some(atoms)
     }
 
-    /// The steps that are known without a search, and their seconds.
+    /// Returns the best steps known without a search, and their seconds.
     fn known(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> (Vec<Step>, f64) {
         self.cheaper(ty, from, plain(ty, from, to), greedy(ty, from, to))
     }
 
-    /// Seconds of the [`plain`] steps: of a reduction and a gather, since all others are free.
+    /// Returns the seconds of the [`plain`] steps: of their reduction and gather, since all others are free.
     fn plain_seconds(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> f64 {
         let pending = set_difference(&from.unreduced, &to.unreduced);
         let mut seconds = 0.0;
@@ -274,7 +276,7 @@ impl<'a> Resharder<'a> {
         seconds
     }
 
-    /// The cheaper of two sequences that begin at `from`, the first where both cost the same, and its seconds.
+    /// Returns the cheaper of two sequences that begin at `from` (the first if the costs are equal), and its seconds.
     fn cheaper(
         &self,
         ty: &TensorType,
@@ -292,19 +294,20 @@ impl<'a> Resharder<'a> {
     }
 }
 
-/// What is known about the cheapest steps without a search.
+/// The way to the cheapest steps, before any search.
 enum Beginning {
-    /// These are the cheapest, or the only ones.
+    /// These steps are the cheapest, or the only ones.
     Steps(Vec<Step>),
-    /// So are the [`plain`] ones.
+    /// The [`plain`] steps are the cheapest.
     Plain,
-    /// They lead through this distribution.
+    /// The cheapest steps lead through this distribution.
     Through(Distribution),
-    /// A search among arrangements of these parts of axes finds them, unless there are too many.
+    /// A search among arrangements of these parts of axes finds the cheapest steps, unless there are too many parts.
     Search(SmallVec<[AxisPart; 8]>),
 }
 
-/// Whether no sequence can be cheaper than the plain one: nothing is reduced, and nothing gathered only to be sliced away.
+/// Returns whether no sequence can be cheaper than the plain one: it reduces nothing and gathers nothing that it then
+/// slices away.
 fn is_direct(ty: &TensorType, from: &Distribution, to: &Distribution) -> bool {
     if !set_difference(&from.unreduced, &to.unreduced).is_empty() {
         return false;
@@ -319,7 +322,7 @@ fn is_direct(ty: &TensorType, from: &Distribution, to: &Distribution) -> bool {
     !(gathers && adds)
 }
 
-/// The axes of dimension `d` at `from` that stay where they are on the plain way to `to`.
+/// Returns the axes of dimension `d` at `from` that the plain steps to `to` keep.
 fn kept_prefix(ty: &TensorType, from: &Distribution, to: &Distribution, d: usize) -> Axes {
     let (have, want) = (&from.dims[d], &to.dims[d]);
     if have == want {
@@ -331,8 +334,8 @@ fn kept_prefix(ty: &TensorType, from: &Distribution, to: &Distribution, d: usize
     if fits { common } else { Axes::new() }
 }
 
-/// The one collective that moves just what each device lacks: it moves an axis from one dimension to another, or
-/// combines partial results where they are wanted.
+/// Returns the single collective that moves only what each device lacks: it moves an axis from one dimension to
+/// another, or combines partial results into their target shards.
 fn one_step(ty: &TensorType, from: &Distribution, to: &Distribution) -> Option<Step> {
     let mut leaving: SmallVec<[(usize, AxisPart); 2]> = SmallVec::new();
     let mut arriving: SmallVec<[(usize, AxisPart); 2]> = SmallVec::new();
@@ -367,7 +370,7 @@ fn one_step(ty: &TensorType, from: &Distribution, to: &Distribution) -> Option<S
     Some(Step { kind, to: to.clone() })
 }
 
-/// Sequences that always exist: reduce, gather what disagrees, slice.
+/// Returns a sequence that always exists: reduce, gather the dimensions that disagree, slice.
 pub(crate) fn plain(ty: &TensorType, from: &Distribution, to: &Distribution) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut at = from.clone();
@@ -403,13 +406,13 @@ pub(crate) fn plain(ty: &TensorType, from: &Distribution, to: &Distribution) -> 
     steps
 }
 
-/// Whether shards by `fine` are contained in shards by `prefix`, so that no element shifts.
+/// Returns whether shards by `fine` are contained in shards by `prefix`, so that no element shifts.
 fn aligned(n: i64, prefix: &[AxisPart], fine: &[AxisPart]) -> bool {
     let dim = |parts: &[AxisPart]| ShardDim::new(n.max(0), size_of(parts));
     dim(fine).refines(dim(prefix))
 }
 
-/// `from` without the axes that `to` splits at other boundaries.
+/// Returns `from` without the axes that `to` splits at other boundaries.
 fn agreeing_part(from: &Distribution, to: &Distribution) -> Distribution {
     let bad = |p: &AxisPart| !is_chain(boundaries(p.axis, from.axes().chain(to.axes())));
     let dims = from.dims.iter().map(|d| d.iter().copied().take_while(|p| !bad(p)).collect());
@@ -417,7 +420,7 @@ fn agreeing_part(from: &Distribution, to: &Distribution) -> Distribution {
     Distribution::of_dims(dims).with_unreduced(&unreduced, from.kind)
 }
 
-/// Whether both split every axis at boundaries that divide each other.
+/// Returns whether both split every axis at boundaries that divide each other.
 #[cfg(test)]
 pub(crate) fn agree(from: &Distribution, to: &Distribution) -> bool {
     agreed_parts(from, to).is_some()
@@ -434,19 +437,19 @@ fn is_chain(at: SmallVec<[u32; 8]>) -> bool {
     at.windows(2).all(|w| w[1] % w[0] == 0)
 }
 
-/// The axis parts both distributions are made of.
+/// The axis parts that make up both distributions.
 struct Atoms {
     parts: SmallVec<[AxisPart; 8]>,
     dims: SmallVec<[usize; 4]>,
 }
 
-/// The parts of axes that both distributions are made of, sorted; `None` when the two split an axis at boundaries that don't
-/// divide each other.
+/// Returns the parts of axes that make up both distributions, sorted; `None` when the two split an axis at boundaries
+/// that don't divide each other.
 fn agreed_parts(from: &Distribution, to: &Distribution) -> Option<SmallVec<[AxisPart; 8]>> {
     let mut all: SmallVec<[AxisPart; 8]> = from.axes().chain(to.axes()).collect();
     all.sort_unstable();
     all.dedup();
-    // Most often both use the same parts, if any, of each axis.
+    // Most often both use the same parts of each axis, or none.
     if all.windows(2).all(|w| !w[0].conflicts_with(w[1])) {
         return Some(all);
     }
@@ -467,7 +470,7 @@ fn agreed_parts(from: &Distribution, to: &Distribution) -> Option<SmallVec<[Axis
 }
 
 impl Atoms {
-    /// Made of the [`agreed_parts`].
+    /// Creates the atoms from [`agreed_parts`].
     fn of(
         mut parts: SmallVec<[AxisPart; 8]>,
         mesh_axes: &MeshAxes,
@@ -484,7 +487,7 @@ impl Atoms {
         atoms
     }
 
-    /// Adds axes that neither end uses: reducing into shards along them and gathering those afterwards may be cheaper.
+    /// Adds axes that neither end uses: reducing into shards along them and gathering these afterwards may be cheaper.
     fn borrow(&mut self, mesh_axes: &MeshAxes, manual: &[AxisPart]) {
         for axis in mesh_axes.nontrivial().filter(|a| !manual.contains(a)) {
             if self.parts.len() < 8 && self.parts.iter().all(|p| p.axis != axis.axis) {
@@ -546,7 +549,7 @@ impl Atoms {
         d.with_unreduced(&unreduced, kind)
     }
 
-    /// The steps of a path; neighboring slices and gathers are merged into one.
+    /// Returns the steps of a path, with neighboring slices and gathers merged into one.
     fn steps(&self, path: &[(Edge, State)], from: &Distribution, to: &Distribution) -> Vec<Step> {
         let mut steps: Vec<Step> = Vec::new();
         let mut before = self.state(from);
@@ -629,7 +632,7 @@ impl Atoms {
         moves
     }
 
-    /// Whether atom `a` came right after the last axis of `m` in the dimension that both leave.
+    /// Returns whether atom `a` came right after the last axis of `m` in the dimension that both leave.
     fn follows(&self, before: &State, m: &Move<AxisPart>, a: u8) -> bool {
         let Some(last) = m.axes.last() else { return false };
         before.dims.iter().any(|l| {
@@ -643,9 +646,9 @@ impl Atoms {
     }
 }
 
-/// Splits parts that share a divisor with others, so that they can take each other's place in a dimension: 2 and 4 become 2,
-/// 2 and 2. Each smaller part makes many more arrangements, so nothing else is split: what is left of a part splits no
-/// others (4 and 8 become 4, 4 and 2), and parts that no dimension changes for each other stay whole.
+/// Splits parts that share a divisor with others, so that they can replace each other in a dimension: 2 and 4 become 2,
+/// 2 and 2. Each smaller part adds many arrangements, so splitting stops there: the rest of a split part splits no
+/// others (4 and 8 become 4, 4 and 2), and parts that no dimension exchanges for each other stay whole.
 fn split_to_fit(parts: &mut SmallVec<[AxisPart; 8]>, from: &Distribution, to: &Distribution) {
     if parts.iter().all(|p| p.size == parts[0].size) {
         return;
@@ -661,7 +664,7 @@ fn split_to_fit(parts: &mut SmallVec<[AxisPart; 8]>, from: &Distribution, to: &D
     if whole.iter().enumerate().all(|(i, &p)| whole[..i].iter().all(|&q| shared(p, q).or(shared(q, p)).is_none())) {
         return;
     }
-    // What is still summed up may be scattered anywhere.
+    // Unreduced axes may be scattered to any dimension.
     let pending = set_difference(&from.unreduced, &to.unreduced);
     let changed: SmallVec<[[Axes; 2]; 4]> = from
         .dims

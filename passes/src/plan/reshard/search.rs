@@ -1,9 +1,9 @@
 //! The search behind [`reshard`](crate::plan::reshard): the cheapest sequence of collectives between two distributions.
 //!
-//! Axes are split into *atoms*, the coarsest parts of which both ends (and every arrangement worth visiting) are made.
-//! A state says which atoms shard each dimension and which are unreduced; edges are the collectives; Dijkstra's
-//! algorithm, guided by a lower bound from what a device must still receive (A*), finds the cheapest path. The number
-//! of visited states is bounded, and with it the time; when the bound is met, the caller's own sequence is used.
+//! Axes are split into *atoms*, the coarsest parts that make up both ends and every arrangement worth visiting. A state
+//! has the atoms that shard each dimension and those that are unreduced; edges are the collectives. Dijkstra's
+//! algorithm, guided by a lower bound on what a device must still receive (A*), finds the cheapest path. `MAX_STATES`
+//! limits the number of visited states and so the time; at the limit, the caller's own sequence is used.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -17,13 +17,13 @@ use super::state::{List, State, atoms_of};
 use super::step::{exchanged, parts_seconds};
 use crate::plan::model::cost::CollectiveCost;
 
-/// At most this many states are visited.
+/// The limit on the visited states.
 const MAX_STATES: usize = 400;
-/// Most arrangements tried for a permute.
+/// The limit on the arrangements tried for a permute.
 const MAX_PERMUTES: usize = 12;
-/// Most parts in which a shard is sent: each takes a permute and a dozen ops of the program.
+/// The limit on the parts in which a shard is sent: each part takes a permute and a dozen ops of the program.
 const MAX_PARTS: i64 = 16;
-/// Costs that differ by no more than this fraction are the same but for rounding.
+/// The relative rounding error below which two costs count as equal.
 pub(super) const ROUNDING: f64 = 1e-12;
 
 /// How a state was reached.
@@ -31,7 +31,7 @@ pub(super) const ROUNDING: f64 = 1e-12;
 pub(crate) enum Edge {
     /// Local: each device keeps a slice of what it holds.
     Slice,
-    /// Local too.
+    /// Local, too: makes partial results, filled up with zeros, along axes that sharded a dimension or were unused.
     ToUnreduced,
     Collective(CollectiveKind),
     /// A permute for each part of a shard.
@@ -43,13 +43,14 @@ pub(crate) struct Problem<'a> {
     pub(crate) atoms: SmallVec<[AxisPart; 8]>,
     /// Sizes of the dimensions that are sharded at either end.
     pub(crate) shape: SmallVec<[i64; 4]>,
-    /// Bytes of one element of these dimensions, over all the other dimensions.
+    /// The bytes of one element of these dimensions, times the sizes of all other dimensions.
     pub(crate) rest_bytes: f64,
-    /// Whether both ends divide each of the dimensions: then every state does, since nothing else is [allowed](Self::allowed).
+    /// Whether both ends divide each of the dimensions evenly: then every state does, since no other state is
+    /// [allowed](Self::allowed).
     pub(crate) divides: bool,
     pub(crate) from: State,
     pub(crate) to: State,
-    /// What a device wants in the end: the sizes of these dimensions, and its bytes.
+    /// The target shard of a device: the sizes of these dimensions, and its bytes.
     pub(crate) wanted: Shard,
     /// Whether shards may be sent in parts.
     pub(crate) parts: bool,
@@ -63,7 +64,7 @@ pub(crate) struct Shard {
     bytes: f64,
 }
 
-/// What a [`Problem`] is about, whatever the cost model: where equal questions are asked, answers are equal.
+/// The key of a [`Problem`] under one cost model: problems with equal keys have equal results.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Question {
     atoms: SmallVec<[AxisPart; 8]>,
@@ -86,7 +87,7 @@ impl Eq for Queued {}
 
 impl Ord for Queued {
     fn cmp(&self, other: &Self) -> Ordering {
-        // The heap gives the largest, which must be the cheapest, then the oldest.
+        // The heap returns the largest, which must be the cheapest, then the oldest.
         other.floor.total_cmp(&self.floor).then(other.order.cmp(&self.order))
     }
 }
@@ -99,28 +100,28 @@ impl PartialOrd for Queued {
 
 struct Visit {
     cost: f64,
-    /// What orders the states: what the rest is taken to cost at least.
+    /// The estimate of the remaining cost that orders the states.
     floor: f64,
-    /// Lower bound on the cost from here on.
+    /// A lower bound on the remaining cost.
     least: f64,
     back: usize,
     edge: Edge,
     done: bool,
 }
 
-/// What a step costs; most are not asked, since they lead where the search has been.
+/// The cost of a step, not yet computed, since most steps lead to states that the search has visited.
 enum Price {
     Free,
-    /// Of a collective that moves these atoms.
+    /// The cost of a collective that moves these atoms.
     Collective(CollectiveKind, List),
-    /// Of a permute along whatever atoms change.
+    /// The cost of a permute along all atoms that change.
     Permute,
-    /// Of sending shards in so many parts along whatever atoms change.
+    /// The cost of sending shards in this many parts along all atoms that change.
     Parts(i64),
 }
 
 impl Problem<'_> {
-    /// What determines the answer under one cost model; whether axes divide dimensions follows.
+    /// Returns the key of the problem's result under one cost model; it determines whether axes divide dimensions.
     pub(super) fn question(&self) -> Question {
         Question {
             atoms: self.atoms.clone(),
@@ -132,7 +133,7 @@ impl Problem<'_> {
         }
     }
 
-    /// The cheapest path that costs at most `bound`: the edges and the states they end in.
+    /// Returns the cheapest path that costs at most `bound`: the edges and the states they end in.
     pub(crate) fn solve(&self, bound: f64) -> Option<Vec<(Edge, State)>> {
         dialect::interrupt::check();
         let mut ids: FxHashMap<State, usize> = FxHashMap::default();
@@ -141,8 +142,9 @@ impl Problem<'_> {
         let mut heap = BinaryHeap::from([Queued { floor: 0.0, order: 0, state: 0 }]);
         ids.insert(self.from.clone(), 0);
         let mut order = 0;
-        // States whose lower bound is higher are left out: once the target is found, all that can't be cheaper. Their
-        // order stays that of the other floor, so that of equally cheap paths the same one is found.
+        // States whose lower bound exceeds this are skipped; once the target is found, so are all that can't be
+        // cheaper. The order of states remains by the other floor, so that the same one of equally cheap paths is
+        // found.
         let mut limit = bound * (1.0 + ROUNDING);
         while let Some(Queued { state: at, .. }) = heap.pop() {
             if visits[at].done || visits[at].cost + visits[at].least > limit && states[at] != self.to {
@@ -189,7 +191,7 @@ impl Problem<'_> {
         None
     }
 
-    /// A lower bound on the cost of every path.
+    /// Returns a lower bound on the cost of every path.
     pub(crate) fn at_least(&self) -> f64 {
         self.least(&self.from)
     }
@@ -204,7 +206,7 @@ impl Problem<'_> {
         path
     }
 
-    /// Into how many shards these atoms divide: at most the number of devices.
+    /// Returns the number of shards that these atoms make, at most the number of devices.
     fn ways(&self, list: List) -> u32 {
         list.iter().map(|a| self.atoms[a as usize].size).product()
     }
@@ -225,7 +227,7 @@ impl Problem<'_> {
         state.dims.iter().enumerate().map(|(d, &l)| self.local(d, l) as f64).product::<f64>() * self.rest_bytes
     }
 
-    /// The shard of a device at the end.
+    /// Computes the target shard of a device.
     pub(crate) fn with_wanted(mut self) -> Self {
         let sizes: SmallVec<[f64; 4]> =
             self.to.dims.iter().enumerate().map(|(d, &l)| self.local(d, l) as f64).collect();
@@ -234,9 +236,10 @@ impl Problem<'_> {
         self
     }
 
-    /// Two lower bounds on the remaining time: what orders states, and [`Self::least`]. A device must receive what it doesn't
-    /// yet hold of its target shard. Where partial results are still to be made the first may be too high, since a device
-    /// fills them up with zeros that nobody sends; a lower one would make the search visit too much.
+    /// Returns two lower bounds on the remaining time: the one that orders states, and [`Self::least`]. A device must
+    /// receive the part of its target shard that it doesn't hold. Where partial results are still to be made, the first
+    /// may be too high, since a device fills them with zeros that aren't sent; a lower one would make the search visit
+    /// too many states.
     fn floors(&self, state: &State) -> (f64, f64) {
         if state.unreduced & !self.to.unreduced != 0 {
             return (0.0, self.least(state));
@@ -250,7 +253,7 @@ impl Problem<'_> {
         (floor, least)
     }
 
-    /// Bytes of its target shard that a device may hold.
+    /// Returns an upper bound on the bytes of its target shard that a device holds.
     fn overlap(&self, state: &State) -> f64 {
         let sizes = state.dims.iter().zip(&self.to.dims).zip(&self.wanted.sizes).enumerate();
         let least = |(d, ((&a, &b), &wanted)): (usize, ((&List, &List), &f64))| match a == b {
@@ -260,11 +263,12 @@ impl Problem<'_> {
         sizes.map(least).product::<f64>() * self.rest_bytes
     }
 
-    /// A lower bound on the remaining time that knows reductions. Of an element in `n` parts whose sum `c` devices want,
-    /// `n - 1` parts are sent on their way to the device that first has the sum, and each of the other `c - 1` devices
-    /// gets something that completes it, too. A device without any part of its target shard receives all of it.
+    /// Returns a lower bound on the remaining time that accounts for reductions. For an element in `n` parts whose sum
+    /// `c` devices want, `n - 1` parts are sent on the way to the first device that has the sum, and each of the other
+    /// `c - 1` devices receives something that completes it, too. A device without any part of its target shard
+    /// receives all of it.
     fn least(&self, state: &State) -> f64 {
-        // What is filled up with zeros, nobody sends.
+        // Zeros that fill up partial results aren't sent.
         if self.to.unreduced & !state.unreduced != 0 {
             return 0.0;
         }
@@ -280,14 +284,14 @@ impl Problem<'_> {
         self.cost.floor(self.wanted.bytes - overlap)
     }
 
-    /// Whether some device has nothing of its target shard.
+    /// Returns whether some device has nothing of its target shard.
     fn is_apart(&self, state: &State) -> bool {
         state.dims.iter().zip(&self.to.dims).enumerate().any(|(d, (&a, &b))| self.apart(d, a, b))
     }
 
-    /// Whether a device has nothing of its shard of the target, which is full, if dimension `d` is sharded by `list` and
-    /// wanted sharded by `target`: the device that is the last one along the first atom in which these differ, and the
-    /// first along all others.
+    /// Returns whether some device has nothing of its target shard, and that shard has no padding, if dimension `d` is
+    /// sharded by `list` and wanted sharded by `target`. The device is the last one along the first atom in which the
+    /// two differ, and the first along all others.
     fn apart(&self, d: usize, list: List, target: List) -> bool {
         let common = list.common(target);
         let (Some(last), Some(_)) = (list.get(common), target.get(common)) else { return false };
@@ -296,24 +300,25 @@ impl Problem<'_> {
         }
         let begins = (i64::from(self.atoms[last as usize].size) - 1) * self.size(list.tail(common + 1));
         let ends = self.size(target.tail(common + 1)) * self.local(d, target);
-        // Its shard of the target is the first one in other dimensions, too, and in this one before the padding.
+        // The device's target shard is the first one in other dimensions, too, and ends before the padding in this one.
         let full = |(e, wanted): (usize, &List)| !wanted.contains(last) || e == d && ends <= self.shape[d];
         let full = self.to.dims.iter().enumerate().all(full);
         full && begins * self.local(d, list) >= ends
     }
 
-    /// Whether `dim` may be sharded by `list`: evenly, or by a prefix of what shards it at one of the ends.
+    /// Returns whether `dim` may be sharded by `list`: evenly, or by a prefix of its list at one of the ends.
     fn allowed(&self, dim: usize, list: List) -> bool {
         self.dim(dim, list).is_even()
             || !self.divides && (self.from.dims[dim].starts_with(list) || self.to.dims[dim].starts_with(list))
     }
 
-    /// Whether shards by `fine` are contained in those by its prefix of length `keep`, with none shifted by padding.
+    /// Returns whether shards by `fine` are contained in those by its prefix of length `keep`, with none shifted by
+    /// padding.
     fn aligned(&self, dim: usize, fine: List, keep: usize) -> bool {
         keep == 0 || self.divides || self.dim(dim, fine).refines(self.dim(dim, fine.head(keep)))
     }
 
-    /// Whether no element shifts within a dimension between two states.
+    /// Returns whether no element shifts within a dimension between two states.
     fn fits(&self, before: &State, after: &State) -> bool {
         before.dims.iter().zip(&after.dims).enumerate().all(|(d, (&a, &b))| {
             a == b
@@ -327,7 +332,7 @@ impl Problem<'_> {
         })
     }
 
-    /// Seconds of a step from a state of `bytes` on each device.
+    /// Returns the seconds of a step from a state of `bytes` on each device.
     fn price(&self, from: &State, bytes: f64, to: &State, price: Price) -> f64 {
         let axes = |moved: List| -> SmallVec<[AxisPart; 8]> { moved.iter().map(|a| self.atoms[a as usize]).collect() };
         let exchanged = || if self.divides { (bytes, self.bytes(to)) } else { self.padded_bytes(from, to) };
@@ -343,8 +348,8 @@ impl Problem<'_> {
         self.cost.seconds(kind, operand, result, &axes(moved))
     }
 
-    /// Bytes of a device's operand and result, where what is divided is padded first and what is gathered is trimmed
-    /// afterwards.
+    /// Returns the bytes of a device's operand and result, if dimensions are padded before they are divided and trimmed
+    /// after they are gathered.
     fn padded_bytes(&self, from: &State, to: &State) -> (f64, f64) {
         let dims = from.dims.iter().zip(&to.dims).enumerate();
         dims.fold((self.rest_bytes, self.rest_bytes), |(operand, result), (d, (&a, &b))| {
@@ -357,18 +362,18 @@ impl Problem<'_> {
         })
     }
 
-    /// The set of all atoms.
+    /// Returns the set of all atoms.
     fn all(&self) -> u16 {
         (1 << self.atoms.len()) - 1
     }
 
-    /// The set of atoms that a state doesn't use.
+    /// Returns the set of atoms that a state doesn't use.
     fn free(&self, state: &State) -> u16 {
         self.all() & !state.dims.iter().fold(state.unreduced, |set, l| set | l.set())
     }
 
-    /// Shows every step from a state of `bytes` on each device, but for those that can only cost more than `limit`: what
-    /// it is, where it leads, what it costs.
+    /// Calls `show` with every step from a state of `bytes` on each device (its kind, its end, its price), except for
+    /// steps that must cost more than `limit`.
     fn edges(&self, state: &State, bytes: f64, limit: f64, show: &mut impl FnMut(Edge, &State, Price)) {
         let pending = state.unreduced & !self.to.unreduced;
         let free = self.free(state);
@@ -446,7 +451,7 @@ impl Problem<'_> {
                 scatter(next, List::from_iter([a]));
             }
         }
-        // Everything the target wants next in its dimensions, at once.
+        // All of the atoms that the target has next in its dimensions, at once.
         let mut next = state.clone();
         let mut moved = List::default();
         for d in 0..state.dims.len() {
@@ -463,14 +468,14 @@ impl Problem<'_> {
         }
     }
 
-    /// The target's next atom in a dimension that agrees with it so far.
+    /// Returns the target's next atom in a dimension that agrees with the target so far.
     fn wanted(&self, state: &State, d: usize) -> Option<u8> {
         let (target, list) = (self.to.dims[d], state.dims[d]);
         target.starts_with(list).then(|| target.get(list.len()))?
     }
 
     fn gathers(&self, state: &State, bytes: f64, limit: f64, show: &mut impl FnMut(Edge, &State, Price)) {
-        // Without padding a device receives all but what it has.
+        // Without padding a device receives all of the result except its own shard.
         let is_too_dear =
             |moved: List| self.divides && self.cost.floor(bytes * (f64::from(self.ways(moved)) - 1.0)) > limit;
         let kind = CollectiveKind::AllGather;
@@ -498,7 +503,7 @@ impl Problem<'_> {
     }
 
     fn all_to_alls(&self, state: &State, bytes: f64, limit: f64, show: &mut impl FnMut(Edge, &State, Price)) {
-        // A device keeps one part of what it has.
+        // A device keeps one part of its shard and sends the rest.
         let is_too_dear = |moved: List| self.cost.floor(bytes * (1.0 - 1.0 / f64::from(self.ways(moved)))) > limit;
         let kind = CollectiveKind::AllToAll;
         let mut exchange = |next: State, moved: List| {
@@ -522,8 +527,8 @@ impl Problem<'_> {
         }
     }
 
-    /// The largest all-to-all that moves atoms to their final positions at once: dimensions that agree with the target
-    /// so far get what it wants next, from the minor ends of other dimensions.
+    /// Returns the largest all-to-all that moves atoms to their final positions: dimensions that agree with the target
+    /// so far receive its next atoms, from the minor ends of other dimensions.
     fn joint(&self, state: &State) -> Option<(State, List)> {
         let receives: SmallVec<[bool; 4]> = (0..state.dims.len()).map(|d| self.wanted(state, d).is_some()).collect();
         let mut may_leave = u16::MAX;
@@ -559,8 +564,9 @@ impl Problem<'_> {
         }
     }
 
-    /// The target itself, where parts of shards can go straight to it. Where partial results are to be made, the floor
-    /// is no bound for other states, and the target reached early would hide cheaper ways.
+    /// Shows the target itself, where parts of shards can be sent straight to it. Does nothing where partial results
+    /// are to be made, since there the floor is no bound for other states, so reaching the target early would hide
+    /// cheaper paths.
     fn permute_parts(&self, state: &State, show: &mut impl FnMut(Edge, &State, Price)) {
         if !self.parts || state.unreduced != self.to.unreduced || self.to.unreduced & !self.from.unreduced != 0 {
             return;
@@ -570,8 +576,8 @@ impl Problem<'_> {
         }
     }
 
-    /// Into how many equal parts shards are cut that make other shards, as [`ShardParts`](dialect::sharding::ShardParts)
-    /// says for any axes.
+    /// Returns into how many equal parts shards are cut so that the parts make the other shards, as
+    /// [`ShardParts`](dialect::sharding::ShardParts) computes for any axes.
     fn common_parts(&self, before: &State, after: &State) -> Option<i64> {
         let (mut cut, mut joined) = (1, 1);
         for (d, (&a, &b)) in before.dims.iter().zip(&after.dims).enumerate() {
@@ -595,7 +601,7 @@ impl Problem<'_> {
         (cut == joined).then_some(cut)
     }
 
-    /// The atoms of all dimensions that differ.
+    /// Returns the atoms of all dimensions that differ.
     fn changed(&self, before: &State, after: &State) -> List {
         let (mut moved, mut seen) = (List::default(), 0u16);
         for (a, b) in before.dims.iter().zip(&after.dims).filter(|(a, b)| a != b) {
@@ -609,12 +615,12 @@ impl Problem<'_> {
         moved
     }
 
-    /// Arrangements with as many shards in each dimension, as close to the target as possible.
+    /// Shows arrangements with the same number of shards in each dimension, those nearest to the target first.
     fn permutes(&self, state: &State, bytes: f64, limit: f64, show: &mut impl FnMut(Edge, &State, Price)) {
         if state.dims.iter().all(|d| d.is_empty()) {
             return;
         }
-        // Shards stay as large, and partial results as many.
+        // The sizes of shards and the number of partial results don't change.
         let left = match () {
             _ if self.to.unreduced & !state.unreduced != 0 => 0.0,
             _ if state.unreduced != self.to.unreduced => self.least(state),
@@ -623,7 +629,7 @@ impl Problem<'_> {
         if self.cost.floor(bytes) + left > limit {
             return;
         }
-        // From where some device has nothing of its target shard, all of that is still to be sent.
+        // If some device has nothing of its target shard afterwards, all of that shard is still to be sent.
         let near = self.divides
             && state.unreduced == self.to.unreduced
             && self.cost.floor(bytes) + self.cost.floor(self.wanted.bytes) > limit;
@@ -636,8 +642,8 @@ impl Problem<'_> {
         }
     }
 
-    /// Shards `dim` of `next` `left` more ways by atoms of `pool`, and each dimension after it as many ways as the state does.
-    /// What the target wants is tried first, then what is there now; no arrangement is found twice.
+    /// Shards `dim` of `next` in `left` more ways by atoms of `pool`, and each later dimension in as many ways as the
+    /// state does. Tries the target's atoms first, then the current ones; finds no arrangement twice.
     fn fill(&self, all: &mut Arrangements<'_>, next: &mut State, dim: usize, left: u32, pool: u16) {
         if left == 1 {
             match all.of.dims.get(dim + 1) {
@@ -677,12 +683,13 @@ impl Problem<'_> {
     }
 }
 
-/// Arrangements of the atoms that a permute may lead to from a state.
+/// The arrangements of atoms that a permute may reach from a state.
 struct Arrangements<'a> {
     of: &'a State,
-    /// Only those after which every device has a part of its target shard.
+    /// Whether to keep only arrangements in which every device has a part of its target shard.
     near: bool,
     found: Vec<State>,
-    /// Where a dimension, so many ways left and these atoms lead to none: sizes of atoms differ.
+    /// Dead ends: a dimension, the number of ways left and the remaining atoms that can't make them, as atoms' sizes
+    /// differ.
     dead: FxHashSet<(usize, u32, u16)>,
 }

@@ -1,7 +1,7 @@
 //! A lockstep simulation of redistribution steps, to verify sequences and rewrites: every device's shard of a value is
 //! a small dense array of integers, so that every order of summation is exact.
 //!
-//! Each step only uses what the devices of its groups hold; a step that would need more fails.
+//! Each step only uses data that the devices of its groups hold; a step that would need more fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub(crate) struct Pieces {
     pub(crate) pieces: Vec<Vec<i64>>,
 }
 
-/// The coordinate of `device` along `part`.
+/// Returns the coordinate of `device` along `part`.
 pub(crate) fn digit(mesh_axes: &MeshAxes, device: usize, part: AxisPart) -> usize {
     let sizes: Vec<usize> = mesh_axes.data.axes.iter().map(|a| a.1 as usize).collect();
     let minor: usize = sizes[part.axis as usize + 1..].iter().product();
@@ -26,12 +26,12 @@ pub(crate) fn digit(mesh_axes: &MeshAxes, device: usize, part: AxisPart) -> usiz
     coordinate / (sizes[part.axis as usize] / part.end() as usize) % part.size as usize
 }
 
-/// The coordinate along several parts, major first.
+/// Returns the coordinate along several parts, major first.
 pub(crate) fn digits(mesh_axes: &MeshAxes, device: usize, parts: &[AxisPart]) -> usize {
     parts.iter().fold(0, |n, &p| n * p.size as usize + digit(mesh_axes, device, p))
 }
 
-/// The coordinates of `device` with those along `except` set to 0.
+/// Returns the coordinates of `device` with those along `except` set to 0.
 fn other_digits(mesh_axes: &MeshAxes, device: usize, except: &[AxisPart]) -> Vec<usize> {
     let mut key: Vec<usize> = (0..mesh_axes.len()).map(|a| digit(mesh_axes, device, mesh_axes.whole(a))).collect();
     for &part in except {
@@ -41,7 +41,7 @@ fn other_digits(mesh_axes: &MeshAxes, device: usize, except: &[AxisPart]) -> Vec
     key
 }
 
-/// Start and size of a device's shard in each dimension.
+/// Returns the start and size of a device's shard in each dimension.
 pub(crate) fn tile(mesh_axes: &MeshAxes, device: usize, at: &Distribution, shape: &[i64]) -> Vec<(i64, i64)> {
     let local = at.local_shape(shape);
     (0..shape.len()).map(|d| (digits(mesh_axes, device, &at.dims[d]) as i64 * local[d], local[d])).collect()
@@ -104,7 +104,7 @@ impl Pieces {
         Self { shape: shape.to_vec(), at: at.clone(), pieces }
     }
 
-    /// Whether it represents `value`: devices that hold the same shard agree, and partial results combine to it.
+    /// Checks that it represents `value`: devices with the same shard agree, and partial results combine to it.
     pub(crate) fn check(&self, mesh_axes: &MeshAxes, value: &dyn Fn(&[i64]) -> i64) -> Result<(), String> {
         // Devices that differ only along unreduced axes hold partial results of one shard.
         let mut groups: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
@@ -129,7 +129,7 @@ impl Pieces {
         if seen.len() as i64 == all { Ok(()) } else { Err(format!("{} of {all} elements", seen.len())) }
     }
 
-    /// The value after one step.
+    /// Returns the value after one step.
     pub(crate) fn step(&self, mesh_axes: &MeshAxes, step: &Step) -> Result<Self, String> {
         let axes: Axes = match &step.kind {
             Reshard::AllSlice(_) | Reshard::ReplicatedToUnreduced(..) | Reshard::ShardedToUnreduced(..) => Axes::new(),

@@ -1,12 +1,12 @@
-//! States of the search for a redistribution, in a few machine words each.
+//! The states of the search for a redistribution, in a few machine words each.
 
 use smallvec::SmallVec;
 
-/// With more atoms than this nothing is searched.
+/// The limit on the atoms of a search; with more, no search is run.
 pub(super) const MAX_ATOMS: usize = 12;
 
-/// Atoms of one dimension, major first, in four bits each (its number plus one) from the lowest on, since states are
-/// copied, compared and hashed all the time: at most [`MAX_ATOMS`].
+/// At most [`MAX_ATOMS`] atoms of one dimension, major first, in four bits each (its number plus one) from the lowest
+/// bits on. They are packed because states are copied, compared and hashed often.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct List(u64);
 
@@ -33,12 +33,12 @@ impl List {
         self.get(self.len().wrapping_sub(1))
     }
 
-    /// The first `len` atoms.
+    /// Returns the first `len` atoms.
     pub(super) fn head(self, len: usize) -> Self {
         Self(self.0 & ((1 << (4 * len.min(MAX_ATOMS))) - 1))
     }
 
-    /// What comes after the first `len` atoms.
+    /// Returns the atoms after the first `len`.
     pub(super) fn tail(self, len: usize) -> Self {
         Self(self.0 >> (4 * len.min(MAX_ATOMS)))
     }
@@ -55,7 +55,7 @@ impl List {
         self.head(other.len()) == other
     }
 
-    /// How many atoms both begin with.
+    /// Returns the length of the common prefix.
     pub(super) fn common(self, other: Self) -> usize {
         let differing = (self.0 ^ other.0).trailing_zeros() as usize / 4;
         differing.min(self.len()).min(other.len())
@@ -74,7 +74,7 @@ impl List {
         self.iter().any(|a| a == atom)
     }
 
-    /// The set of its atoms.
+    /// Returns the set of its atoms.
     pub(super) fn set(self) -> u16 {
         self.iter().fold(0, |set, a| set | 1 << a)
     }
@@ -92,7 +92,7 @@ impl FromIterator<u8> for List {
     }
 }
 
-/// Which atoms shard each dimension, and the set of those that are unreduced.
+/// The atoms that shard each dimension, and the set of those that are unreduced.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub(super) struct State {
     pub(super) dims: SmallVec<[List; 4]>,
@@ -105,7 +105,7 @@ impl Clone for State {
     }
 }
 
-/// The atoms of a set, in order.
+/// Returns the atoms of a set, in order.
 pub(super) fn atoms_of(mut set: u16) -> impl Iterator<Item = u8> {
     std::iter::from_fn(move || {
         let atom = set.trailing_zeros() as u8;

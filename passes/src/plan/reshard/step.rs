@@ -11,20 +11,20 @@ use crate::plan::model::cost::CollectiveCost;
 /// One step of a redistribution.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Step {
-    /// What it does.
+    /// The collective or local change.
     pub kind: Reshard<AxisPart>,
     /// The value's distribution after it.
     pub to: Distribution,
 }
 
 impl Step {
-    /// Its modeled seconds and the bytes it moves on a ring.
+    /// Returns its modeled seconds and the bytes it moves on a ring.
     pub fn cost(&self, from: &Distribution, ty: &TensorType, cost: &dyn CollectiveCost) -> (f64, f64) {
         step_cost(&self.kind, from, &self.to, ty, cost)
     }
 }
 
-/// Modeled seconds of the step `kind` from `from` to `to`, and the bytes it moves on a ring.
+/// Returns the modeled seconds of the step from `from` to `to`, and the bytes it moves on a ring.
 pub(super) fn step_cost(
     step: &Reshard<AxisPart>,
     from: &Distribution,
@@ -45,13 +45,14 @@ pub(super) fn step_cost(
     (cost.seconds(kind, operand, result, &axes), moved)
 }
 
-/// Seconds to permute a shard of `bytes` in this many parts, one after the other.
+/// Returns the seconds to permute a shard of `bytes` in this many parts, one after the other.
 pub(super) fn parts_seconds(cost: &dyn CollectiveCost, parts: i64, bytes: f64, axes: &[AxisPart]) -> f64 {
     let each = bytes / parts as f64;
     parts as f64 * cost.seconds(CollectiveKind::CollectivePermute, each, each, axes)
 }
 
-/// Bytes of a device's operand and result of a collective, by the number of shards of each dimension before and after it.
+/// Returns the bytes of a device's operand and result of a collective, given each dimension's number of shards before
+/// and after.
 pub(super) fn exchanged_bytes(ty: &TensorType, shards: impl IntoIterator<Item = [i64; 2]>) -> (f64, f64) {
     let bytes = ty.element.bytes() as f64;
     ty.shape.iter().zip(shards).fold((bytes, bytes), |(operand, result), (&n, [before, after])| {
@@ -61,14 +62,14 @@ pub(super) fn exchanged_bytes(ty: &TensorType, shards: impl IntoIterator<Item = 
     })
 }
 
-/// The sizes of a dimension in a device's operand and result of a collective. Where the dimension doesn't divide, what
-/// is divided among devices is padded first, and what is gathered from their shards is trimmed afterwards.
+/// Returns the sizes of a dimension in a device's operand and result of a collective. Where the dimension doesn't
+/// divide, it is padded before it is divided among devices, and trimmed after it is gathered from their shards.
 pub(super) fn exchanged(before: ShardDim, after: ShardDim) -> (f64, f64) {
     let (more, fewer) = (after.shards / before.shards, before.shards / after.shards);
     (before.size().max(after.size() * more) as f64, after.size().max(before.size() * fewer) as f64)
 }
 
-/// Seconds and bytes of a sequence of steps that begins at `from`.
+/// Returns the seconds and bytes of a sequence of steps that begins at `from`.
 pub fn cost_of(steps: &[Step], from: &Distribution, ty: &TensorType, cost: &dyn CollectiveCost) -> (f64, f64) {
     let mut total = (0.0, 0.0);
     let mut at = from;

@@ -1,4 +1,5 @@
-//! Redistribution sequences end at their target, move the data correctly, and cost as much as the best known ones.
+//! Tests that redistribution sequences end at their target, move the data correctly, and cost as much as the best known
+//! ones.
 
 use dialect::ir::{ElementType, Program, TensorType};
 use dialect::op::CollectiveKind;
@@ -19,7 +20,8 @@ pub(crate) fn mesh_axes(sizes: &[i64]) -> MeshAxes {
     MeshAxes::new(MeshRef::Symbol(p.name("mesh")), Mesh { axes, device_ids: None })
 }
 
-/// `x`, `y`, …, or `x:1:2` for part of an axis; dimensions separated by `|`, unreduced axes after `;`.
+/// Parses a distribution: `x`, `y`, …, or `x:1:2` for part of an axis; dimensions separated by `|`, unreduced axes
+/// after `;`.
 pub(crate) fn dist(mesh_axes: &MeshAxes, text: &str) -> Distribution {
     let (dims, unreduced) = text.split_once(';').unwrap_or((text, ""));
     let parts = |text: &str| -> Axes {
@@ -101,7 +103,8 @@ fn shardys_order_slices_permutes_exchanges_and_gathers() {
     assert_eq!(steps(&[2, 2], &[16, 16], "x y|", "y x|"), Some(vec![permute]));
     assert_eq!(steps(&[2, 4], &[64, 64], "x|", "y|"), Some(vec![slice, permute]));
     assert_eq!(steps(&[2, 2, 2, 2], &[4, 8, 32], "w|x|", "||x y z w"), Some(vec![slice, exchange, exchange]));
-    // Neither of four and six divides the other: a second permute puts what stays before what is gathered.
+    // Neither of four and six divides the other: a second permute moves the axes that stay before those that are
+    // gathered.
     assert_eq!(steps(&[4, 6, 5], &[480, 1920], "y|x", "z x|"), Some(vec![slice, permute, exchange, permute, gather]));
     assert_eq!(steps(&[2, 4], &[64, 64], "|;x y", "y|x"), Some(vec![scatter]));
     assert_eq!(steps(&[2, 4], &[64, 64], "|;x y", "y|"), Some(vec![reduce, slice]));
@@ -165,11 +168,12 @@ impl Random {
 fn random_pairs_end_in_the_target_with_the_data_right() {
     let mut random = Random(fastrand::Rng::with_seed(7));
     let value = |i: &[i64]| i.iter().fold(5, |v, &x| v * 31 + x) % 101;
-    // As for small tensors, where every collective costs about the same, and for large ones, where only bytes count.
+    // Costs of small tensors, for which every collective takes about the same time, and of large ones, for which only
+    // bytes count.
     let costs = [Flat::default(), Flat { latency: 0.0, bandwidth: 1.0, ..Flat::default() }];
     let mut cheaper = 0;
     let (mut compared, mut cheaper_than_greedy) = (0, 0);
-    // How many steps of each kind moved shards of which some have padding.
+    // By kind, the number of steps that moved shards of which some have padding.
     let mut uneven = [0; 8];
     for (sizes, shapes, rounds) in [
         (&[2, 3][..], &[[6, 12], [5, 6]][..], 100),
@@ -222,7 +226,7 @@ fn random_pairs_end_in_the_target_with_the_data_right() {
     assert!(uneven.iter().all(|&n| n > 10), "steps on dimensions that don't divide, by kind: {uneven:?}");
 }
 
-/// Kinds of steps that sequences may have, counted from 0.
+/// Returns the index of a step's kind among those that sequences may have.
 fn number(kind: &Reshard<AxisPart>) -> usize {
     match kind {
         Reshard::AllGather(_) => 0,
@@ -244,7 +248,7 @@ fn a_floor_holds_for_every_collective() {
     assert!((cost.floor(90e9) - 1.000001).abs() < 1e-12);
 }
 
-/// Prices of which nothing is known beforehand.
+/// Prices without lower bounds.
 struct Unbounded<'a>(&'a dyn CollectiveCost);
 
 impl CollectiveCost for Unbounded<'_> {
@@ -277,7 +281,7 @@ fn what_the_floor_leaves_out_is_not_cheaper() {
         for round in 0..400 {
             let (ty, cost) = (f32s(&shapes[round % 2]), costs[round / 100]);
             let (from, to) = (random.distribution(&g, 2), random.distribution(&g, 2));
-            // What is filled up with zeros has no floor that always holds.
+            // No floor always holds where partial results are filled up with zeros.
             if !set_difference(&to.unreduced, &from.unreduced).is_empty() {
                 continue;
             }

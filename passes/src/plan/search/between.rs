@@ -1,16 +1,17 @@
-//! Ops between two moves of data, once shards may be sent in parts: before, moving an operand and then the result may have
-//! been cheaper than to compute the op where either of them is, since what would then be moved needs parts. A reshape
-//! that merges two dimensions, the minor one sharded, is such an op: one move in parts replaces an all_to_all before and one
-//! after it.
+//! Recomputes ops between two moves of data once shards may be sent in parts. Before that, moving an operand and then
+//! the result may have been cheaper than computing the op in the distribution of either, since the single move would
+//! need parts. A reshape that merges two dimensions, the minor one sharded, is such an op: one move in parts replaces
+//! an all_to_all before and one after it.
 
 use super::draft::Draft;
 use crate::plan::program::graph::OpId;
 
-/// Something must be gained by at least this share: start-ups of permutes can't be combined as well as others.
+/// A change must save at least this share: start-ups of permutes can't be combined as well as those of other
+/// collectives.
 const WORTH: f64 = 0.01;
 
-/// Computes ops whose operands and results are both moved where one of them is, if that makes the plan cheaper and its peak
-/// memory stays within `limit` bytes.
+/// Computes ops whose operands and results are both moved in the distribution of one of them, if that makes the plan
+/// cheaper and its peak memory stays within `limit` bytes.
 pub(crate) fn settle(draft: &mut Draft<'_, '_>, limit: f64) {
     let (graph, models) = (draft.graph, draft.models);
     let ops: Vec<OpId> = graph.ops.iter_enumerated().filter(|o| o.1.model.is_some()).map(|o| o.0).collect();

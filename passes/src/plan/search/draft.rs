@@ -1,4 +1,4 @@
-//! A plan while it is being changed: strategies that are cheaper together are changed together, and undone together.
+//! A plan during the search: strategies that are cheaper together are changed together, and undone together.
 
 use std::mem;
 use std::rc::Rc;
@@ -13,21 +13,21 @@ use crate::plan::model::meaning::Models;
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::cache::{Dist, ReshardCache};
 
-/// The most plans on the way that are tried, and the share by which a step must get shorter: what the passes after the plan
-/// do to the order of collectives changes it by less.
+/// The limit on the intermediate plans tried by `shorten`, and the share by which a step must get shorter: the passes
+/// after the plan reorder collectives, which changes the step by less.
 const MOST_TRIED: usize = 8;
 const WORTH: f64 = 0.01;
-/// Sums that differ by no more than this fraction are the same but for rounding.
+/// The relative rounding error below which two sums count as equal.
 const ROUNDING: f64 = 1e-12;
 
-/// What searches for plans of one block find out and need not find out again.
+/// Results of searches that later searches of the same block reuse.
 #[derive(Default)]
 pub(crate) struct Learned {
     pub(crate) placer: Placer,
     pub(crate) answers: egraph::Answers,
 }
 
-/// A plan, what computes its cost, and the history of its changes.
+/// A plan, the state to compute its cost, and the history of its changes.
 pub(crate) struct Draft<'a, 's> {
     pub(crate) graph: &'a Graph,
     pub(crate) cache: &'a mut ReshardCache<'s>,
@@ -38,13 +38,13 @@ pub(crate) struct Draft<'a, 's> {
     pub(crate) choice: Choice,
     pub(crate) effort: Effort,
     wanted: Wanted,
-    /// The cost of `choice`, once it was asked for.
+    /// The cost of `choice`, if it has been computed.
     cost: Option<Cost>,
-    /// What each change that was kept replaced, oldest first. Each change as a whole made the plan cheaper.
+    /// The strategies that each kept change replaced, oldest first. Each change as a whole made the plan cheaper.
     undo: Undo,
 }
 
-/// Changes, the oldest first, each by what it replaced.
+/// Changes, oldest first, each with the strategies that it replaced.
 type Undo = Vec<Vec<(OpId, StrategyId, Rc<Places>)>>;
 
 /// A plan with the history of its changes.
@@ -54,7 +54,7 @@ pub(crate) struct Saved {
 }
 
 impl<'a, 's> Draft<'a, 's> {
-    /// Begins with `choice`, whose cost may be known.
+    /// Begins with `choice`, and its cost if known.
     pub(crate) fn new(
         graph: &'a Graph,
         cache: &'a mut ReshardCache<'s>,
@@ -80,7 +80,7 @@ impl<'a, 's> Draft<'a, 's> {
         }
     }
 
-    /// Starts over with `choice`, whose cost is known; returns the plan so far.
+    /// Starts over with `choice`, whose cost is known; returns the previous plan.
     pub(crate) fn restart(&mut self, choice: Choice, cost: Cost) -> Choice {
         self.undo.clear();
         self.cost = Some(cost);
@@ -88,23 +88,23 @@ impl<'a, 's> Draft<'a, 's> {
         mem::replace(&mut self.choice, choice)
     }
 
-    /// The plan so far.
+    /// Returns a copy of the plan and its history.
     pub(crate) fn saved(&self) -> Saved {
         Saved { choice: self.choice.clone(), undo: self.undo.clone() }
     }
 
-    /// Goes on with a plan that was saved.
+    /// Continues with a saved plan.
     pub(crate) fn resume(&mut self, saved: Saved) {
         (self.choice, self.undo, self.cost) = (saved.choice, saved.undo, None);
         self.wanted = Wanted::of(self.graph, &self.choice);
     }
 
-    /// How many changes there are.
+    /// Returns the number of changes.
     pub(crate) fn changes(&self) -> usize {
         self.undo.len()
     }
 
-    /// Undoes all but the first changes.
+    /// Undoes all but the first `changes` changes.
     pub(crate) fn undo_after(&mut self, changes: usize) {
         self.go(self.undo.len(), changes);
         self.undo.truncate(changes);
@@ -117,8 +117,8 @@ impl<'a, 's> Draft<'a, 's> {
         self.undo.push(replaced);
     }
 
-    /// Switches one op without recording it, to look at what that makes dearer or cheaper: the caller restores the previous
-    /// strategy, and with it the cost of the whole plan, before anybody asks for that.
+    /// Switches one op without recording it, to compare costs. The caller must restore the previous strategy before
+    /// anything reads the cost of the whole plan, which stays cached.
     pub(crate) fn try_out(&mut self, op: OpId, id: StrategyId) {
         self.exchange(op, id);
     }
@@ -134,50 +134,50 @@ impl<'a, 's> Draft<'a, 's> {
         Some((op, mem::replace(old, id), mem::replace(at, places)))
     }
 
-    /// The cost of the whole plan.
+    /// Returns the cost of the whole plan.
     pub(crate) fn whole_cost(&mut self) -> Cost {
         dialect::interrupt::check();
         *self.cost.get_or_insert_with(|| self.graph.cost(self.cache, self.rates, &self.choice))
     }
 
-    /// Seconds of the whole plan.
+    /// Returns the seconds of the whole plan.
     pub(crate) fn total(&mut self) -> f64 {
         self.whole_cost().total()
     }
 
-    /// Most bytes a device holds at once.
+    /// Returns the most bytes that a device holds at once.
     pub(crate) fn peak(&mut self) -> f64 {
         self.graph.peak(self.cache, &self.choice)
     }
 
-    /// Whether value `value` is redistributed after it is made.
+    /// Returns whether value `value` is redistributed after it is computed.
     pub(crate) fn is_moved(&mut self, value: ValueId) -> bool {
         self.copies_seconds(value) > 0.0
     }
 
-    /// Seconds of redistributing value `value` each time it is made.
+    /// Returns the seconds of redistributing value `value` each time it is computed.
     fn copies_seconds(&mut self, value: ValueId) -> f64 {
         let v = &self.graph.values[value];
         let (made, needs) = self.made_and_needs(value);
         self.cache.copies_cost(v.ty, v.rematerializable, made, &needs).0
     }
 
-    /// The distribution in which a value is made, and those in which its readers want it.
+    /// Returns the distribution in which a value is computed, and those in which its users want it.
     fn made_and_needs(&self, value: ValueId) -> (Dist, SmallVec<[Dist; 4]>) {
         let places = &self.choice.places;
         let needs = self.wanted.needs(self.graph, value);
         (self.graph.made(places, value), needs.unwrap_or_else(|| self.graph.needs(places, value)))
     }
 
-    /// Seconds of work of these ops and of all copies of these values.
+    /// Returns the seconds of work of these ops and of all copies of these values.
     pub(crate) fn cost(&mut self, ops: &[OpId], values: &[ValueId]) -> f64 {
         let copies: f64 = values.iter().map(|&v| self.copies_seconds(v) * self.graph.values[v].weight).sum();
         let work = ops.iter().map(|&op| self.work(op, &self.choice.places[op]));
         copies + work.sum::<f64>()
     }
 
-    /// The same where it is less than `limit`; most plans that are tried cost more by lower bounds on their copies, so that
-    /// these needn't be searched for.
+    /// Returns [`Self::cost`] if it is less than `limit`. Lower bounds on the copies reject most plans that are tried,
+    /// without a search.
     pub(crate) fn cost_below(&mut self, limit: f64, ops: &[OpId], values: &[ValueId]) -> Option<f64> {
         let work: f64 = ops.iter().map(|&op| self.work(op, &self.choice.places[op])).sum();
         let bound = |draft: &mut Self, v: ValueId| {
@@ -199,7 +199,7 @@ impl<'a, 's> Draft<'a, 's> {
         Some(self.cost(ops, values)).filter(|&cost| cost < limit)
     }
 
-    /// Seconds of work of op `op` under `places`, over all its runs; 0 for a border.
+    /// Returns the seconds of work of op `op` under `places`, over all its runs; 0 for a border.
     pub(crate) fn work(&self, op: OpId, places: &Places) -> f64 {
         let node = &self.graph.ops[op];
         if node.model.is_none() {
@@ -208,8 +208,8 @@ impl<'a, 's> Draft<'a, 's> {
         self.graph.work(self.cache, self.rates, op, places) * node.weight
     }
 
-    /// Undoes changes, the last first, until the plan fits into `limit` bytes; if it never does, until it needs no more
-    /// than the plan it began with. Returns whether it fits.
+    /// Undoes changes, the last first, until the plan fits into `limit` bytes; if it never fits, until it needs no more
+    /// bytes than the plan it began with. Returns whether it fits.
     pub(crate) fn fit(&mut self, limit: f64) -> bool {
         let all = self.undo.len();
         let stay = self.take_back(limit);
@@ -221,9 +221,9 @@ impl<'a, 's> Draft<'a, 's> {
         peak <= limit
     }
 
-    /// Undoes changes, the last first, to where the step was shortest, of a few plans on the way that fit into `limit`
-    /// bytes; returns its seconds. Each change made the sum of all costs less, but a collective may cost nothing where
-    /// something is computed beside it.
+    /// Undoes changes, the last first, back to the plan with the shortest step among a few intermediate plans that fit
+    /// into `limit` bytes; returns its seconds. Each change lowered the sum of all costs, but not necessarily the step,
+    /// because a collective may cost nothing where it overlaps computation.
     pub(crate) fn shorten(&mut self, limit: f64) -> f64 {
         let all = self.undo.len();
         let mut now = all;
@@ -266,7 +266,7 @@ impl<'a, 's> Draft<'a, 's> {
         fits
     }
 
-    /// Goes from the plan with the first `from` changes to the one with the first `to`.
+    /// Switches from the plan with the first `from` changes to the plan with the first `to`.
     fn go(&mut self, from: usize, to: usize) {
         self.cost = None;
         let mut swap = |i: usize| {

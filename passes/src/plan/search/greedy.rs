@@ -1,8 +1,7 @@
-//! The greedy plan: every op, in program order, takes the strategy that is cheapest on its own.
+//! The greedy plan: every op, in program order, gets the strategy that is cheapest for it alone.
 //!
-//! Each candidate keeps the distribution of one of the tensors and as much of the others as fits; its cost is that of
-//! the redistributions of operands and results it needs and of the work it leaves to a device. Nothing beyond one op is
-//! considered.
+//! Each candidate keeps the distribution of one of the tensors and as much of the others as fits. Its cost is that of
+//! the redistributions of operands and results, and of a device's work. Nothing beyond one op is considered.
 
 use std::rc::Rc;
 
@@ -16,10 +15,10 @@ use crate::plan::model::strategy::{Kept, OpModel, Strategy};
 use crate::plan::program::graph::{Graph, Places, ValueId};
 use crate::plan::reshard::cache::{Dist, Rematerializable, ReshardCache, Type};
 
-/// What determines an op's choice: its model, the copies of its operands, where its results are wanted.
+/// The key of an op's choice: its model, the copies of its operands, and the distributions wanted for its results.
 type Situation = (Model, SmallVec<[(Option<Type>, SmallVec<[Dist; 2]>); 4]>);
 
-/// The greedy choice for a whole graph.
+/// Returns the greedy choice for a whole graph.
 pub(crate) fn greedy(
     graph: &Graph,
     cache: &mut ReshardCache<'_>,
@@ -27,7 +26,7 @@ pub(crate) fn greedy(
     placer: &mut Placer,
     rates: Rates,
 ) -> Choice {
-    // The distributions each value exists in so far.
+    // The distributions in which each value exists so far.
     let mut have: TiVec<ValueId, SmallVec<[Dist; 2]>> = vec![SmallVec::new(); graph.values.len()].into();
     let mut known: FxHashMap<Situation, StrategyId> = FxHashMap::default();
     let mut choice = Choice { strategies: TiVec::new(), places: TiVec::new() };
@@ -108,8 +107,8 @@ fn choose(
     best.map_or_else(|| placer.strategy_id(meaning.whole()), |b| b.1)
 }
 
-/// Seconds of an op under `places`, if they are less than `limit`: most candidates are dearer before everything that they
-/// move is priced.
+/// Returns the seconds of an op under `places`, if they are less than `limit`. Most candidates exceed it before all of
+/// their moves are priced.
 fn seconds_below(
     limit: f64,
     places: &Places,
@@ -123,7 +122,7 @@ fn seconds_below(
     for (i, &at) in places.operands.iter().enumerate() {
         let (Some(ty), have) = &tensors[i] else { continue };
         if !cache.is_free(free[i], at) {
-            // What is left of the limit is rounded up, since the sum decides.
+            // The rest of the limit is rounded up, because the final comparison uses the sum.
             let left = (limit - seconds).max(0.0) + limit * 1e-12;
             seconds += cache.nearest_below(left, *ty, &have[..have.len() - 1], at)?;
         }
@@ -140,10 +139,11 @@ fn seconds_below(
     (seconds < limit).then_some(seconds)
 }
 
-/// The most distributions of an op's tensors, those of the largest, of which each is tried as the first to be kept.
+/// The limit on the distributions (those of the largest tensors of an op) that are each tried as the first to keep.
 const MAX_FIRST: usize = 64;
 
-/// Strategies that start from the distribution of one tensor and add what fits of the others, the largest first.
+/// Returns strategies that start from the distribution of one tensor and add what fits of the others, the largest
+/// first.
 fn candidates(
     model: &OpModel,
     tensors: &[(Option<Type>, SmallVec<[Dist; 2]>)],
@@ -162,7 +162,8 @@ fn candidates(
         }
     }
     given.sort_by_key(|g| std::cmp::Reverse(g.1));
-    // Of an op with thousands of operands most are sharded alike: what is kept of the first of them is kept of all.
+    // Most tensors of an op with thousands of operands are sharded alike and keep the same axes, so duplicates are
+    // dropped.
     let mut known = FxHashSet::default();
     let given: Vec<&Kept<'_>> = given.iter().map(|g| &g.0).filter(|kept| known.insert(*kept)).collect();
     let mut out: Vec<Strategy> = Vec::new();

@@ -1,8 +1,8 @@
-//! Which searches are run, and which of their plans is used.
+//! Runs the searches and chooses among their plans.
 //!
-//! In every search the costs of collectives add up, but in the end small collectives are combined: where start-up costs
-//! dominate, a plan from a less thorough search may be better, so both plans are considered. Where collectives run beside
-//! arithmetic, of the plans on the way the one whose step is shortest is used.
+//! Every search adds up the costs of collectives, but later small collectives are combined. Where start-up costs
+//! dominate, a plan from a less thorough search may therefore be better, so both plans are considered. Where
+//! collectives overlap arithmetic, the intermediate plan with the shortest step is used.
 
 use dialect::ir::ElementType;
 use dialect::op::CollectiveKind;
@@ -16,26 +16,26 @@ use crate::plan::effort::Effort;
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::cache::{Copies, Copy, Dist, ReshardCache};
 
-/// Start-up costs matter when they are at least this fraction of all communication.
+/// Start-up costs matter if they are at least this fraction of all communication.
 const STARTUPS: f64 = 0.02;
-/// A search that begins with a plan which takes, even without any start-up costs, more than so many times what has been
-/// found isn't made: rewrites around single values don't gain that much.
+/// A search is skipped if its initial plan, even without any start-up costs, takes more than this factor of the best
+/// plan found: rewrites around single values don't gain that much.
 const FAR: f64 = 2.0;
-/// Combining a collective with others saves its start-up cost; it is done when that is at least this fraction of its
-/// time.
+/// Combining collectives saves start-up costs; a collective is combined if its start-up is at least this fraction of
+/// its time.
 const WORTH_JOINING: f64 = 0.1;
 
-/// Of plans whose costs differ by less than this fraction, the one that moves less is used: costs of work are less
-/// certain.
+/// If the costs of two plans differ by less than this fraction, the plan that moves less is used, because costs of work
+/// are less certain.
 const AS_GOOD: f64 = 0.01;
 
-/// Most rounds of all rewrites in a window; fewer where moves have made the plan of a graph of many ops cheaper.
+/// The limit on rounds of all rewrites in a window; `FEWER_ROUNDS` for graphs of at least `MANY` ops.
 const ROUNDS: usize = 4;
 const FEWER_ROUNDS: usize = 2;
 const MANY: usize = 500;
 
-/// Replaces the plan by the best one found whose peak memory is at most `limit` bytes or, if there is none, that of the
-/// plan it begins with; never more expensive.
+/// Replaces the plan by the cheapest one found whose peak memory is at most `limit` bytes or, if there is none, at most
+/// that of the initial plan. Never makes it more expensive.
 pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static Rewrite]) {
     let (start, start_cost) = (draft.choice.clone(), draft.whole_cost());
     let (seconds, moves) = expand::expand(draft);
@@ -45,7 +45,7 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
     let blocks = expand::blocks(draft, moves);
     egraph::improve(draft, rewrites, rounds);
     if blocks {
-        // Rewrites may find more without.
+        // Rewrites may find a cheaper plan without the blocks.
         let (cost, found) = (draft.total(), draft.saved());
         draft.undo_after(expanded);
         egraph::improve(draft, rewrites, rounds);
@@ -83,7 +83,7 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
     }
 }
 
-/// Seconds of start-up costs of all collectives, each on its own: [`Startups::all`].
+/// Returns the seconds of start-up costs of all collectives, none combined: [`Startups::all`].
 fn startups_of_all(draft: &mut Draft<'_, '_>) -> f64 {
     let (graph, cache, choice) = (draft.graph, &mut *draft.cache, &draft.choice);
     let mut seconds = 0.0;
@@ -95,7 +95,7 @@ fn startups_of_all(draft: &mut Draft<'_, '_>) -> f64 {
     seconds
 }
 
-/// The collective that makes a copy from another one, if one does, and its axes.
+/// Returns the collective that makes a copy from another one, if there is one, and its axes.
 fn made_by(cache: &ReshardCache<'_>, copies: &Copies, copy: &Copy) -> Option<(CollectiveKind, Axes)> {
     let (from, kind) = copy.from.as_ref()?;
     let (before, after) = (copies.list[*from].at, copy.at);
@@ -105,9 +105,9 @@ fn made_by(cache: &ReshardCache<'_>, copies: &Copies, copy: &Copy) -> Option<(Co
 /// Seconds of start-up costs of collectives.
 #[derive(Clone, Copy, Default)]
 struct Startups {
-    /// Of each on its own.
+    /// The sum over all collectives, none combined.
     all: f64,
-    /// What is saved by combining those that don't wait for each other.
+    /// The saving by combining those that don't depend on each other.
     joined: f64,
 }
 
@@ -115,7 +115,7 @@ impl Startups {
     fn of(draft: &mut Draft<'_, '_>) -> Self {
         let (graph, cache, choice) = (draft.graph, &mut *draft.cache, &draft.choice);
         let mut found = Startups::default();
-        // How many collectives come before each copy of a value, and the kinds and axes of those that start at each
+        // The number of collectives before each copy of a value, and the kinds and axes of those that start at each
         // such depth.
         let mut levels: FxHashMap<(ValueId, Dist), u32> = FxHashMap::default();
         let mut started: FxHashSet<(u32, CollectiveKind, Axes, ElementType, u64)> = FxHashSet::default();
@@ -156,18 +156,19 @@ impl Startups {
     }
 }
 
-/// Rows of neighbors that are sent: which values' between the same devices at one level, and so together.
+/// Rows sent to neighbors: the values whose rows are sent between the same devices at one level, and so together.
 #[derive(Default)]
 struct Rows<'a> {
     sent: FxHashMap<(u32, &'a [AxisPart], &'a Pairs, u64), FxHashSet<ValueId>>,
 }
 
 impl<'a> Rows<'a> {
-    /// Seconds of start-up that an op at this level saves since rows of other values are sent between the same devices.
+    /// Returns the seconds of start-up that an op at this level saves because rows of other values are sent between the
+    /// same devices.
     fn joined(&mut self, graph: &Graph, cache: &ReshardCache<'_>, op: OpId, places: &'a Places, level: u32) -> f64 {
         let node = &graph.ops[op];
         let mut saved = 0.0;
-        // What one op reads is priced together already.
+        // The rows that one op reads are already priced together.
         let mut own: Vec<(&[AxisPart], &Pairs)> = Vec::new();
         for e in &places.exchanged {
             let Some(value) = node.operands[e.operand] else { continue };

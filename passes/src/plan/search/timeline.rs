@@ -1,7 +1,8 @@
-//! How long a plan's step takes on a machine where collectives run beside arithmetic.
+//! The step time of a plan on a machine where collectives overlap arithmetic.
 //!
-//! The model of `estimate`, on the graph: ops in the order of the program, collectives where a value is first read in
-//! another distribution, each stream one thing after another. What a loop repeats takes as long as all its runs.
+//! This is the model of `estimate`, on the graph: ops run in program order, collectives start where a value is first
+//! read in another distribution, and each stream runs one op at a time. An op in a loop counts the time of all its
+//! runs.
 
 use rustc_hash::FxHashMap;
 
@@ -9,7 +10,7 @@ use super::draft::Draft;
 use crate::plan::program::graph::ValueId;
 use crate::plan::reshard::cache::Dist;
 
-/// When each stream is free, and when each copy of a value is there, in seconds.
+/// The time in seconds when each stream is free, and when each copy of a value is ready.
 #[derive(Default)]
 struct Clock {
     computing: f64,
@@ -17,7 +18,7 @@ struct Clock {
     ready: FxHashMap<(ValueId, Dist), f64>,
 }
 
-/// Seconds of a step under a plan.
+/// Returns the seconds of a step under a plan.
 pub(crate) fn step_seconds(draft: &mut Draft<'_, '_>) -> f64 {
     let graph = draft.graph;
     let mut clock = Clock::default();
@@ -44,7 +45,7 @@ pub(crate) fn step_seconds(draft: &mut Draft<'_, '_>) -> f64 {
 }
 
 impl Clock {
-    /// When a copy of a value is there, which is sent now if nobody read it before.
+    /// Returns the time when a copy of a value is ready; it is sent now if no earlier op read it.
     fn copy(&mut self, draft: &mut Draft<'_, '_>, value: ValueId, at: Dist) -> f64 {
         if let Some(&ready) = self.ready.get(&(value, at)) {
             return ready;
@@ -55,7 +56,7 @@ impl Clock {
         while let Some((from, _)) = way.last().and_then(|&last| copies.list[last].from.as_ref()) {
             way.push(*from);
         }
-        // What nothing made is there from the start: arguments, and constants that each device makes for itself.
+        // Arguments, and constants that each device computes itself, are ready from the start.
         let mut there = 0.0;
         for &i in way.iter().rev() {
             let copy = &copies.list[i];

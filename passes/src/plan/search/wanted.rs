@@ -1,5 +1,5 @@
-//! Where the many readers of shared values want them: counted, so that looking at a plan doesn't take longer the more layers
-//! read the same scalar.
+//! Counts of the distributions in which readers want values with many readers, so that the time to price a plan doesn't
+//! grow with the number of layers that read the same scalar.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -8,15 +8,15 @@ use crate::plan::model::choice::Choice;
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::cache::Dist;
 
-/// Values with at most so many readers are looked at reader by reader.
+/// Values with at most this many readers are examined reader by reader.
 const FEW: usize = 16;
 
-/// By value with many readers: in which distributions they want it, and how many want it there.
+/// By value with many readers: the distributions that readers want, and the number of readers of each.
 #[derive(Default)]
 pub(super) struct Wanted(FxHashMap<ValueId, SmallVec<[(Dist, usize); 4]>>);
 
 impl Wanted {
-    /// Under the plan `choice`.
+    /// Counts the readers under the plan `choice`.
     pub(super) fn of(graph: &Graph, choice: &Choice) -> Self {
         let mut wanted = Self::default();
         for (value, v) in graph.values.iter_enumerated().filter(|v| v.1.uses.len() > FEW) {
@@ -27,13 +27,13 @@ impl Wanted {
         wanted
     }
 
-    /// The distributions in which a value's readers want it; `None` where there are few readers.
+    /// Returns the distributions in which a value's readers want it; `None` where there are few readers.
     pub(super) fn needs(&self, graph: &Graph, value: ValueId) -> Option<SmallVec<[Dist; 4]>> {
         let counts = (graph.values[value].uses.len() > FEW).then(|| self.0.get(&value))??;
         Some(counts.iter().map(|c| c.0).collect())
     }
 
-    /// Notes that an op has other places from now on.
+    /// Updates the counts after an op's places changed.
     pub(super) fn replace(&mut self, graph: &Graph, op: OpId, before: &Places, after: &Places) {
         if self.0.is_empty() {
             return;

@@ -1,8 +1,8 @@
-//! Extraction: the cheapest set of terms that makes everything wanted, with shared terms counted once.
+//! Extraction: the cheapest set of terms that makes all wanted classes, with shared terms counted once.
 //!
-//! Every e-class keeps the best set of e-classes found to make it, with one node for each; the sets of operands are
-//! merged, so what they share is paid once. Sets only ever get cheaper; a node whose operands need its own class is
-//! left out, so no choice is circular. This is a heuristic: choosing shared terms jointly is NP-hard.
+//! Every e-class stores the cheapest set of e-classes found so far to make it, with one node for each; the sets of
+//! operands are merged, so shared members are paid once. Sets only get cheaper; a node whose operands need its own
+//! class is skipped, so no choice is circular. This is a heuristic: choosing shared terms jointly is NP-hard.
 
 use egg::Id;
 use rustc_hash::FxHashMap;
@@ -10,9 +10,9 @@ use smallvec::SmallVec;
 
 use super::term::{Term, Terms};
 
-/// Most sweeps over all classes.
+/// The limit on sweeps over all classes.
 const MAX_SWEEPS: usize = 12;
-/// Sums of the same prices in other orders differ by no more than this fraction.
+/// The relative rounding error of a sum of the same prices in another order.
 const ROUNDING: f64 = 1e-6;
 
 /// The node chosen for each class of a set, sorted by class, and the cost of all of them.
@@ -21,8 +21,8 @@ struct Chosen {
     price: f64,
 }
 
-/// The nodes that make class `root`, each with its price, of all nodes in the order of their classes; `None` when nothing
-/// makes it.
+/// Returns the nodes that make class `root`, each with its price. `prices` has the prices of all nodes in the order of
+/// their classes. `None` when no set makes `root`.
 pub(super) fn extract(terms: &Terms<'_, '_>, root: Id, prices: Vec<f64>) -> Option<Vec<Term>> {
     let classes: Vec<_> = terms.classes().collect();
     let index: FxHashMap<Id, u32> = classes.iter().enumerate().map(|(i, c)| (c.id, i as u32)).collect();
@@ -35,8 +35,8 @@ pub(super) fn extract(terms: &Terms<'_, '_>, root: Id, prices: Vec<f64>) -> Opti
         })
         .collect();
     let mut best: Vec<Option<Chosen>> = (0..classes.len()).map(|_| None).collect();
-    // How many sets had been found when each class last got one, and when each node was last looked at: while the sets of
-    // its operands stay what they are, nothing follows that hasn't before.
+    // The number of sets found when each class last got one, and when each node was last examined: a node whose
+    // operands' sets haven't changed since gives no new set.
     let mut found = 0u32;
     let mut last_found = vec![0u32; classes.len()];
     let mut seen: Vec<Vec<Option<u32>>> = nodes.iter().map(|n| vec![None; n.len()]).collect();
@@ -48,7 +48,7 @@ pub(super) fn extract(terms: &Terms<'_, '_>, root: Id, prices: Vec<f64>) -> Opti
                 if before.is_some_and(|at| children.iter().all(|&c| last_found[c as usize] <= at)) {
                     continue;
                 }
-                // All nodes of the first operand's set are in the new one.
+                // All nodes of the first operand's set are in the merged set, too.
                 let first = children.first().map_or(0.0, |&c| best[c as usize].as_ref().map_or(0.0, |b| b.price));
                 if best[class].as_ref().is_some_and(|b| (first + own) * (1.0 - ROUNDING) > b.price) {
                     continue;
@@ -71,7 +71,8 @@ pub(super) fn extract(terms: &Terms<'_, '_>, root: Id, prices: Vec<f64>) -> Opti
     Some(chosen.nodes.iter().map(|&(c, n)| classes[c as usize].nodes[n as usize].clone()).collect())
 }
 
-/// The merged sets of `children`, with node `node` of `class`; `None` where a child has no set yet or needs `class`.
+/// Returns the merged sets of `children`, with node `node` of `class`; `None` where a child has no set yet or needs
+/// `class`.
 fn united(best: &[Option<Chosen>], children: &[u32], class: u32, node: u32) -> Option<Vec<(u32, u32)>> {
     let mut all: Vec<(u32, u32)> = Vec::new();
     for &child in children {
@@ -79,7 +80,7 @@ fn united(best: &[Option<Chosen>], children: &[u32], class: u32, node: u32) -> O
         if set.binary_search_by_key(&class, |n| n.0).is_ok() {
             return None;
         }
-        // Of two nodes for one class the first is kept: what it needs is in the set it came with.
+        // Of two nodes for one class the first is kept: its operands are in the set that it came with.
         let mut merged = Vec::with_capacity(all.len() + set.len());
         let (mut a, mut b) = (all.iter().peekable(), set.iter().peekable());
         while let (Some(x), Some(y)) = (a.peek(), b.peek()) {

@@ -1,8 +1,9 @@
-//! The search by equality saturation: windows around each value that is moved are rewritten by the rules of [`rules`],
-//! and the cheapest equal program is used where it makes the whole plan cheaper under the model.
+//! Search by equality saturation: rewrites windows around each moved value by the rules of [`rules`], and uses the
+//! cheapest equal program where it makes the whole plan cheaper under the model.
 //!
-//! It starts from the greedy plan and never gets worse: a window's answer is used only if the exact cost of everything
-//! it affects goes down. All limits are counts, not times, so the answer is the same on every machine.
+//! The search starts from the given plan and never makes it more expensive: a window's result is used only if the exact
+//! cost of everything it affects goes down. All limits are counts, not times, so the result is the same on every
+//! machine.
 
 mod extract;
 mod proofs;
@@ -25,33 +26,32 @@ use rewrite::Rewrite;
 use term::Facts;
 use window::{Solved, Window, WindowKey};
 
-/// Most windows visited, per value that is moved in the initial plan.
+/// The limit on visited windows per value that is moved in the initial plan.
 const VISITS_PER_VALUE: usize = 4;
-/// Windows in vain after which a value in them is left as it is.
+/// A value is frozen after this many windows around it were searched without improvement.
 const MOST_IN_VAIN: usize = 2;
-/// A window whose redistributions take less than this fraction of the plan isn't searched.
+/// A window whose redistributions take less than this fraction of the plan's seconds isn't searched.
 const LEAST: f64 = 1e-4;
-/// Rewrites of a window move no value for more than so many times what moving all of its values takes.
+/// Rewrites of a window may spend this factor of the seconds of moving all of its values to move one value.
 const MOST: f64 = 2.0;
-/// Most sweeps over the ops of a window, each giving every op the best of the strategies the e-graph knows for it.
+/// The limit on sweeps over the ops of a window; a sweep gives every op the best of its strategies in the e-graph.
 const SWEEPS: usize = 3;
 
-/// Strategies for the ops of windows with equal keys; `None` where nothing better was found. They hold for all plans
+/// Strategies for the ops of windows, by key; `None` where the search found nothing better. They hold for all plans
 /// with the same models, strategies and distributions by id.
 #[derive(Default)]
 pub(crate) struct Answers(FxHashMap<WindowKey, Option<Vec<StrategyId>>>);
 
-/// Names and descriptions of the rewrites.
+/// Returns the names and descriptions of the rewrites.
 pub(crate) fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
     rules::ROWS.iter().map(|row| (row.name, row.doc))
 }
 
-/// Makes a plan cheaper, using the rewrites in `more` in addition to the built-in ones; all of them so many times in each
-/// window.
+/// Makes a plan cheaper by the built-in rewrites and those in `more`, applied at most `rounds` times in each window.
 pub(crate) fn improve(draft: &mut Draft<'_, '_>, more: &[&'static Rewrite], rounds: usize) {
     let rewrites: Vec<&'static Rewrite> = rules::ROWS.iter().chain(more.iter().copied()).collect();
     let start = Instant::now();
-    // egg takes the time of every rebuild, for its log, by a clock that would first be calibrated for up to 0.2 s.
+    // egg measures the time of every rebuild for its log; a mock clock avoids its calibration of up to 0.2 s.
     let (still, _) = quanta::Clock::mock();
     quanta::with_clock(&still, || Search { draft, rewrites: &rewrites, rounds }.run());
     draft.effort.rewrite_time += start.elapsed();
@@ -69,7 +69,7 @@ impl Search<'_, '_, '_> {
         let mut queue: VecDeque<ValueId> = all.filter(|&v| self.draft.is_moved(v)).collect();
         let mut queued: FxHashSet<ValueId> = queue.iter().copied().collect();
         let mut visits = queue.len() * VISITS_PER_VALUE;
-        // In how many windows that were searched without finding anything better each value was.
+        // The number of searched windows without improvement that each value was in.
         let mut in_vain: FxHashMap<ValueId, usize> = FxHashMap::default();
         let worth = self.draft.total() * LEAST;
         while let Some(value) = queue.pop_front() {
@@ -95,7 +95,7 @@ impl Search<'_, '_, '_> {
         }
     }
 
-    /// Replaces a window's strategies by cheaper ones; returns whether any were found.
+    /// Replaces a window's strategies by cheaper ones; returns whether it found any.
     fn window(&mut self, window: &Window) -> bool {
         dialect::interrupt::check();
         if window.ops.is_empty() {
@@ -118,7 +118,7 @@ impl Search<'_, '_, '_> {
         true
     }
 
-    /// Strategies for a window that make it cheaper.
+    /// Returns strategies for a window that make it cheaper.
     fn answer(&mut self, window: &Window) -> Option<Vec<StrategyId>> {
         let before: Vec<StrategyId> = window.ops.iter().map(|&op| self.draft.choice.strategies[op]).collect();
         let at_first = self.draft.cost(&window.ops, &window.values);
@@ -147,7 +147,7 @@ impl Search<'_, '_, '_> {
         window.ops.iter().zip(strategies).for_each(|(&op, &id)| self.draft.try_out(op, id));
     }
 
-    /// Gives each op the best of its strategies while the others keep theirs; returns the seconds gained.
+    /// Gives each op the best of its strategies while the others keep theirs; returns the saved seconds.
     fn polish(&mut self, window: &Window, strategies: &mut [StrategyId], others: &[Vec<StrategyId>]) -> f64 {
         let mut gained = 0.0;
         for _ in 0..SWEEPS {

@@ -1,4 +1,4 @@
-//! Proofs of rewrites, built-in ones and others': on random small programs over random distributions, every term that a
+//! Proofs of rewrites, built-in and custom: on random small programs over random distributions, every term that a
 //! rewrite adds is evaluated on simulated devices from global values sharded like its operands, and must give its
 //! class's value in its class's distribution.
 
@@ -71,7 +71,7 @@ pub(super) const PROGRAMS: &[(&[&[i64]], &[OpText<'static>])] = &[
     (&[&[8, 8], &[]], &[(MAX, &[0, 1], &[8], "f32"), (ADD, &[2, 2], &[8], "f32")]),
 ];
 
-/// A small generator of numbers.
+/// A random generator of small numbers and distributions.
 pub(super) struct Random(pub(super) fastrand::Rng);
 
 impl Random {
@@ -79,7 +79,7 @@ impl Random {
         self.0.usize(..n)
     }
 
-    /// Some of the mesh axes on some dimensions, whole or halved.
+    /// Returns a random distribution: some of the mesh axes on some dimensions, whole or halved.
     fn distribution(&mut self, mesh_axes: &MeshAxes, rank: usize) -> Distribution {
         let mut dims = vec![Axes::new(); rank];
         for whole in mesh_axes.nontrivial() {
@@ -169,7 +169,7 @@ fn line(op: &OpText<'_>, result: usize, types: &[(Vec<i64>, &str)]) -> String {
     )
 }
 
-/// Evaluates the op on concrete operands, whatever their shapes.
+/// Evaluates the op on concrete operands of any shapes.
 fn evaluate(op: &OpText<'_>, operands: &[Literal], shape: &[i64]) -> Literal {
     let named = |l: &Literal| (l.shape.to_vec(), l.element.text().expect("a plain type"));
     let types: Vec<(Vec<i64>, &str)> = operands.iter().map(named).collect();
@@ -188,7 +188,7 @@ fn evaluate(op: &OpText<'_>, operands: &[Literal], shape: &[i64]) -> Literal {
     nest.eval(operands).remove(0)
 }
 
-/// What a node gives, from global values sharded like its operands.
+/// Returns the result of a node, computed from global values sharded like its operands.
 fn result(
     written: &Written<'_>,
     terms: &mut Terms<'_, '_>,
@@ -236,12 +236,12 @@ fn term_op(term: &Term) -> OpId {
     }
 }
 
-/// Applies `row` to the terms of one program under the strategies that `choose` gives its ops, with its values moved
-/// about at random. Checks every term it adds; returns how often it found something, and puts into `reduced` the values
-/// on which terms it added are reductions.
+/// Applies `row` to the terms of one program under the strategies that `choose` returns for its ops, with its values
+/// moved at random. Checks every term it adds and returns how often it added terms. Pushes onto `reduced` the values of
+/// added terms that are reductions.
 ///
 /// # Errors
-/// The first term that gives something else, and what it gives.
+/// Returns the first term with a wrong result, and that result.
 pub(super) fn prove_on(
     row: &Rewrite,
     written: &Written<'_>,
@@ -304,7 +304,7 @@ pub(super) fn prove_on(
     let values: Vec<ValueId> = (0..written.types.len()).map(ValueId::new).collect();
     let window = Window { ops, values: values.clone() };
     window.seed(&mut terms, &choice);
-    // Values are moved elsewhere and on from there.
+    // Moves values to a few random distributions in turn.
     for value in values {
         let rank = written.types[value.index()].0.len();
         let Some(mut id) = class(&terms, value, graph.made(&choice.places, value)) else { continue };
@@ -353,7 +353,7 @@ pub(super) fn prove_on(
     Ok(found)
 }
 
-/// A strategy that keeps what it can of random distributions; sometimes partial sums pass through.
+/// Returns a strategy that keeps what it can of random distributions; sometimes partial sums pass through.
 pub(super) fn any_strategy(meaning: &OpModel, mesh_axes: &MeshAxes, random: &mut Random) -> Strategy {
     let tensors = meaning.rule.operands.iter().chain(&meaning.rule.results).map(|t| t.len()).collect::<Vec<_>>();
     let kept: Vec<Distribution> = tensors.iter().map(|&rank| random.distribution(mesh_axes, rank)).collect();
@@ -371,7 +371,7 @@ pub(super) fn any_strategy(meaning: &OpModel, mesh_axes: &MeshAxes, random: &mut
     strategy
 }
 
-/// [`Rewrite::prove`]: on all programs over several meshes.
+/// Runs [`Rewrite::prove`] on all programs over several meshes.
 pub(super) fn prove(rewrite: &Rewrite) -> Result<usize, String> {
     let mut found = 0;
     for sizes in [&[2, 2][..], &[2, 4], &[8]] {

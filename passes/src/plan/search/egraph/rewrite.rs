@@ -1,9 +1,9 @@
-//! Rewrites of plans, and the interface for writing more.
+//! Rewrites of plans, and the interface for custom ones.
 //!
 //! The search works on classes of equal plans: each class is one value in one distribution, with several known ways to
-//! compute it. A [`Rewrite`] looks at one of these ways and gives other classes that are equal to its class. It can't
-//! build anything wrong, since each class it builds is again one value in one distribution; a class that isn't the same
-//! value in the same distribution as the one it should equal is ignored.
+//! compute it. A [`Rewrite`] reads one of these ways and returns other classes that are equal to its class. It can't
+//! build a wrong plan, since each class it builds is again one value in one distribution; a returned class with another
+//! value or distribution is ignored.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,25 +19,26 @@ use super::term::{Term, TermKind, Terms, add, computed, moved};
 use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::program::graph::OpId;
 
-/// A rewrite of plans: whatever it declares equal is tried, and used where the exact cost goes down.
+/// A rewrite of plans. The search tries the classes that it declares equal, and uses them where the exact cost goes
+/// down.
 pub struct Rewrite {
     /// Its name.
     pub name: &'static str,
-    /// The equation it stands for: `all_slice(all_gather x) = x`.
+    /// Its equation, for example `all_slice(all_gather x) = x`.
     pub doc: &'static str,
     how: How,
-    /// What proving it gave, since that takes a moment.
+    /// The cached result of its proof, which takes a moment.
     proof: OnceLock<Result<usize, String>>,
 }
 
-/// Whether a rewrite sees terms as they are stored, or as [`Plans`] shows them.
+/// Whether a rewrite reads terms as they are stored, or as [`Plans`] shows them.
 enum How {
     Stored(fn(&mut Terms<'_, '_>, &Term) -> Equal),
     Shown(fn(&mut Plans<'_, '_, '_>, Class, &Made) -> Vec<Class>),
 }
 
 impl Rewrite {
-    /// A rewrite whose function gives the classes equal to one that is made in a given way.
+    /// Creates a rewrite; `equal` returns the classes equal to a class that is made in a given way.
     pub const fn new(
         name: &'static str,
         doc: &'static str,
@@ -46,7 +47,7 @@ impl Rewrite {
         Self { name, doc, how: How::Shown(equal), proof: OnceLock::new() }
     }
 
-    /// A built-in rewrite, over terms as they are stored.
+    /// Creates a built-in rewrite, over terms as they are stored.
     pub(super) const fn row(
         name: &'static str,
         doc: &'static str,
@@ -55,16 +56,17 @@ impl Rewrite {
         Self { name, doc, how: How::Stored(equal), proof: OnceLock::new() }
     }
 
-    /// Proves it, once: every term that it adds to small programs on random distributions is evaluated on simulated
-    /// devices. Returns how often it found something.
+    /// Proves it, once: evaluates on simulated devices every term that it adds to small programs on random
+    /// distributions. Returns how often it added terms.
     ///
     /// # Errors
-    /// What it made that isn't what it claims to equal; or that it never found anything, so that nothing is proved.
+    /// Describes a term that isn't what the rewrite claims it equals, or reports that it never added a term, so that
+    /// nothing is proved.
     pub fn prove(&self) -> Result<usize, String> {
         self.proof.get_or_init(|| super::proofs::prove(self)).clone()
     }
 
-    /// Classes equal to `class`, which contains `term`.
+    /// Returns classes equal to `class`, which contains `term`.
     pub(super) fn equal(&self, terms: &mut Terms<'_, '_>, class: Id, term: &Term) -> Equal {
         match self.how {
             How::Stored(equal) => equal(terms, term),
@@ -100,7 +102,7 @@ pub enum Made {
     Given,
     /// A step of a redistribution.
     Step {
-        /// Which step.
+        /// The kind of step.
         kind: Reshard<AxisPart>,
         /// The class it starts from.
         from: Class,
@@ -109,11 +111,11 @@ pub enum Made {
     Op {
         /// The op.
         op: PlannedOp,
-        /// Which axes shard its factors.
+        /// The axes that shard its factors.
         strategy: Strategy,
         /// The index of the result.
         result: usize,
-        /// Those of its operands that are tensors, in order.
+        /// Its tensor operands, in order.
         operands: Vec<Class>,
     },
 }
@@ -124,7 +126,7 @@ pub struct Plans<'t, 'a, 's> {
 }
 
 impl Plans<'_, '_, '_> {
-    /// The known ways to make a class.
+    /// Returns the known ways to make a class.
     pub fn made(&self, class: Class) -> Vec<Made> {
         self.terms[class.0].nodes.iter().filter_map(|term| self.shown(term)).collect()
     }
@@ -145,31 +147,31 @@ impl Plans<'_, '_, '_> {
         })
     }
 
-    /// The distribution of a class.
+    /// Returns the distribution of a class.
     pub fn distribution(&self, class: Class) -> Option<&Distribution> {
         let (_, at) = self.terms[class.0].data?;
         Some(self.terms.analysis.cache.distribution(at))
     }
 
-    /// The global tensor type of a class's value.
+    /// Returns the global tensor type of a class's value.
     pub fn tensor(&self, class: Class) -> Option<&TensorType> {
         let (value, _) = self.terms[class.0].data?;
         Some(self.terms.analysis.cache.tensor_type(self.terms.analysis.ty(value)))
     }
 
-    /// The definition of an op.
+    /// Returns the definition of an op.
     pub fn def(&self, op: PlannedOp) -> &'static dyn OpDef {
         self.terms.analysis.graph.ops[op.0].def
     }
 
-    /// Which dimensions of an op are sharded together, what it reduces, in what it is linear; strategies are made from
-    /// this.
+    /// Returns the model of an op, from which strategies are made: which dimensions are sharded together, its
+    /// reduction, and the sets of operands in which it is linear.
     pub fn model(&self, op: PlannedOp) -> Option<Arc<OpModel>> {
         self.terms.analysis.model(op.0).map(|(_, model)| model)
     }
 
-    /// `from` after one step; `None` where the step can't be applied, leaves uneven shards, or doesn't determine its
-    /// result's distribution.
+    /// Returns the class of `from` after one step; `None` where the step can't be applied, leaves uneven shards, or
+    /// doesn't determine its result's distribution.
     pub fn step(&mut self, from: Class, kind: &Reshard<AxisPart>) -> Option<Class> {
         let to = kind.apply(self.distribution(from)?).ok()?;
         if !to.is_even(&self.tensor(from)?.shape) {
@@ -179,14 +181,14 @@ impl Plans<'_, '_, '_> {
         Some(Class(add(self.terms, TermKind::Step { kind, to }, [from.0])))
     }
 
-    /// `from`, moved to `to` by the cheapest steps.
+    /// Returns the class of `from` moved to `to` by the cheapest steps.
     pub fn moved(&mut self, from: Class, to: &Distribution) -> Class {
         let to = self.terms.analysis.cache.dist(to);
         Class(moved(self.terms, from.0, to))
     }
 
-    /// Result `result` of `op` under `strategy`, which must come from its model; `operands` are moved to where it needs
-    /// them.
+    /// Returns the class of result `result` of `op` under `strategy`, which must come from its model; moves `operands`
+    /// to the distributions that it needs.
     pub fn computed(&mut self, op: PlannedOp, strategy: Strategy, result: usize, operands: &[Class]) -> Class {
         let operands: Vec<Id> = operands.iter().map(|c| c.0).collect();
         let id = self.terms.analysis.strategy_id(strategy);

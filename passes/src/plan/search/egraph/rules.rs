@@ -1,4 +1,4 @@
-//! The built-in rewrites, one row each. What a row gives is equal to the class it looks at; every row is tested by
+//! The built-in rewrites, one row each. A row returns classes equal to the class it is given; every row is tested by
 //! evaluating both sides on simulated devices (`rules_tests.rs`).
 
 use dialect::sharding::axis::{set_difference, set_of};
@@ -111,7 +111,7 @@ fn is_permute(kind: &Reshard<AxisPart>) -> bool {
 
 type Is = fn(&Reshard<AxisPart>) -> bool;
 
-/// If a term is a step: its kind, the class it starts from and the distribution it ends in.
+/// If a term is a step, returns its kind, the class it starts from and the distribution it ends in.
 fn step<'t>(terms: &'t Terms<'_, '_>, term: &Term) -> Option<(&'t Reshard<AxisPart>, Id, Dist)> {
     match term.head {
         TermKind::Step { kind, to } => Some((terms.analysis.step(kind), term.children[0], to)),
@@ -119,13 +119,13 @@ fn step<'t>(terms: &'t Terms<'_, '_>, term: &Term) -> Option<(&'t Reshard<AxisPa
     }
 }
 
-/// The classes from which a step accepted by `is` leads to class `to`.
+/// Returns the classes from which a step accepted by `is` leads to class `to`.
 fn before(terms: &Terms<'_, '_>, to: Id, is: Is) -> SmallVec<[Id; 4]> {
     let steps = terms[to].nodes.iter().filter_map(|n| step(terms, n)).filter(|s| is(s.0));
     steps.map(|s| terms.find(s.1)).collect()
 }
 
-/// The ops under strategies in a class, each with its result's index and operands.
+/// Returns the ops under strategies in a class, each with its result's index and operands.
 fn ops(terms: &Terms<'_, '_>, class: Id) -> SmallVec<[(OpId, StrategyId, u32, SmallVec<[Id; 3]>); 4]> {
     let of = |n: &Term| match n.head {
         TermKind::Op { op, id, result } => Some((op, id, result, n.children.clone())),
@@ -138,7 +138,7 @@ fn meaning(terms: &Terms<'_, '_>, class: Id) -> ValueAt {
     terms[class].data
 }
 
-/// An `outer` step after an `inner` one is a single step accepted by `becomes`, or none.
+/// Replaces an `outer` step after an `inner` one by a single step accepted by `becomes`, or by none.
 fn pair(terms: &mut Terms<'_, '_>, term: &Term, inner: Is, outer: Is, becomes: Is) -> Equal {
     let mut found = Equal::new();
     let Some((_, between, to)) = step(terms, term).filter(|s| outer(s.0)) else { return found };
@@ -187,13 +187,13 @@ fn by_scatter(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
     found
 }
 
-/// Whether partial sums along `through` may pass through the op in the operands of `set`.
+/// Returns whether partial sums along `through` may pass through the op in the operands of `set`.
 fn passes(model: &OpModel, strategy: &Strategy, set: &BitSet) -> bool {
     let conflicts = |s: &Strategy| s.factors.iter().flatten().any(|p| s.through.iter().any(|q| q.conflicts_with(*p)));
     model.linear.contains(set) && !conflicts(strategy)
 }
 
-/// `f(all_reduce x)`: the reduction comes after.
+/// Rewrites `f(all_reduce x)`: moves the reduction after `f`.
 fn pull(terms: &mut Terms<'_, '_>, term: &Term, count: fn(usize) -> bool) -> Equal {
     let mut found = Equal::new();
     let TermKind::Op { op, id, result } = term.head else { return found };
@@ -229,8 +229,8 @@ fn pull(terms: &mut Terms<'_, '_>, term: &Term, count: fn(usize) -> bool) -> Equ
     found
 }
 
-/// `all_reduce(f x)`: the reduction comes before, unless `f` widens: then the sum would be computed in the narrower
-/// type.
+/// Rewrites `all_reduce(f x)`: moves the reduction before `f`, unless `f` widens, because then the sum would be
+/// computed in the narrower type.
 fn push(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
     let mut found = Equal::new();
     let Some((_, from, to)) = step(terms, term).filter(|s| is_reduce(s.0) || is_scatter(s.0)) else { return found };
@@ -256,7 +256,7 @@ fn push(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
     found
 }
 
-/// Whether results have the element type of the operands in `set`.
+/// Returns whether results have the element type of the operands in `set`.
 fn keeps_type(terms: &Terms<'_, '_>, op: OpId, set: &BitSet) -> bool {
     let node = &terms.analysis.graph.ops[op];
     let element = |v: ValueId| terms.analysis.cache.tensor_type(terms.analysis.ty(v)).element;
@@ -264,13 +264,14 @@ fn keeps_type(terms: &Terms<'_, '_>, op: OpId, set: &BitSet) -> bool {
     operands.all(|e| node.results.iter().flatten().all(|&r| element(r) == e))
 }
 
-/// The indices of an op's operands that are tensors.
+/// Returns the indices of an op's operands that are tensors.
 fn tensors(terms: &Terms<'_, '_>, op: OpId) -> SmallVec<[usize; 4]> {
     let operands = terms.analysis.graph.ops[op].operands.iter().enumerate();
     operands.filter(|(_, v)| v.is_some()).map(|(i, _)| i).collect()
 }
 
-/// `f(step x)`: f on x as it was before the step, if the factors sharded further are of the kind `of` accepts.
+/// Rewrites `f(step x)`: applies `f` to x before the step, if the factors sharded further are of a kind that `of`
+/// accepts.
 fn through(terms: &mut Terms<'_, '_>, term: &Term, is: Is, of: fn(FactorKind) -> bool) -> Equal {
     let mut found = Equal::new();
     let TermKind::Op { op, id, result } = term.head else { return found };
@@ -292,7 +293,7 @@ fn through(terms: &mut Terms<'_, '_>, term: &Term, is: Is, of: fn(FactorKind) ->
     found
 }
 
-/// `step(f x)`: f that gives its result where the step moves it.
+/// Rewrites `step(f x)`: computes `f` under a strategy that gives its result in the step's end.
 fn result_through(terms: &mut Terms<'_, '_>, term: &Term, is: Is) -> Equal {
     let mut found = Equal::new();
     let Some((_, from, to)) = step(terms, term).filter(|s| is(s.0)) else { return found };

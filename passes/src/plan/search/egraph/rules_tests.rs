@@ -1,4 +1,4 @@
-//! Tests of the rules and of what proves them.
+//! Tests of the rules and of their proofs.
 
 use dialect::sharding::{Axes, FactorKind, MeshAxes, Reshard};
 
@@ -14,7 +14,7 @@ fn no_sum_moves_to_a_narrower_type() {
     let reduced = |element: &'static str| -> Vec<ValueId> {
         let ops: [OpText<'_>; 2] = [(DOT, &[0, 1], &[8, 8], "f32"), (CONVERT, &[2], &[8, 8], element)];
         let written = Written::new(&[&[8, 8], &[8, 8]], &ops, &[2, 2]);
-        // The dot is sharded along what it contracts; any partial sums that can pass through the conversion do.
+        // Shards the dot along its contracting dimension; lets any partial sums pass through the conversion that can.
         let mut choose = |meaning: &OpModel, mesh_axes: &MeshAxes, _: &mut Random| {
             let axis: Axes = [mesh_axes.whole(0)].into_iter().collect();
             let mut strategy = meaning.whole();
@@ -34,14 +34,14 @@ fn no_sum_moves_to_a_narrower_type() {
         }
         found
     };
-    // Value 2 is the dot, 3 its conversion. To f64 the reduction may move after the conversion, but not back before it;
-    // to bf16 it stays before; a conversion that changes nothing lets it move both ways.
+    // Value 2 is the dot, 3 its conversion. With f64 the reduction may move after the conversion, but not back before
+    // it; with bf16 it stays before; a conversion that changes nothing lets it move both ways.
     assert!(!reduced("f64").contains(&ValueId::new(2)));
     assert!(!reduced("bf16").contains(&ValueId::new(3)));
     assert!(reduced("f32").contains(&ValueId::new(2)));
 }
 
-/// A rewrite as an extension would write it: a gather followed by a slice gives the value before it, or one exchange.
+/// A rewrite as an extension would write it: a gather followed by a slice equals the value before it, or one exchange.
 static ADDED: Rewrite =
     Rewrite::new("added", "all_slice(all_gather x) = what the cheapest steps give", |plans, at, made| {
         let Made::Step { kind: Reshard::AllSlice(_), from } = made else { return Vec::new() };
@@ -53,7 +53,7 @@ static ADDED: Rewrite =
         gathered.collect::<Vec<_>>().into_iter().map(|before| plans.moved(before, &to)).collect()
     });
 
-/// Claims that a value equals its operand, which is another value, so it is ignored.
+/// Claims that a value equals its operand. It is ignored because the operand is another value.
 static WRONG: Rewrite = Rewrite::new("wrong", "f(x) = x", |_, _, made| match made {
     Made::Op { operands, .. } => operands.clone(),
     _ => Vec::new(),
@@ -71,7 +71,7 @@ fn every_row_is_true_and_fires() {
     assert!(idle.is_empty(), "rows without proof: {idle:?}");
 }
 
-/// Lets partial sums pass through any op of one operand, also where it isn't linear.
+/// Lets partial sums pass through any op with one operand, even a nonlinear one.
 static UNTRUE: Rewrite = Rewrite::new("untrue", "f(all_reduce x) = all_reduce(f x)", |plans, at, made| {
     let Made::Op { op, strategy, result, operands } = made else { return Vec::new() };
     let ([operand], Some(to)) = (&operands[..], plans.distribution(at).cloned()) else { return Vec::new() };

@@ -1,7 +1,7 @@
-//! The language of the e-graph: values in a distribution, ops under a strategy, steps of redistributions.
+//! The terms of the e-graph: values in a distribution, ops under a strategy, steps of redistributions.
 //!
 //! A class is a value in one distribution: two terms are equal when they give the same value in the same distribution.
-//! Terms of one value in one distribution are therefore joined as they are made; joining anything else is a bug in a
+//! Terms of one value in one distribution are therefore merged when they are added; merging anything else is a bug in a
 //! rule, and panics in tests.
 
 use std::rc::Rc;
@@ -18,16 +18,16 @@ use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::cache::{Dist, Kind, ReshardCache, Type};
 
-/// What a term does with its operands.
+/// The operation of a term on its operands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum TermKind {
     /// A value that is given.
     Given { value: ValueId, at: Dist },
-    /// One result of an op of the graph under a strategy; its operands are those that are tensors.
+    /// One result of an op of the graph under a strategy; its children are the op's tensor operands.
     Op { op: OpId, id: StrategyId, result: u32 },
     /// One step of a redistribution.
     Step { kind: Kind, to: Dist },
-    /// Everything that is wanted.
+    /// The root: all wanted classes.
     Wanted,
 }
 
@@ -58,26 +58,26 @@ impl Language for Term {
     }
 }
 
-/// What a class is: a value of the graph and its distribution; `None` for everything that is wanted.
+/// The meaning of a class: a value of the graph and its distribution; `None` for the root.
 pub(super) type ValueAt = Option<(ValueId, Dist)>;
 
 /// The e-graph.
 pub(super) type Terms<'a, 's> = EGraph<Term, Facts<'a, 's>>;
 
-/// What rules read, and where parts of terms are interned.
+/// The data that rules read, and the tables that intern parts of terms.
 pub(super) struct Facts<'a, 's> {
     pub(super) graph: &'a Graph,
     pub(super) models: &'a Models,
     pub(super) cache: &'a mut ReshardCache<'s>,
     pub(super) placer: &'a mut Placer,
-    /// The most seconds that rewrites may spend on moving a value.
+    /// The limit in seconds on what rewrites may spend to move one value.
     limit: f64,
     /// The class of each value in each distribution.
     classes: FxHashMap<(ValueId, Dist), Id>,
 }
 
 impl<'a, 's> Facts<'a, 's> {
-    /// Facts about one graph, where rewrites may spend so many seconds on moving a value.
+    /// Creates facts about one graph; `limit` is in seconds.
     pub(super) fn new(
         graph: &'a Graph,
         models: &'a Models,
@@ -88,39 +88,39 @@ impl<'a, 's> Facts<'a, 's> {
         Self { graph, models, cache, placer, limit, classes: FxHashMap::default() }
     }
 
-    /// The id of a kind of step.
+    /// Returns the id of a kind of step.
     pub(super) fn kind(&mut self, kind: &Reshard<AxisPart>) -> Kind {
         self.cache.kind(kind)
     }
 
-    /// The kind of step with an id.
+    /// Returns the kind of step with an id.
     pub(super) fn step(&self, kind: Kind) -> &Reshard<AxisPart> {
         self.cache.step(kind)
     }
 
-    /// The model of op `op`; only ops that have one occur in terms.
+    /// Returns the model of op `op`; only ops that have one occur in terms.
     pub(super) fn model(&self, op: OpId) -> Option<(Model, Arc<OpModel>)> {
         let model = self.graph.ops[op].model?;
         Some((model, self.models.get(model).clone()))
     }
 
-    /// The distributions of the operands and results of op `op`.
+    /// Returns the distributions of the operands and results of op `op`.
     pub(super) fn places(&mut self, op: OpId, id: StrategyId) -> Rc<Places> {
         let Some(model) = self.graph.ops[op].model else { return Rc::default() };
         self.placer.places(self.models, self.cache, model, id)
     }
 
-    /// The strategy nearest to `id` under which tensor `tensor` of an op of `model` is sharded as at `at`.
+    /// Returns the strategy nearest to `id` under which tensor `tensor` of an op of `model` is sharded as at `at`.
     pub(super) fn adopting(&mut self, model: Model, id: StrategyId, tensor: usize, at: Dist) -> Option<StrategyId> {
         self.placer.adopting(self.models, self.cache, model, id, tensor, at)
     }
 
-    /// The id of `strategy`.
+    /// Returns the id of `strategy`.
     pub(super) fn strategy_id(&mut self, strategy: Strategy) -> StrategyId {
         self.placer.strategy_id(strategy)
     }
 
-    /// The type of value `value`.
+    /// Returns the type of value `value`.
     pub(super) fn ty(&self, value: ValueId) -> Type {
         self.graph.values[value].ty
     }
@@ -156,7 +156,7 @@ impl Analysis<Term> for Facts<'_, '_> {
     }
 }
 
-/// The class of a value in a distribution, if some term makes it.
+/// Returns the class of a value in a distribution, if some term makes it.
 pub(super) fn class(terms: &Terms<'_, '_>, value: ValueId, at: Dist) -> Option<Id> {
     terms.analysis.classes.get(&(value, at)).map(|&id| terms.find(id))
 }
@@ -166,7 +166,7 @@ pub(super) fn add(terms: &mut Terms<'_, '_>, head: TermKind, children: impl Into
     terms.add(Term { head, children: children.into_iter().collect() })
 }
 
-/// The value of class `from`, moved to `to` by the cheapest steps.
+/// Adds the steps that move the value of class `from` to `to` most cheaply.
 pub(super) fn moved(terms: &mut Terms<'_, '_>, from: Id, to: Dist) -> Id {
     let Some((value, at)) = terms[from].data else { return from };
     if at == to {
@@ -181,12 +181,12 @@ pub(super) fn moved(terms: &mut Terms<'_, '_>, from: Id, to: Dist) -> Id {
     path.iter().fold(from, |id, &(kind, to)| add(terms, TermKind::Step { kind, to }, [id]))
 }
 
-/// The same, if that takes no longer than what rewrites may spend.
+/// Calls [`moved`] if the move takes no longer than the limit for rewrites.
 pub(super) fn moved_below(terms: &mut Terms<'_, '_>, from: Id, to: Dist) -> Option<Id> {
     if let Some((value, at)) = terms[from].data {
         let facts = &mut terms.analysis;
         let v = &facts.graph.values[value];
-        // Whatever others have searched for before, the answer is the same.
+        // Uses exact seconds, so that the result doesn't depend on which searches ran before.
         if !facts.cache.is_free(v.rematerializable, to)
             && (facts.cache.at_least(v.ty, at, to).0 * v.weight > facts.limit
                 || facts.cache.seconds(v.ty, at, to) * v.weight > facts.limit)
@@ -197,13 +197,14 @@ pub(super) fn moved_below(terms: &mut Terms<'_, '_>, from: Id, to: Dist) -> Opti
     Some(moved(terms, from, to))
 }
 
-/// Result `result` of op `op` under a strategy, its operands moved from the classes in `from` to where it needs them.
+/// Adds result `result` of op `op` under a strategy, with its operands moved from the classes in `from` to its
+/// distributions.
 pub(super) fn computed(terms: &mut Terms<'_, '_>, op: OpId, id: StrategyId, result: u32, from: &[Id]) -> Id {
     let there = computed_by(terms, (op, id, result), from, |terms, from, at| Some(moved(terms, from, at)));
     there.expect("operands are moved whatever that takes")
 }
 
-/// The same, if moving operands takes no longer than what rewrites may spend.
+/// Calls [`computed`] if moving each operand takes no longer than the limit for rewrites.
 pub(super) fn computed_below(
     terms: &mut Terms<'_, '_>,
     op: OpId,

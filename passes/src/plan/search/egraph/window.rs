@@ -1,8 +1,8 @@
 //! Windows: a few neighboring ops around a value that is moved, as one e-graph.
 //!
-//! What enters a window is given in the distribution it is made in and in those that readers outside need anyway; what
-//! leaves is wanted as readers outside want it. Windows with equal keys (layers of a model) have the same answer, found
-//! once.
+//! The inputs of a window are given in the distribution in which they are computed and in those that readers outside
+//! need anyway; its outputs are wanted in the distributions of readers outside. Windows with equal keys (layers of a
+//! model) share one result.
 
 use egg::Id;
 use rustc_hash::FxHashMap;
@@ -15,11 +15,11 @@ use crate::plan::model::choice::{Choice, Rates, StrategyId};
 use crate::plan::program::graph::{Graph, OpId, ValueId};
 use crate::plan::reshard::cache::{Dist, Rematerializable};
 
-/// Most ops in a window.
+/// The limit on ops in a window.
 const MAX_OPS: usize = 8;
-/// A window is not extended through values with more readers than this.
+/// The limit on the readers of a value through which a window is extended.
 const MAX_READERS: usize = 6;
-/// Ops with more operands and results than this are in no window: each result is a term over all operands, and each of
+/// The limit on the operands and results of an op in a window: each result is a term over all operands, and each of
 /// their values would have a window with all the others.
 const MAX_TENSORS: usize = 64;
 /// Approximate limit on the nodes of an e-graph.
@@ -28,11 +28,11 @@ const MAX_NODES: usize = 1500;
 /// Some ops of a graph, in program order.
 pub(super) struct Window {
     pub(super) ops: SmallVec<[OpId; MAX_OPS]>,
-    /// Every value they read or make.
+    /// Every value that they read or make.
     pub(super) values: Vec<ValueId>,
 }
 
-/// What an e-graph knows of a window, op by op.
+/// The result of solving a window, op by op.
 pub(super) struct Solved {
     /// The strategies of the cheapest plan found.
     pub(super) found: Vec<Option<StrategyId>>,
@@ -42,11 +42,11 @@ pub(super) struct Solved {
     pub(super) size: (usize, usize),
 }
 
-/// Everything that determines a window's answer: equal keys, equal answers.
+/// The key of a window: windows with equal keys have equal results.
 pub(super) type WindowKey = Vec<u64>;
 
 impl Window {
-    /// The ops nearest to value `value`.
+    /// Returns the window of the ops nearest to value `value`.
     pub(super) fn around(graph: &Graph, value: ValueId) -> Self {
         let mut ops: SmallVec<[OpId; MAX_OPS]> = SmallVec::new();
         let mut queue = vec![value];
@@ -80,7 +80,7 @@ impl Window {
         graph.values[value].maker.is_some_and(|m| self.ops.contains(&m.0))
     }
 
-    /// The distributions that readers outside want of a value, sorted.
+    /// Returns the distributions in which readers outside want a value, sorted.
     fn needed_outside(&self, graph: &Graph, choice: &Choice, value: ValueId) -> SmallVec<[Dist; 4]> {
         let uses = graph.values[value].uses.iter().filter(|u| !self.ops.contains(&u.0));
         let mut needs: SmallVec<[Dist; 4]> =
@@ -90,7 +90,7 @@ impl Window {
         needs
     }
 
-    /// Everything its answer depends on.
+    /// Returns the key: everything that the result depends on.
     pub(super) fn look(&self, graph: &Graph, choice: &Choice) -> WindowKey {
         let mut look = WindowKey::new();
         let mut number: FxHashMap<ValueId, u64> = FxHashMap::default();
@@ -120,7 +120,7 @@ impl Window {
         look
     }
 
-    /// Builds the terms of the current plan. Returns the class of everything wanted.
+    /// Builds the terms of the current plan. Returns the class of the root.
     pub(super) fn seed(&self, terms: &mut Terms<'_, '_>, choice: &Choice) -> Id {
         let graph = terms.analysis.graph;
         for &v in self.values.iter().filter(|&&v| !self.makes(graph, v)) {
@@ -156,7 +156,7 @@ impl Window {
         add(terms, TermKind::Wanted, wanted)
     }
 
-    /// The cheapest plan found.
+    /// Returns the cheapest plan found.
     pub(super) fn solve(
         &self,
         facts: Facts<'_, '_>,
@@ -199,7 +199,7 @@ impl Window {
     }
 }
 
-/// Seconds of one term.
+/// Returns the seconds of one term.
 fn price(terms: &mut Terms<'_, '_>, term: &Term, rates: Rates) -> f64 {
     match term.head {
         TermKind::Given { .. } | TermKind::Wanted => 0.0,
@@ -222,9 +222,9 @@ fn price(terms: &mut Terms<'_, '_>, term: &Term, rates: Rates) -> f64 {
     }
 }
 
-/// Applies all rewrites to all terms, so many times at most, until nothing new is found or a limit is reached.
+/// Applies all rewrites to all terms, at most `rounds` times, until they add nothing new or a limit is reached.
 fn saturate(terms: &mut Terms<'_, '_>, rewrites: &[&'static Rewrite], rounds: usize) {
-    // Rewrites look at a term and the terms of its operands: how many there were when they last did.
+    // Rewrites read a term and the terms of its operands: the number of operand terms when the rewrites last ran.
     let mut seen: FxHashMap<Term, usize> = FxHashMap::default();
     for _ in 0..rounds {
         let mut todo: Vec<(Id, Term)> = Vec::new();

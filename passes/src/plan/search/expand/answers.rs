@@ -1,4 +1,4 @@
-//! The answers to a move: a minimum cut over the costs of work and redistributions.
+//! The answers to a move, by a minimum cut over the costs of work and redistributions.
 
 use super::Move;
 use super::changes::Asked;
@@ -7,22 +7,22 @@ use super::moves::Moves;
 use super::roles::Values;
 use crate::plan::program::graph::OpId;
 
-/// Most cuts of one move before all redistributions are searched for.
+/// The limit on cuts of one move before all redistributions are searched for.
 const MAX_CUTS: usize = 16;
 
-/// Ops whose answer is yes, and what that saves.
+/// Ops whose answer is yes, and the seconds saved.
 struct Answers {
     yeses: Vec<Question>,
-    /// Seconds.
+    /// Seconds saved.
     gain: f64,
-    /// Whether all redistributions that were looked at had their exact costs.
+    /// Whether all redistributions that the cut read had their exact costs.
     exact: bool,
 }
 
 impl Move<'_, '_, '_> {
-    /// The ops whose answer is yes in the cheapest answers, with redistributions that nobody has asked for yet at lower
-    /// bounds, but for those that these answers need: most moves help nowhere, which is found without many searches. None if
-    /// they aren't worth it.
+    /// Returns the ops whose answer is yes in the cheapest answers; none if they save less than `worth`. Starts with
+    /// lower bounds for unevaluated redistributions and computes exact costs only for those that these answers need,
+    /// because most moves save nothing, which lower bounds show without many searches.
     pub(super) fn answers(&mut self, asked: &mut Asked) -> Vec<Question> {
         let Moves { prices, roles, .. } = &mut *self.moves;
         prices.clear(roles.values.len());
@@ -38,8 +38,8 @@ impl Move<'_, '_, '_> {
         self.solve(asked, true).yeses
     }
 
-    /// Searches for the redistributions that these answers need, until they cost so many seconds `more` than was known;
-    /// returns whether any cost more.
+    /// Computes the exact costs of the redistributions that these answers need, until they exceed the known costs by
+    /// `more` seconds; returns whether any cost more than its bound.
     fn search_for(&mut self, asked: &Asked, yeses: &[Question], more: f64) -> bool {
         let Moves { roles, question_of, .. } = &*self.moves;
         let draft = &mut *self.draft;
@@ -75,13 +75,13 @@ impl Move<'_, '_, '_> {
         dearer > 0.0
     }
 
-    /// The cheapest answers, with redistributions at their exact costs or at lower bounds.
+    /// Returns the cheapest answers, with redistributions at their exact costs or at lower bounds.
     fn solve(&mut self, asked: &mut Asked, exact: bool) -> Answers {
         let mut cut = std::mem::take(&mut self.moves.cut);
         cut.begin(asked.len());
         let mut priced = vec![false; self.moves.roles.values.len()];
         let mut all_exact = true;
-        // Only what is moved now can be moved less, and only work that is done now can become less.
+        // Only values that are moved now can be moved less, and only work that is done now can be reduced.
         for role in self.moves.now.moved().to_vec() {
             priced[role.index()] = true;
             all_exact &= self.price(asked, role, exact, &mut cut);
@@ -104,7 +104,7 @@ impl Move<'_, '_, '_> {
         Answers { yeses, gain, exact: all_exact }
     }
 
-    /// Whether a yes may save something, before all about it is known.
+    /// Returns whether a yes may save something, by the costs known so far.
     fn may_save(&mut self, asked: &mut Asked, q: Question, cut: &Cut) -> bool {
         let works = self.moves.now.work(self.moves.roles.of[asked.op(q)]) > 0.0;
         cut.yes_saves(q) || works && self.change(asked, q).is_some_and(|change| change.more < 0.0)

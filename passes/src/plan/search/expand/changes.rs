@@ -1,4 +1,4 @@
-//! What a move could change: ops with their strategies after it.
+//! The ops that a move could change, and their strategies after it.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ use crate::plan::model::meaning::Model;
 use crate::plan::model::strategy::Strategy;
 use crate::plan::program::graph::{OpId, Places};
 
-/// An op that a move could change, together with all of its role.
+/// An op that a move could change, together with all ops of its role.
 pub(super) struct Change {
     pub(super) op: OpId,
     pub(super) id: StrategyId,
@@ -26,17 +26,16 @@ pub(super) struct Change {
     pub(super) more: f64,
 }
 
-/// The ops that a move asks, one of each role, each by its [`Question`], and what they would change to as far as anybody
-/// wanted to know.
+/// The ops that a move asks, one per role, numbered by their [`Question`]s, and their changes as far as computed.
 pub(super) struct Asked {
     ops: Vec<(OpId, Along)>,
     roles: Vec<Role>,
-    /// Without an inner change the move leaves the op as it is.
+    /// The computed changes; an inner `None` means that the move doesn't change the op.
     changes: Vec<Option<Option<Change>>>,
 }
 
 impl Asked {
-    /// How many ops there are.
+    /// Returns the number of ops.
     pub(super) fn len(&self) -> usize {
         self.ops.len()
     }
@@ -49,24 +48,25 @@ impl Asked {
         self.ops[question.index()].0
     }
 
-    /// The question that the ops of a role are asked, if any; `last` is what any move asked them last.
+    /// Returns the question for the ops of a role, if the move asks them; `last` is the last question any move asked
+    /// them.
     pub(super) fn of(&self, role: Role, last: Question) -> Option<Question> {
         (self.roles.get(last.index()) == Some(&role)).then_some(last)
     }
 
-    /// What the op would change to, if that was found out already.
+    /// Returns the change of the op, if it has been computed and isn't empty.
     pub(super) fn change(&self, question: Question) -> Option<&Change> {
         self.changes[question.index()].as_ref()?.as_ref()
     }
 
-    /// How many changes were found.
+    /// Returns the number of changes found.
     pub(super) fn found(&self) -> usize {
         self.changes.iter().filter(|change| matches!(change, Some(Some(_)))).count()
     }
 }
 
 impl Move<'_, '_, '_> {
-    /// The ops that are asked.
+    /// Returns the ops that the move asks.
     pub(super) fn asked(&mut self) -> Asked {
         let (graph, target) = (self.draft.graph, self.target);
         let first = |of: &[(OpId, FactorSet)]| of.iter().map(|&(op, f)| (op, Along::First(f))).collect();
@@ -90,7 +90,7 @@ impl Move<'_, '_, '_> {
         Asked { ops, roles, changes }
     }
 
-    /// What the op would change to; found out once.
+    /// Returns the change of the op, computed once.
     pub(super) fn change<'o>(&mut self, asked: &'o mut Asked, question: Question) -> Option<&'o Change> {
         let i = question.index();
         if asked.changes[i].is_none() {
@@ -123,7 +123,7 @@ impl Move<'_, '_, '_> {
         Some(Change { op, id, places, more: work - self.moves.now.work(self.moves.roles.of[op]) })
     }
 
-    /// All ops, those with factors of the class along the first of them.
+    /// Returns all ops: those with factors of the class along the first of these factors, the others along `others`.
     fn all(&self, class: DimensionClass, others: Along) -> Vec<(OpId, Along)> {
         let Moves { roles, classes, .. } = &*self.moves;
         let mut asked: Vec<_> = classes.ops(class).iter().map(|&(op, f)| (op, Along::First(f))).collect();
@@ -133,7 +133,7 @@ impl Move<'_, '_, '_> {
         asked
     }
 
-    /// The strategy that ops of `model` have after the move, and the distributions that follow, if it changes them.
+    /// Returns the strategy that ops of `model` have after the move, and its distributions, if the move changes them.
     fn after(&mut self, model: Model, now: StrategyId, along: Along) -> Option<(StrategyId, Rc<Places>)> {
         let asked = (model, now, self.group, along);
         if let Some(known) = self.moves.strategies.get(&asked) {
@@ -146,7 +146,7 @@ impl Move<'_, '_, '_> {
         found
     }
 
-    /// The ops with factors that the axes shard in the propagated distributions, and these factors.
+    /// Returns the ops with factors that the axes shard in the propagated distributions, and these factors.
     fn all_propagated(&mut self) -> Rc<[(OpId, FactorSet)]> {
         if let Some(known) = self.moves.propagated.get(&self.group) {
             return known.clone();
@@ -163,7 +163,7 @@ impl Move<'_, '_, '_> {
         found
     }
 
-    /// The factors of op `op` that the axes shard in the propagated distributions of its results and operands.
+    /// Returns the factors of op `op` that the axes shard in the propagated distributions of its results and operands.
     fn propagated_factors(&self, op: OpId) -> BitSet {
         let axes = &self.moves.groups[self.group];
         let (graph, cache) = (self.draft.graph, &self.draft.cache);
@@ -185,7 +185,7 @@ impl Move<'_, '_, '_> {
         found
     }
 
-    /// The strategy that follows from `now`.
+    /// Returns the strategy after the move from `now`.
     fn strategy_id(&mut self, model: Model, now: StrategyId, along: Along) -> Option<StrategyId> {
         let Moves { groups, without: known, ranks, classes, .. } = &mut *self.moves;
         let (axes, rank) = (&groups[self.group], |p: AxisPart| ranks[p.axis as usize]);
@@ -200,7 +200,7 @@ impl Move<'_, '_, '_> {
         let found = match along {
             Along::First(factors) => classes.factors(factors).iter().find_map(sharded),
             Along::Last(factors) => classes.factors(factors).iter().rev().find_map(sharded),
-            // Without axes on a major factor, minor factors of the same dimension may lose theirs too.
+            // Without axes on a major factor, minor factors of the same dimension may lose their axes, too.
             Along::Nothing => {
                 let mut legal = whole.clone();
                 meaning.legalize(&mut legal);
@@ -217,8 +217,8 @@ impl Move<'_, '_, '_> {
     }
 }
 
-/// The strategy with these axes inside of all others that shard the same factor; `whole` is the one without them. `None`
-/// where other parts of the same mesh axes are in their place.
+/// Returns the strategy with these axes innermost in each factor that they shard; `whole` is the strategy without them.
+/// `None` where other parts of the same mesh axes take their place.
 fn inside(strategy: &Strategy, whole: &Strategy, axes: &[AxisPart]) -> Option<Strategy> {
     let mut next = strategy.clone();
     for ((parts, rest), before) in next.factors.iter_mut().zip(&whole.factors).zip(&strategy.factors) {
@@ -232,7 +232,7 @@ fn inside(strategy: &Strategy, whole: &Strategy, axes: &[AxisPart]) -> Option<St
     Some(next)
 }
 
-/// The strategy without these axes, and without parts of the same mesh axes that no division of those has beside them.
+/// Removes these axes from the strategy, and parts of the same mesh axes that conflict with them.
 fn without(strategy: &Strategy, axes: &[AxisPart]) -> Strategy {
     let mut next = strategy.clone();
     let conflicts = |p: &AxisPart| axes.iter().any(|a| p.conflicts_with(*a));

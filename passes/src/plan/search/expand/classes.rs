@@ -1,8 +1,8 @@
 //! Dimension classes: sets of dimensions that ops keep together.
 //!
-//! Dimensions of two values have one class when an op's sharding rule maps both to one factor: the batch of a network
+//! Dimensions of two values are in one class when an op's sharding rule maps both to one factor: the batch of a network
 //! is one class, its features, heads and vocabulary are others. Sharding a class along an axis shards the whole program
-//! without moving anything but partial sums.
+//! and moves only partial sums.
 
 use dialect::define_id;
 use dialect::id::{Interner, TiVec};
@@ -26,7 +26,7 @@ pub(super) type DimensionClass = u32;
 pub(super) struct DimensionClasses {
     /// All classes, those with the most work first.
     pub(super) by_weight: Vec<DimensionClass>,
-    /// The ops with factors of each class, one of each role, and these factors.
+    /// The ops with factors of each class, one per role, and these factors.
     ops: FxHashMap<DimensionClass, Vec<(OpId, FactorSet)>>,
     sets: Interner<FactorSet, BitSet>,
 }
@@ -36,15 +36,15 @@ define_id! {
     pub(super) FactorSet, "factors"
 }
 
-/// The dimensions of a graph's values, joined to classes.
+/// The dimensions of a graph's values, merged into classes.
 pub(super) struct Dimensions {
     sets: DisjointSets,
-    /// For each op and factor a dimension with that factor.
+    /// For each op and factor, a dimension with that factor.
     members: TiVec<OpId, SmallVec<[Option<u32>; 6]>>,
 }
 
 impl Dimensions {
-    /// Joins dimensions that share a factor in any op.
+    /// Merges dimensions that share a factor in any op.
     pub(super) fn of(graph: &Graph, models: &Models, cache: &ReshardCache<'_>) -> Self {
         let mut first: TiVec<ValueId, u32> = TiVec::with_capacity(graph.values.len());
         let mut dims = 0u32;
@@ -73,10 +73,10 @@ impl Dimensions {
         Self { sets, members }
     }
 
-    /// Joins the dimensions of layers that are alike, unless that makes one of two dimensions of an op: then they are
-    /// alike by chance, as updates of two weights of one shape are. Returns whether it joined them.
+    /// Merges the dimensions of equal layers, unless that merges two dimensions of one op: then the layers are equal by
+    /// chance, as updates of two weights of the same shape are. Returns whether it merged them.
     pub(super) fn join(&mut self, repeat: Repeat) -> bool {
-        // The classes that occur in these layers, by numbers of their own, and which of them become one.
+        // The classes that occur in these layers, numbered from 0, and which of them are merged.
         let mut known: Interner<usize, u32> = Interner::default();
         let mut number = |dim: u32| known.intern(self.sets.root(dim)) as u32;
         let members: Vec<SmallVec<[Option<u32>; 6]>> = repeat
@@ -103,7 +103,7 @@ impl Dimensions {
 }
 
 impl DimensionClasses {
-    /// The classes of these dimensions, and the ops that stand for each role in them.
+    /// Builds the classes of these dimensions; each class lists one op per role.
     pub(super) fn of(
         dimensions: Dimensions,
         graph: &Graph,
@@ -145,23 +145,23 @@ impl DimensionClasses {
         classes
     }
 
-    /// The id of a set of factors.
+    /// Returns the id of a set of factors.
     pub(super) fn factor_set(&mut self, factors: BitSet) -> FactorSet {
         self.sets.intern(factors)
     }
 
-    /// The factors of a set.
+    /// Returns the factors of a set.
     pub(super) fn factors(&self, set: FactorSet) -> &BitSet {
         &self.sets[set]
     }
 
-    /// The ops with factors of the class, one of each role, and these factors.
+    /// Returns the ops with factors of the class, one per role, and these factors.
     pub(super) fn ops(&self, class: DimensionClass) -> &[(OpId, FactorSet)] {
         self.ops.get(&class).map_or(&[], |list| list)
     }
 }
 
-/// Calls `each` with every factor of an op that is the major one of a dimension, the value and the dimension.
+/// Calls `each` with the major factor of every dimension of an op's values, the value, and the dimension.
 fn each_dim(graph: &Graph, model: &OpModel, op: OpId, each: &mut dyn FnMut(usize, ValueId, usize)) {
     let node = &graph.ops[op];
     for (value, factors) in

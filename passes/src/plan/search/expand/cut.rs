@@ -1,16 +1,16 @@
 //! Minimum cuts: the cheapest yes or no for many questions at once, where a pair may cost more when its answers differ.
 //!
-//! The costs of answers become capacities as in V. Kolmogorov and R. Zabih, "What energy functions can be minimized via graph
-//! cuts?", 2004. The flow is found as in Y. Boykov and V. Kolmogorov, "An experimental comparison of min-cut/max-flow
-//! algorithms for energy minimization in vision", 2004, by a tree that grows from the questions where a yes saves something.
-//! Most cuts save little, which the questions around use up at once. So what a question costs, and with which others, is
-//! found out only when the tree reaches it.
+//! The costs of answers become capacities as in V. Kolmogorov and R. Zabih, "What energy functions can be minimized via
+//! graph cuts?", 2004. The flow is computed as in Y. Boykov and V. Kolmogorov, "An experimental comparison of
+//! min-cut/max-flow algorithms for energy minimization in vision", 2004, by a tree that grows from the questions where
+//! a yes saves something. Most cuts save little, which the neighboring questions use up. So the costs of a question and
+//! of its pairs are computed only when the tree reaches it.
 
 use std::collections::VecDeque;
 
 use dialect::define_id;
 
-/// After so many paths for each question the search gives up, and every answer is no.
+/// The limit on paths per question, after which the search gives up and every answer is no.
 const MAX_PATHS: usize = 200;
 const NEVER: u64 = u64::MAX / 4;
 
@@ -20,44 +20,46 @@ define_id!(
 );
 
 impl Question {
-    /// The question of this number, of those that a cut begins with.
+    /// Returns the question of this number, among those that a cut begins with.
     pub(super) fn number(number: usize) -> Self {
         Self::new(number)
     }
 }
 
-/// Adds what is to know of a question to a cut: what a yes costs, and all pairs that it is in.
+/// Adds the costs of a question to a cut: the cost of a yes, and all pairs that it is in.
 pub(super) type Explore<'e> = &'e mut dyn FnMut(&mut Cut, Question);
 
-/// Questions, the costs of their answers, and a flow from where a yes saves something to where it costs something.
+/// Questions, the costs of their answers, and a flow from questions where a yes saves to questions where it costs.
 #[derive(Default)]
 pub(super) struct Cut {
     nodes: Vec<Node>,
-    /// How many of them are asked; those after them were added.
+    /// The number of questions given to `begin`; later ones were added during the cut.
     asked: u32,
-    /// Every arc is followed or preceded by its reverse.
+    /// The arcs; each arc's reverse is next to it (index xor 1).
     arcs: Vec<Arc>,
     time: u32,
     /// Questions from which the tree may grow.
     active: VecDeque<u32>,
     orphans: Vec<u32>,
-    /// The most that the cheapest answers can save, in picoseconds: what is left of what single answers save.
+    /// An upper bound on the savings of the cheapest answers, in picoseconds: the rest of the savings of single
+    /// answers.
     gain: u64,
 }
 
 /// A question.
 #[derive(Clone, Copy)]
 struct Node {
-    /// Whether all about it is known.
+    /// Whether its costs have been added.
     known: bool,
-    /// What a yes saves, in picoseconds, and hasn't flowed yet; below zero what it costs, and may still flow to it.
+    /// If positive, the remaining savings of a yes, in picoseconds, which haven't flowed yet; if negative, the
+    /// remaining cost, which may still take flow.
     rest: i64,
     /// The arc that was added last, or [`NONE`].
     arcs: u32,
     in_tree: bool,
     /// The arc to the parent in the tree, or [`ROOT`].
     parent: u32,
-    /// How many arcs it is away from its root, as far as known when `checked`.
+    /// The number of arcs to its root, as known when `checked`.
     distance: u32,
     checked: u32,
     is_active: bool,
@@ -69,12 +71,12 @@ struct Arc {
     to: u32,
     /// The next arc of the same question, or [`NONE`].
     next: u32,
-    /// What may still flow.
+    /// The remaining capacity.
     left: u64,
 }
 
 const NONE: u32 = u32::MAX;
-/// Instead of the arc to a parent: a yes saves something by itself; the parent is lost.
+/// Instead of the arc to a parent: `ROOT` if a yes saves something by itself, `ORPHAN` if the parent is lost.
 const ROOT: u32 = u32::MAX;
 const ORPHAN: u32 = u32::MAX - 1;
 
@@ -85,8 +87,8 @@ impl Node {
 }
 
 impl Cut {
-    /// Begins another cut, with so many questions, [`Question::number`]ed from 0 on, of which nothing is known yet. Its
-    /// memory is that of the cut before.
+    /// Begins another cut with this many questions, [`Question::number`]ed from 0 on, without costs. Reuses the memory
+    /// of the previous cut.
     pub(super) fn begin(&mut self, questions: usize) {
         self.asked = questions as u32;
         self.nodes.clear();
@@ -97,34 +99,34 @@ impl Cut {
         (self.time, self.gain) = (0, 0);
     }
 
-    /// One more question, all about which is known as soon as anything is.
+    /// Adds a question whose costs are known from the start.
     pub(super) fn question(&mut self) -> Question {
         self.nodes.push(Node::new(true));
         Question::new(self.nodes.len() - 1)
     }
 
-    /// Whether a yes saves something by what is known of it.
+    /// Returns whether a yes saves something by the costs added so far.
     pub(super) fn yes_saves(&self, q: Question) -> bool {
         self.nodes[q.index()].rest > 0
     }
 
-    /// A yes costs `seconds` more than a no.
+    /// Adds `seconds` to the cost of a yes over a no.
     pub(super) fn yes_costs(&mut self, q: Question, seconds: f64) {
         let capacity = picoseconds(seconds.abs()) as i64;
         let rest = &mut self.nodes[q.index()].rest;
         *rest = rest.saturating_sub(if seconds > 0.0 { capacity } else { -capacity });
     }
 
-    /// Answers `a` and `b` (0 is no, 1 is yes) cost `table[a][b]` together. Where differing answers are cheaper than
-    /// equal ones, which a cut can't express, their cost is raised.
+    /// Adds the cost `table[a][b]` of answers `a` and `b` (0 is no, 1 is yes) together. A cut can't express that
+    /// differing answers are cheaper than equal ones; then their cost is raised.
     pub(super) fn pair(&mut self, a: Question, b: Question, mut table: [[f64; 2]; 2]) {
         let missing = table[0][0] + table[1][1] - table[0][1] - table[1][0];
         if missing > 0.0 {
             table[0][1] += missing / 2.0;
             table[1][0] += missing / 2.0;
         }
-        // What two yeses cost less than each on its own goes along the arcs; it is split so that no single yes saves
-        // anything unless it does.
+        // The saving of two yeses over the sum of single yeses goes along the arcs. It is split so that a single yes
+        // saves something only if it really does.
         let [[no, right], [left, _]] = table;
         let both = (-missing).max(0.0);
         let of_left = both.min((left - no).max(0.0)).max(both - (right - no).max(0.0)).clamp(0.0, both);
@@ -133,12 +135,12 @@ impl Cut {
         self.edge(a, b, picoseconds(of_left), picoseconds(both - of_left));
     }
 
-    /// A yes for `a` forces a yes for `b`.
+    /// Makes a yes for `a` force a yes for `b`.
     pub(super) fn implies(&mut self, a: Question, b: Question) {
         self.edge(a, b, NEVER, 0);
     }
 
-    /// A yes for `a` and a no for `b` cost `forth`, the opposite costs `back`.
+    /// Adds the cost `forth` of a yes for `a` with a no for `b`, and `back` of the opposite.
     fn edge(&mut self, a: Question, b: Question, forth: u64, back: u64) {
         if forth == 0 && back == 0 {
             return;
@@ -150,9 +152,10 @@ impl Cut {
         }
     }
 
-    /// The questions whose answer is yes in the cheapest answers, in order, of equally cheap ones in those with the fewest
-    /// yeses; and by how many seconds they are cheaper than no to all. None where they are cheaper by less than `worth`
-    /// seconds. In `begin` are all questions of which a yes may save something; what is known of the others must cost.
+    /// Returns the questions whose answer is yes in the cheapest answers, in order (of equally cheap answers those with
+    /// the fewest yeses), and the seconds saved compared to all no. Returns none if they save less than `worth`
+    /// seconds. `begin` must have all questions of which a yes may save something; the known costs of the others must
+    /// not be savings.
     pub(super) fn solve(&mut self, begin: &[Question], worth: f64, explore: Explore<'_>) -> (Vec<Question>, f64) {
         begin.iter().for_each(|&q| self.ask(q.index() as u32, explore));
         begin.iter().for_each(|&q| self.plant(q.index() as u32));
@@ -164,7 +167,7 @@ impl Cut {
         (yeses.collect(), seconds(self.gain))
     }
 
-    /// Finds out about a question, unless that is done.
+    /// Adds the costs of a question, unless that is done.
     fn ask(&mut self, question: u32, explore: Explore<'_>) {
         if std::mem::replace(&mut self.nodes[question as usize].known, true) {
             return;
@@ -172,7 +175,7 @@ impl Cut {
         explore(self, Question::new(question as usize));
     }
 
-    /// Lets a tree grow from a question if a yes saves something by itself.
+    /// Starts a tree at a question if a yes saves something by itself.
     fn plant(&mut self, question: u32) {
         let node = &mut self.nodes[question as usize];
         if node.known && node.rest > 0 && !node.in_tree {
@@ -189,7 +192,7 @@ impl Cut {
         }
     }
 
-    /// Lets all flow that can; false where the answers can't save `worth` seconds, or too many paths were found.
+    /// Pushes all possible flow; returns false where the answers can't save `worth` seconds, or after too many paths.
     fn run(&mut self, worth: f64, explore: Explore<'_>) -> bool {
         let mut paths = MAX_PATHS * self.nodes.len();
         while let Some(&question) = self.active.front() {
@@ -203,7 +206,7 @@ impl Cut {
                 while let Some(orphan) = self.orphans.pop() {
                     self.adopt(orphan);
                 }
-                // The same question may reach more, unless it isn't in the tree now.
+                // The same question may reach more, unless it left the tree.
                 continue;
             }
             self.active.pop_front();
@@ -212,7 +215,7 @@ impl Cut {
         true
     }
 
-    /// Adds neighbors of a question to the tree, until a yes to one costs something: returns the arc to that.
+    /// Adds neighbors of a question to the tree until a yes to one costs something; returns the arc to that neighbor.
     fn grow(&mut self, question: u32, explore: Explore<'_>) -> Option<u32> {
         dialect::interrupt::check();
         let q = question as usize;
@@ -243,14 +246,14 @@ impl Cut {
                 (node.in_tree, node.parent, node.checked, node.distance) = (true, arc ^ 1, checked, distance + 1);
                 self.activate(to);
             } else if node.parent != ROOT && node.checked <= checked && node.distance > distance + 1 {
-                // Nearer to the root this way.
+                // The path to the root is shorter this way.
                 (node.parent, node.checked, node.distance) = (arc ^ 1, checked, distance + 1);
             }
         }
         None
     }
 
-    /// Lets flow as much as can along the path from a root to where `bridge` ends.
+    /// Pushes as much flow as possible along the path from a root to the end of `bridge`.
     fn augment(&mut self, bridge: u32) {
         let to = self.arcs[bridge as usize].to as usize;
         let begin = self.arcs[bridge as usize ^ 1].to;
@@ -283,13 +286,13 @@ impl Cut {
         self.gain = self.gain.saturating_sub(most);
     }
 
-    /// Takes the parent away from a question.
+    /// Removes the parent of a question.
     fn leave(&mut self, question: u32) {
         self.nodes[question as usize].parent = ORPHAN;
         self.orphans.push(question);
     }
 
-    /// Finds another parent for a question in the tree, or takes it out of the tree.
+    /// Finds another parent for a question in the tree, or removes it from the tree.
     fn adopt(&mut self, orphan: u32) {
         let o = orphan as usize;
         let mut best: Option<(u32, u32)> = None;
@@ -330,7 +333,7 @@ impl Cut {
         self.nodes[o].in_tree = false;
     }
 
-    /// How many arcs a question is away from the root of its tree; `None` where the way ends at an orphan.
+    /// Returns the number of arcs between a question and the root of its tree; `None` where the path ends at an orphan.
     fn distance_of(&mut self, question: u32) -> Option<u32> {
         let (mut at, mut passed) = (question, 0);
         let known = loop {
@@ -348,7 +351,7 @@ impl Cut {
             }
             passed += 1;
         };
-        // What was passed on the way is known from now on, too.
+        // Stores the distances of all questions on the path.
         let mut at = question;
         for distance in (known + 1..=known + passed).rev() {
             let node = &mut self.nodes[at as usize];
@@ -373,7 +376,7 @@ mod tests {
 
     #[test]
     fn answers_are_the_cheapest() {
-        // All tables of small costs that favor equal answers, compared with exhaustive search.
+        // Random tables of small costs that favor equal answers, compared with exhaustive search.
         let mut random = fastrand::Rng::with_seed(1);
         let mut draw = |n: u64| random.u64(..n);
         let mut unknown = 0;
@@ -396,7 +399,7 @@ mod tests {
                 let broken = answers[implied.0] && !answers[implied.1];
                 ones + twos.sum::<f64>() + if broken { 1e6 } else { 0.0 }
             };
-            // Everything about a question becomes known when it is reached, as in a move.
+            // The costs of a question become known when it is reached, as in a move.
             let mut added = vec![false; pairs.len()];
             let mut explored = 0;
             let mut explore = |cut: &mut Cut, q: Question| {

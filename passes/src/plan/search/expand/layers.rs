@@ -1,4 +1,4 @@
-//! Repeated layers: stretches of a program that follow each other and are alike, op by op.
+//! Repeated layers: consecutive stretches of a program that are equal op by op.
 
 use std::ops::Range;
 
@@ -9,37 +9,36 @@ use crate::plan::model::meaning::Model;
 use crate::plan::model::strategy::OpModel;
 use crate::plan::search::draft::Draft;
 
-/// Ops that a repetition must begin with before it is looked at.
+/// The length of the prefix by which repetitions are found.
 const SEED: usize = 8;
-/// Distances to the next layer that are tried at each op.
+/// The limit on the distances to the next layer that are tried at each op.
 const MAX_TRIED: usize = 16;
 
-/// A stretch that is repeated: `times` layers of `period` ops each.
+/// A repeated stretch: `times` layers of `period` ops each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Repeat {
     /// The index of the first op.
     pub(super) start: usize,
     /// Ops of one layer.
     pub(super) period: usize,
-    /// How many layers there are, at least two.
+    /// The number of layers, at least two.
     pub(super) times: usize,
 }
 
 impl Repeat {
-    /// All its ops.
+    /// Returns the range of all its ops.
     pub(super) fn ops(self) -> Range<usize> {
         self.start..self.start + self.period * self.times
     }
 
-    /// The op of the first layer that op `op` is like.
+    /// Returns the op of the first layer that corresponds to op `op`.
     pub(super) fn first(self, op: usize) -> usize {
         self.start + (op - self.start) % self.period
     }
 }
 
-/// The repeats in a list of ops, where ops that are alike have equal keys. Repeats don't overlap; where several begin at
-/// one op, the longest of those that `may_join` allows is taken. Takes O(n log n) steps, besides comparing those that may be
-/// joined.
+/// Returns the repeats in a list of ops, where equal ops have equal keys. Repeats don't overlap; of several that begin
+/// at one op, the longest that `may_join` allows is taken. Takes O(n log n) steps, not counting `may_join`.
 pub(super) fn repeats(keys: &[u32], may_join: &mut dyn FnMut(Repeat) -> bool) -> Vec<Repeat> {
     let prefixes = Prefixes::of(keys);
     let mut starts: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
@@ -47,7 +46,7 @@ pub(super) fn repeats(keys: &[u32], may_join: &mut dyn FnMut(Repeat) -> bool) ->
         starts.entry(prefixes.hash(at, SEED)).or_default().push(at as u32);
     }
     let mut found = Vec::new();
-    // What may not be joined isn't asked again one op later.
+    // A refused repeat isn't tried again one op later.
     let mut refused: FxHashMap<usize, usize> = FxHashMap::default();
     let mut start = 0;
     while start + 2 * SEED <= keys.len() {
@@ -78,13 +77,13 @@ pub(super) fn repeats(keys: &[u32], may_join: &mut dyn FnMut(Repeat) -> bool) ->
     found
 }
 
-/// What an op's place in a move depends on, op by op: equal keys, equal ops.
+/// Returns the keys of ops: ops with equal keys play the same part in a move.
 pub(super) fn keys(draft: &Draft<'_, '_>) -> Vec<u32> {
     let graph = draft.graph;
     let mut known: Interner<usize, Vec<u64>> = Interner::default();
     let mut frames: FxHashMap<Model, u64> = FxHashMap::default();
     let mut distinct: Interner<usize, OpModel> = Interner::default();
-    // Where it reads makes no difference to the distributions of what it reads and makes.
+    // The positions that an op reads don't affect the distributions of its operands and results.
     let mut frame = |model: &OpModel| {
         let (rule, reduction, linear) = (model.rule.clone(), model.reduction, model.linear.clone());
         let accumulated = model.accumulated.clone();
@@ -132,7 +131,7 @@ impl Prefixes {
         (self.hashes[start + length] + PRIME - times(self.hashes[start], self.powers[length])) % PRIME
     }
 
-    /// How many ops are alike from `a` and from the later `b` on.
+    /// Returns the number of equal ops from `a` and from the later `b` on.
     fn common(&self, a: usize, b: usize) -> usize {
         let (mut alike, mut too_many) = (0, self.hashes.len() - b);
         while alike + 1 < too_many {
@@ -160,7 +159,7 @@ mod tests {
 
     #[test]
     fn layers_are_found_with_their_period() {
-        // A beginning, 5 layers of 10 ops in which a pair is repeated, too, and an end.
+        // A beginning, 5 layers of 10 ops that repeat a pair inside, and an end.
         let layer = [1, 2, 3, 4, 3, 4, 5, 6, 7, 8];
         let keys: Vec<u32> = [90, 91].into_iter().chain(layer.repeat(5)).chain([1, 2, 92]).collect();
         assert_eq!(all(&keys), [Repeat { start: 2, period: 10, times: 5 }]);
@@ -172,7 +171,7 @@ mod tests {
 
     #[test]
     fn what_may_not_be_joined_leaves_what_may() {
-        // 3 layers of 4 groups each that are alike, too: the groups may not be joined.
+        // 3 layers of 4 groups that are equal, too: the groups may not be merged.
         let layer: Vec<u32> = (0..10).collect::<Vec<_>>().repeat(4).into_iter().chain([50, 51, 52]).collect();
         let mut asked = Vec::new();
         let found = repeats(&layer.repeat(3), &mut |r| {

@@ -1,11 +1,11 @@
-//! The search over whole programs: one mesh axis and one dimension class (a *class*) at a time.
+//! The search over whole programs: it moves one mesh axis for one dimension class (a *class*) at a time.
 //!
-//! A move asks every op with the class: keep the axis where it is, or shard the class along it? A minimum cut over the
-//! joint cost finds all answers at once: the expansion moves of Y. Boykov, O. Veksler and R. Zabih, "Fast approximate
-//! energy minimization via graph cuts", 2001. Two more moves remove the axis from everything or put it back where
-//! propagation had it. In the end *trades* shard one class along a part of an axis and take that part from all other
-//! ops, or make it the innermost one there. Ops with the same role in repeated layers give one answer. The changes of a
-//! move are split into independent groups, and a group is kept only if it lowers the exact cost.
+//! A move asks every op with the class whether to keep the axis or to shard the class along it. A minimum cut over the
+//! joint cost finds all answers at once: these are the expansion moves of Y. Boykov, O. Veksler and R. Zabih, "Fast
+//! approximate energy minimization via graph cuts", 2001. Two more moves remove the axis from all ops or restore the
+//! propagated sharding along it. At the end, *trades* shard one class along a part of an axis and remove that part from
+//! all other ops, or make it innermost in them. Ops with the same role in repeated layers share one answer. The changes
+//! of a move are split into independent groups, and a group is kept only if it lowers the exact cost.
 
 mod answers;
 mod changes;
@@ -30,11 +30,12 @@ pub(crate) use moves::Moves;
 use moves::Target;
 use roles::ValueRole;
 
-/// Most rounds over all moves.
+/// The limit on rounds over all moves.
 const ROUNDS: usize = 3;
-/// Another round follows one that saved at least this fraction of the total cost.
+/// Another round follows a round that saved at least this fraction of the total cost.
 const WORTH: f64 = 1e-3;
-/// A move must save at least this fraction of the total cost by its cut: less is not worth a search for redistributions.
+/// The cut of a move must save at least this fraction of the total cost; less is not worth a search for
+/// redistributions.
 const LEAST: f64 = 3e-4;
 
 /// Makes a plan cheaper; returns its seconds, and all moves for [`blocks`].
@@ -50,10 +51,11 @@ pub(crate) fn expand(draft: &mut Draft<'_, '_>) -> (f64, Moves) {
     (seconds, moves)
 }
 
-/// Shards blocks of layers along parts of axes that shard something else around them; returns whether that made the plan
-/// cheaper.
+/// Shards blocks of layers along parts of axes that shard other dimensions around them; returns whether that made the
+/// plan cheaper.
 pub(crate) fn blocks(draft: &mut Draft<'_, '_>, mut moves: Moves) -> bool {
-    // Where collectives run beside arithmetic, those of weights do, but what reads activations waits for theirs.
+    // Where collectives overlap arithmetic, gathers of weights already do, but ops that read activations would wait for
+    // gathers of activations.
     if draft.rates.overlaps {
         return false;
     }
@@ -63,16 +65,16 @@ pub(crate) fn blocks(draft: &mut Draft<'_, '_>, mut moves: Moves) -> bool {
     helped
 }
 
-/// Makes rounds of all moves for as long as they help; returns the seconds of the plan.
+/// Makes rounds of all moves while they help; returns the seconds of the plan.
 fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
     let mut last = draft.total();
-    // Parts of axes that helped nowhere in a round.
+    // Parts of axes that didn't help in a round.
     let mut idle = vec![false; moves.halves];
     for round in 0..ROUNDS {
         let mut helped = vec![false; moves.targets.len()];
         let groups = if round == 0 { moves.wholes } else { moves.halves };
         for group in 0..groups {
-            // Where one of two halves of an axis helped nowhere, the other one doesn't either, unless they are wired apart.
+            // If one half of an axis didn't help, the other half doesn't either, unless the two have different links.
             idle[group] |= !draft.rates.overlaps && moves.first_half(group).is_some_and(|first| idle[first]);
             if idle[group] {
                 continue;
@@ -80,7 +82,7 @@ fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
             idle[group] = group >= moves.wholes;
             for (i, helped) in helped.iter_mut().enumerate() {
                 let target = moves.targets[i];
-                // Several axes at once, which aren't always together there, are put back one by one.
+                // Several axes, which propagation doesn't always keep together, are restored one by one.
                 if target == Target::Propagated && moves.groups[group].len() > 1 {
                     continue;
                 }
@@ -95,7 +97,8 @@ fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
                 idle[group] &= !made;
             }
         }
-        // Parts and targets that helped nowhere are not tried again, nor are last factors: what they bring they bring at first.
+        // Parts and targets that didn't help aren't tried again; nor are last factors, whose savings come in the first
+        // round.
         let mut helped = helped.into_iter();
         moves.targets.retain(|&target| {
             let helped = helped.next() == Some(true);
@@ -117,14 +120,14 @@ struct Move<'d, 'a, 's> {
     moves: &'d mut Moves,
     group: usize,
     target: Target,
-    /// After how many changes it was tried before.
+    /// The number of changes when it was last tried.
     tried: Option<usize>,
-    /// Seconds that it must save by its cut; less isn't searched for.
+    /// The seconds that its cut must save to be worth a search.
     worth: f64,
 }
 
 impl Move<'_, '_, '_> {
-    /// Makes those changes that lower the cost; returns whether there were any.
+    /// Makes the changes that lower the cost; returns whether it made any.
     fn make(&mut self) -> bool {
         let mut asked = self.asked();
         let yeses = self.answers(&mut asked);

@@ -1,4 +1,4 @@
-//! The moves that can be made on a graph: groups of mesh axes, and where they may be put.
+//! The moves that can be made on a graph: groups of mesh axes, and their targets.
 
 use std::rc::Rc;
 
@@ -20,13 +20,13 @@ use crate::plan::search::draft::Draft;
 
 /// Axes of at least this size are also moved in halves.
 const MIN_SPLIT: u32 = 8;
-/// Dimension classes tried on each axis, those with the most work.
+/// The limit on dimension classes tried on each axis; those with the most work are tried.
 const MAX_CLASSES: usize = 16;
 
-/// A move that was in vain before asks ops within so many steps of what has changed since.
+/// After a move without improvement, it asks only ops within this distance of later changes.
 const NEAR: usize = 2;
 
-/// Where a move puts an axis.
+/// The target of a move of an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Target {
     /// Along the first factor of the class, results' dimensions first.
@@ -35,68 +35,68 @@ pub(super) enum Target {
     Last(DimensionClass),
     /// Along the first factor of the class, and along nothing in ops that don't have it.
     Only(DimensionClass),
-    /// Along the first factor of the class, and inside of all other axes of the same dimension in ops that don't have it,
-    /// where a gather along it alone takes it away.
+    /// Along the first factor of the class; in ops without the class, inside of all other axes of the same dimension,
+    /// so that a gather along it alone removes it.
     Inside(DimensionClass),
     /// Along nothing: replicated.
     Replicated,
-    /// Where propagation put it; one axis or part of one at a time.
+    /// As in the propagated distributions; one axis or part of an axis at a time.
     Propagated,
 }
 
 /// The moves that can be made on one graph.
 pub(crate) struct Moves {
     pub(super) roles: Roles,
-    /// How many changes of ops have been looked at so far.
+    /// The number of changes of ops computed so far.
     pub(super) asked: usize,
     pub(super) classes: DimensionClasses,
     /// The position of each axis in the order of axes that shard one dimension.
     pub(super) ranks: Vec<usize>,
     /// Axes that are moved together: all of them; then pairs; then each alone, the last one first; then halves of large
-    /// ones; then other parts of them.
+    /// axes; then other parts of them.
     pub(super) groups: Vec<Axes>,
-    /// How many of these groups consist of whole axes.
+    /// The number of these groups that consist of whole axes.
     pub(super) wholes: usize,
-    /// How many of these groups consist of whole axes and halves.
+    /// The number of these groups that consist of whole axes or halves.
     pub(super) halves: usize,
-    /// Where the groups may be moved.
+    /// The targets of the groups.
     pub(super) targets: Vec<Target>,
-    /// Strategies that ops have after moves that change them, and the distributions that follow.
+    /// Strategies of ops after moves that change them, and their distributions.
     pub(super) strategies: FxHashMap<Asked, Option<(StrategyId, Rc<Places>)>>,
     /// Strategies without the axes of a group.
     pub(super) without: FxHashMap<(StrategyId, usize), Rc<Strategy>>,
     /// By group: the ops with factors that the group's axes shard in the propagated distributions, and these factors.
     pub(super) propagated: FxHashMap<usize, Rc<[(OpId, FactorSet)]>>,
-    /// The question that the last move that asked the ops of each role asked them.
+    /// The question that the last move which asked each role gave it.
     pub(super) question_of: TiVec<Role, Question>,
     pub(super) now: Now,
     pub(super) changes: Changes,
-    /// The last cut, for its memory.
+    /// The last cut, kept to reuse its memory.
     pub(super) cut: Cut,
     pub(super) prices: Prices,
-    /// After how many changes each move was last tried.
+    /// The number of changes when each move was last tried.
     tried: FxHashMap<(usize, Target), usize>,
-    /// Values that the ops of each class read or make.
+    /// The values that the ops of each class read or make.
     values: FxHashMap<DimensionClass, Vec<ValueRole>>,
 }
 
-/// When the makers and readers of values changed.
+/// The times, counted in changes, at which the producers and readers of values last changed.
 pub(super) struct Changes {
-    /// How many changes there were.
+    /// The number of changes so far.
     count: usize,
-    /// After how many of them the maker or a reader of each value changed last.
+    /// The number of changes when the producer or a reader of each value last changed.
     last: TiVec<ValueRole, usize>,
 }
 
 impl Changes {
-    /// Notes one change of ops that read or make these values.
+    /// Records one change of ops that read or make these values.
     pub(super) fn note(&mut self, values: &[ValueRole]) {
         self.count += 1;
         values.iter().for_each(|&v| self.last[v] = self.count);
     }
 }
 
-/// What the axes shard in one op after a move.
+/// The factors of one op that the axes shard after a move.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Along {
     /// The first of these factors.
@@ -105,15 +105,16 @@ pub(super) enum Along {
     Last(FactorSet),
     /// No factor.
     Nothing,
-    /// The factor that they shard now, inside of all other axes.
+    /// The factor that they already shard, inside of all other axes.
     Inside,
 }
 
-/// What determines an op's strategy after a move: the axes, and what they shard.
+/// The key of an op's strategy after a move: its model, its strategy, the index of the group of axes, and what they
+/// shard.
 pub(super) type Asked = (Model, StrategyId, usize, Along);
 
 impl Moves {
-    /// All moves on the graph of `draft`.
+    /// Returns all moves on the graph of `draft`.
     pub(super) fn of(draft: &mut Draft<'_, '_>) -> Self {
         let (mesh_axes, manual) = (draft.cache.mesh_axes(), draft.cache.manual_axes());
         let axes: Axes = mesh_axes.nontrivial().filter(|a| !manual.contains(a)).collect();
@@ -177,19 +178,19 @@ impl Moves {
         }
     }
 
-    /// The other half of the same axis, if it is moved before this group.
+    /// Returns the other half of the same axis, if it is moved before this group.
     pub(super) fn first_half(&self, group: usize) -> Option<usize> {
         let is_second = (self.wholes..self.halves).contains(&group) && (group - self.wholes) % 2 == 1;
         is_second.then(|| group - 1)
     }
 
-    /// After how many changes a move was last tried. It counts as tried from now on.
+    /// Returns the number of changes when a move was last tried, and records that it is tried now.
     pub(super) fn tried(&mut self, group: usize, target: Target) -> Option<usize> {
         self.tried.insert((group, target), self.changes.count)
     }
 
-    /// Whether nothing that a move looks at has changed since it was tried after so many changes, so that it would be in
-    /// vain again.
+    /// Returns whether nothing that a move reads has changed since it was tried after `tried` changes, so that it can't
+    /// help.
     pub(super) fn is_settled(&mut self, target: Target, tried: usize) -> bool {
         let Self { roles, classes, changes, values, .. } = self;
         match target {
@@ -198,14 +199,14 @@ impl Moves {
                 let values = values.or_insert_with(|| roles.values_of(classes.ops(class).iter().map(|op| op.0)));
                 values.iter().all(|&v| changes.last[v] <= tried)
             }
-            // What there is to gain by replicating something is gained at first, whatever changes later.
+            // Replicating saves what it can at first, whatever changes later.
             Target::Replicated => true,
             Target::Only(_) | Target::Inside(_) | Target::Propagated => changes.count == tried,
         }
     }
 
-    /// Of these ops those that are near to what has changed after so many changes: where a move was in vain before, what
-    /// makes it help now is there.
+    /// Returns the ops near those that changed after the first `tried` changes: if a move that didn't help before helps
+    /// now, it is because of these.
     pub(super) fn near(&self, asked: Vec<(OpId, Along)>, tried: usize, graph: &Graph) -> Vec<(OpId, Along)> {
         let Self { roles, changes, .. } = self;
         let mut left = vec![false; roles.ops.len()];
@@ -233,18 +234,18 @@ impl Moves {
     }
 }
 
-/// The size of the major one of two parts of an axis that are nearest to each other in size.
+/// Returns the size of the major part when an axis is split into two parts nearest to each other in size.
 fn half(axis: &AxisPart) -> Option<u32> {
     (2..axis.size).filter(|d| axis.size.is_multiple_of(*d) && d * d <= axis.size).max()
 }
 
-/// The two parts of an axis of which the major one has this size.
+/// Returns the two parts of an axis whose major part has this size.
 fn split(axis: &AxisPart, major: u32) -> [Axes; 2] {
     let minor = AxisPart { pre: axis.pre * major, size: axis.size / major, ..*axis };
     [AxisPart { size: major, ..*axis }, minor].map(|part| Axes::from_slice(&[part]))
 }
 
-/// The order of axes that shard one dimension: the most common order in the propagated distributions.
+/// Returns the order of axes that shard one dimension: the most common order in the propagated distributions.
 fn ranks(draft: &Draft<'_, '_>) -> Vec<usize> {
     let n = draft.cache.mesh_axes().len();
     let mut votes = vec![0i64; n * n];

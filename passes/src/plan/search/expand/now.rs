@@ -1,4 +1,4 @@
-//! What ops and values cost under the plan as it is: a move can save only that.
+//! The costs of ops and values under the current plan: the upper bound on what a move can save.
 
 use dialect::id::TiVec;
 
@@ -6,13 +6,13 @@ use super::roles::{Role, Roles, ValueRole, Values};
 use crate::plan::program::graph::OpId;
 use crate::plan::search::draft::Draft;
 
-/// Costs under the plan as it is.
+/// Costs under the current plan.
 pub(super) struct Now {
     /// Seconds of work of all ops of each role.
     work: TiVec<Role, f64>,
-    /// Whether it costs anything to redistribute the values of each role.
+    /// Whether redistributing the values of each role costs anything.
     moved: TiVec<ValueRole, bool>,
-    /// Those for which it does, in order.
+    /// The roles for which it does, in order.
     list: Vec<ValueRole>,
 }
 
@@ -24,7 +24,7 @@ impl Now {
         Self { work, moved, list }
     }
 
-    /// After the roles of these ops got other strategies, which read or make these values.
+    /// Updates the costs after the roles of these ops, which read or make these values, got other strategies.
     pub(super) fn update(
         &mut self,
         roles: &Roles,
@@ -37,12 +37,12 @@ impl Now {
         self.list = list(&self.moved);
     }
 
-    /// Seconds of work of all ops of a role.
+    /// Returns the seconds of work of all ops of a role.
     pub(super) fn work(&self, role: Role) -> f64 {
         self.work[role]
     }
 
-    /// The values that are redistributed at some cost, in order.
+    /// Returns the values that are redistributed at some cost, in order.
     pub(super) fn moved(&self) -> &[ValueRole] {
         &self.list
     }

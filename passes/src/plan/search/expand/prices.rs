@@ -1,5 +1,5 @@
-//! What redistributing values costs before and after a move, as costs of questions: read off the graph once for all cuts of
-//! the move, and priced again only where what was known were lower bounds.
+//! The resharding costs of values before and after a move, as costs of questions. They are read from the graph once for
+//! all cuts of the move, and computed again only where they were lower bounds.
 
 use std::ops::Range;
 
@@ -13,10 +13,10 @@ use super::roles::{ValueRole, Values};
 use crate::plan::program::graph::{OpId, Places};
 use crate::plan::reshard::cache::Dist;
 
-/// The values that one move may redistribute, by role; lists of all of them are stored in one.
+/// The values that one move may redistribute, by role; the lists of all roles are ranges of shared vectors.
 #[derive(Default)]
 pub(super) struct Prices {
-    /// By role, where it was asked for: `None` if the move changes neither its maker nor any reader.
+    /// By role, if computed: the index in `ends`, or `None` if the move changes neither its producer nor any reader.
     of: Vec<Option<Option<u32>>>,
     ends: Vec<Ends>,
     groups: Vec<Group>,
@@ -24,32 +24,32 @@ pub(super) struct Prices {
     anyway: Vec<Dist>,
 }
 
-/// Who makes and reads the values of a role.
+/// The producer and the readers of the values of a role.
 struct Ends {
     role: ValueRole,
-    /// Where they are made now and after the move.
+    /// The distributions in which they are computed now and after the move.
     made: [Dist; 2],
-    /// The maker, if it changes.
+    /// The producer, if it changes.
     maker: Option<Question>,
-    /// Where readers that don't change want them.
+    /// The distributions that readers which don't change want.
     anyway: Range<usize>,
     groups: Range<usize>,
-    /// What `anyway` costs more if the maker changes.
+    /// The increase of the cost of `anyway` if the producer changes.
     more: f64,
-    /// Whether all costs are exact, so that they stay the same.
+    /// Whether all costs are exact, so that they won't change.
     exact: bool,
 }
 
-/// Readers that want a value in the same place now, and in the same other one after the move.
+/// Readers that want a value in the same distribution now, and in the same other one after the move.
 struct Group {
     wanted: [Dist; 2],
     readers: Range<usize>,
-    /// Seconds to where they want it now and after the move, from where it is made now and after the move.
+    /// Seconds to the distribution wanted now and after the move, from where it is computed now and after the move.
     seconds: [[f64; 2]; 2],
 }
 
 impl Prices {
-    /// Forgets what is known, for another move.
+    /// Clears the table for another move.
     pub(super) fn clear(&mut self, roles: usize) {
         self.of.clear();
         self.of.resize(roles, None);
@@ -61,7 +61,8 @@ impl Prices {
 }
 
 impl Move<'_, '_, '_> {
-    /// Adds the costs of redistributing the values of a role, exactly or at lower bounds; returns whether all are exact.
+    /// Adds the costs of redistributing the values of a role, exactly or at lower bounds; returns whether all are
+    /// exact.
     pub(super) fn price(&mut self, asked: &mut Asked, role: ValueRole, exact: bool, cut: &mut Cut) -> bool {
         let known = match self.moves.prices.of[role.index()] {
             Some(known) => known,
@@ -82,7 +83,7 @@ impl Move<'_, '_, '_> {
         *exact
     }
 
-    /// Reads who makes and reads the values of a role; `None` if the move changes none of them.
+    /// Reads the producer and readers of the values of a role; `None` if the move changes none of them.
     fn ends(&mut self, asked: &mut Asked, role: ValueRole) -> Option<u32> {
         let Values { value, ref uses, .. } = self.moves.roles.values[role];
         let readers = uses.len();
@@ -94,7 +95,7 @@ impl Move<'_, '_, '_> {
             (maker, made[1]) = (Some(q), then);
         }
         let (begin, first) = (self.moves.prices.anyway.len(), self.moves.prices.groups.len());
-        // Readers that change, by their group.
+        // Readers that change, with their group.
         let mut changed: SmallVec<[(usize, Question); 8]> = SmallVec::new();
         let mut changes = maker.is_some();
         for reader in 0..readers {
@@ -131,7 +132,8 @@ impl Move<'_, '_, '_> {
         Some(ends.len() as u32 - 1)
     }
 
-    /// The question that an op answers, and what `at` says of its places after the move, if the move changes it.
+    /// Returns the question of an op and the distribution that `at` reads from its places after the move, if the move
+    /// changes it.
     fn change_at(&mut self, asked: &mut Asked, op: OpId, at: impl Fn(&Places) -> Dist) -> Option<(Question, Dist)> {
         let role = self.moves.roles.of[op];
         let q = asked.of(role, self.moves.question_of[role])?;
@@ -139,14 +141,14 @@ impl Move<'_, '_, '_> {
         Some((q, at(&change.places)))
     }
 
-    /// Finds what the values of these ends cost, exactly or at lower bounds.
+    /// Computes the costs of the values of these ends, exactly or at lower bounds.
     fn find_seconds(&mut self, ends: usize, exact: bool) {
         let Moves { roles, prices, .. } = &mut *self.moves;
         let ends = &mut prices.ends[ends];
         let Values { value, count, .. } = roles.values[ends.role];
         let (v, cache) = (&self.draft.graph.values[value], &mut *self.draft.cache);
         ends.exact = true;
-        // What the plan has now isn't taken for cheaper than it is: a move that is must be one.
+        // The current plan is priced exactly: a lower bound would let moves that save something seem useless.
         let mut seconds = |from: Dist, to: Dist, is_now: bool| {
             let each = match () {
                 _ if cache.is_free(v.rematerializable, to) => 0.0,

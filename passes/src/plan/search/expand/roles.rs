@@ -1,9 +1,10 @@
-//! Ops and values of repeated layers that have the same role in each: one of them stands for all.
+//! Roles: ops and values of repeated layers that correspond to each other; one of them represents all.
 //!
-//! Ops of one role begin with the same strategy, get the same one with every move and then have their operands and
-//! results in the same distributions. Values of one role are made and read by the same roles, so a redistribution of one
-//! costs what that of any other does. The time a move takes therefore grows with the number of distinct layers, not with
-//! that of layers. Models of one role may differ in where they read (each layer takes its own slice of a parameter).
+//! Ops of one role begin with the same strategy, get the same one with every move, and so have their operands and
+//! results in the same distributions. Values of one role have producers and readers of the same roles, so
+//! redistributing any of them costs the same. The time of a move therefore grows with the number of distinct layers,
+//! not with the number of layers. Models of one role may differ in where they read (each layer takes its own slice of a
+//! parameter).
 
 use dialect::define_id;
 use dialect::id::{Interner, TiVec};
@@ -17,26 +18,26 @@ use crate::plan::program::graph::{Graph, OpId, ValueId};
 use crate::plan::reshard::cache::{Dist, Rematerializable, ReshardCache, Type};
 use crate::plan::search::draft::Draft;
 
-/// A list with at least this part of all values is put in order by marking them.
+/// A list with at least this part (1/`MANY`) of all values is sorted by marking its values.
 const MANY: usize = 8;
 
 define_id! {
-    /// What an op does in its layer.
+    /// The position of an op in its layer.
     pub(super) Role, "role"
 }
 
 define_id! {
-    /// What a value is in its layer.
+    /// The position of a value in its layer.
     pub(super) ValueRole, "value"
 }
 
 /// The roles of a graph.
 pub(super) struct Roles {
-    /// The role of each op; ops outside of repeated layers have roles of their own.
+    /// The role of each op; an op outside of repeated layers has a role for itself.
     pub(super) of: TiVec<OpId, Role>,
-    /// The ops of each role, the first of which stands for all.
+    /// The ops of each role; the first represents all.
     pub(super) ops: TiVec<Role, SmallVec<[OpId; 1]>>,
-    /// Of each role one op of those with the same work under every strategy, and how many there are of them.
+    /// For each role, one op of those with the same work under every strategy, and their number.
     works: TiVec<Role, SmallVec<[(OpId, f64); 1]>>,
     pub(super) values: TiVec<ValueRole, Values>,
     /// Values that the ops of each role read or make, sorted.
@@ -47,20 +48,20 @@ pub(super) struct Roles {
 pub(super) struct Values {
     /// One of them.
     pub(super) value: ValueId,
-    /// How many there are.
+    /// The number of values.
     pub(super) count: f64,
     /// Its readers: one op of each role, one border of each distribution.
     pub(super) uses: SmallVec<[(OpId, u32); 4]>,
 }
 
-/// Who makes or reads a value: a result or an operand of ops of one role, or what is fixed.
+/// A producer or reader of a value: a result or an operand of ops of one role, or a fixed distribution.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum End {
     Op(Role, u32),
     Fixed(Dist),
 }
 
-/// What values of one role have in common.
+/// The properties that values of one role share.
 #[derive(PartialEq, Eq, Hash)]
 struct Look {
     ty: Type,
@@ -71,7 +72,7 @@ struct Look {
 }
 
 impl Roles {
-    /// The roles of ops in `repeats`, whose ops are alike.
+    /// Returns the roles of the ops in `graph`, where the layers in `repeats` are equal.
     pub(super) fn of(graph: &Graph, choice: &Choice, repeats: &[Repeat]) -> Self {
         let mut first: Vec<usize> = (0..graph.ops.len()).collect();
         for repeat in repeats {
@@ -131,28 +132,28 @@ impl Roles {
         }
     }
 
-    /// The op that stands for op `op`.
+    /// Returns the op that represents op `op`.
     pub(super) fn first(&self, op: OpId) -> OpId {
         self.ops[self.of[op]][0]
     }
 
-    /// All ops that op `op` stands for.
+    /// Returns all ops that op `op` represents.
     pub(super) fn all(&self, op: OpId) -> &[OpId] {
         &self.ops[self.of[op]]
     }
 
-    /// One op of those with the same work under every strategy, of all that op `op` stands for, and how many there are
-    /// of them.
+    /// Returns, of all ops that op `op` represents, one op of those with the same work under every strategy, and their
+    /// number.
     pub(super) fn works(&self, op: OpId) -> &[(OpId, f64)] {
         &self.works[self.of[op]]
     }
 
-    /// The values that op `op` and those it stands for read or make, sorted.
+    /// Returns the values that op `op` and the ops it represents read or make, sorted.
     pub(super) fn touched(&self, op: OpId) -> &[ValueRole] {
         &self.touched[self.of[op]]
     }
 
-    /// The values that these ops and those they stand for read or make, sorted.
+    /// Returns the values that these ops and the ops they represent read or make, sorted.
     pub(super) fn values_of(&self, ops: impl IntoIterator<Item = OpId>) -> Vec<ValueRole> {
         let mut values: Vec<ValueRole> = ops.into_iter().flat_map(|op| self.touched(op)).copied().collect();
         if values.len() >= self.values.len() / MANY {
@@ -165,7 +166,7 @@ impl Roles {
         values
     }
 
-    /// Seconds of redistributing these values under a plan.
+    /// Returns the seconds of redistributing these values under a plan.
     pub(super) fn moving(
         &self,
         graph: &Graph,
@@ -180,7 +181,7 @@ impl Roles {
         seconds.sum()
     }
 
-    /// Seconds of work of ops and of redistributing values, counted by roles: those of the whole plan.
+    /// Returns the seconds of the whole plan (work of ops and redistributing values), summed by roles.
     pub(super) fn total(&self, draft: &mut Draft<'_, '_>) -> f64 {
         let values: Vec<ValueRole> = self.values.keys().collect();
         let works = self.works.iter().flatten();
@@ -189,8 +190,8 @@ impl Roles {
     }
 }
 
-/// One op of those with the same work under every strategy, and how many there are of them: where ops read and which of
-/// their results are written may differ between layers.
+/// Returns one op of those with the same work under every strategy, and their number. The positions that ops read, and
+/// which of their results are written, may differ between layers.
 fn works(graph: &Graph, ops: &[OpId]) -> SmallVec<[(OpId, f64); 1]> {
     if let [op] = ops {
         return [(*op, 1.0)].into_iter().collect();

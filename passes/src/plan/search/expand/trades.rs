@@ -1,13 +1,12 @@
-//! Trades: a part of an axis goes to one class of dimensions, and all other ops change with it, in one cut.
+//! Trades: a part of an axis moves to one dimension class, and all other ops change with it, in one cut.
 //!
-//! A move to a class leaves all other ops as they are, and a move to nothing leaves nobody where it was. A trade asks both
-//! at once:
+//! A move to a class doesn't change other ops, and a move to nothing changes all ops. A trade does both at once:
 //!
-//! - A value may be worth sharding less than it is: where something cheap is computed by more devices, what is dear to move
-//!   moves less. So the part goes away from every op without the class.
-//! - A block of layers may be worth sharding otherwise than what is around it, by some of the devices: weights are gathered
-//!   from fewer devices then, for activations that are gathered from the others. Activations are gathered as they are only
-//!   along the innermost axis. So the part becomes that in every op without the class.
+//! - A value may be worth sharding less than it is: if more devices compute a cheap value, expensive values move less.
+//!   So the part is removed from every op without the class.
+//! - A block of layers may be worth sharding differently than the ops around it, by some of the devices: weights are
+//!   then gathered from fewer devices, in exchange for activations that are gathered from the others. Activations can
+//!   be gathered directly only along the innermost axis. So the part becomes innermost in every op without the class.
 
 use dialect::sharding::AxisPart;
 
@@ -16,17 +15,17 @@ use super::classes::DimensionClass;
 use super::moves::{Moves, Target};
 use crate::plan::search::draft::Draft;
 
-/// Blocks are tried along no more parts of axes after so many that helped nowhere.
+/// After this many parts of axes without improvement, blocks are tried along no more parts.
 const MAX_IN_VAIN: usize = 2;
-/// Trades are tried for so many classes, those with the most work.
+/// The limit on classes that trades try; those with the most work are tried.
 const CLASSES: usize = 7;
 /// A trade must save at least this fraction of the total cost.
 const WORTH: f64 = 1e-3;
-/// No more trades that take a part away, and that make it the innermost one, are tried once they have looked at so many
-/// changes of ops: they ask nearly all ops of a graph each time.
+/// The limits on computed changes of ops, after which no more trades that remove a part (first) or make it innermost
+/// (second) are tried: each trade asks nearly all ops of a graph.
 const MAX_ASKED: [usize; 2] = [2000, 3000];
 
-/// Takes parts of axes away from everything but one class; returns whether that made the plan cheaper.
+/// Removes parts of axes from all ops but those of one class; returns whether that made the plan cheaper.
 pub(super) fn narrow(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> bool {
     let classes = classes(moves);
     let parts = moves.wholes..moves.groups.len();
@@ -35,8 +34,8 @@ pub(super) fn narrow(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> bool {
     make(draft, moves, all, most)
 }
 
-/// Shards blocks along the smallest parts of axes, innermost elsewhere; returns whether that made the plan cheaper. Where no
-/// block is cheaper along the first of these parts, hardly any is along the last.
+/// Shards blocks along the smallest parts of axes, innermost elsewhere; returns whether that made the plan cheaper. If
+/// no block is cheaper along the first of these parts, hardly any is along the last.
 pub(super) fn blocks(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> bool {
     let mut classes = classes(moves);
     classes.retain(|&class| 2 * moves.classes.ops(class).len() <= moves.roles.ops.len());
@@ -57,13 +56,13 @@ fn classes(moves: &Moves) -> Vec<DimensionClass> {
     moves.classes.by_weight.iter().copied().take(CLASSES).collect()
 }
 
-/// The size of the smallest parts into which the axis of `part` is split.
+/// Returns the size of the smallest parts into which the axis of `part` is split.
 fn least_part(moves: &Moves, part: &AxisPart) -> u32 {
     let parts = moves.groups[moves.wholes..].iter().flatten().filter(|p| p.axis == part.axis);
     parts.map(|p| p.size).min().unwrap_or(part.size)
 }
 
-/// Makes those of these trades that help, until `most` changes of ops were looked at; returns whether any did.
+/// Makes the trades that help, until `most` changes of ops were computed; returns whether any helped.
 fn make(
     draft: &mut Draft<'_, '_>,
     moves: &mut Moves,
