@@ -1,14 +1,14 @@
 //! Sharding propagation: gives every value a sharding, starting from the values that the user annotated.
 //!
-//! The semantics are Shardy's, conflict for conflict. It is built in layers, each a full run of the one below: user
-//! priorities ([`priority`]), op priorities ([`driver`]), a worklist run to a fixpoint ([`driver`]), one step over one
-//! op ([`factor`](algorithm::factor)) on its tensors seen factor by factor ([`projection`](algorithm::projection)).
-//! Before that the program is read into a graph ([`graph`], [`read`]), constants are copied for every use
+//! The semantics are Shardy's, conflict for conflict. The pass is built in layers, each a full run of the layer below:
+//! user priorities ([`priority`]), op priorities ([`driver`]), a worklist run to a fixpoint ([`driver`]), one step over
+//! one op ([`factor`](algorithm::factor)) on its tensors projected to factors ([`projection`](algorithm::projection)).
+//! Before that, the program is read into a graph ([`graph`], [`read`]), constants are copied for every use
 //! ([`constants`]), ops with regions get data-flow edges ([`edges`]), and constraints give their shardings to their
-//! operands ([`constraints`]); afterwards the edges are removed and everything is written back ([`mod@write`]).
+//! operands ([`constraints`]). Afterwards the edges are removed and the results are written back ([`mod@write`]).
 //!
-//! The result: the same ops except for constants and unread ops, `sdy.reshard` in place of `sdy.sharding_constraint`,
-//! and closed `sdy.sharding` on arguments, results and ops.
+//! The result has the same ops except for constants and unused ops, `sdy.reshard` in place of
+//! `sdy.sharding_constraint`, and closed `sdy.sharding` on arguments, results and ops.
 
 pub mod algorithm;
 pub mod graph;
@@ -86,7 +86,7 @@ pub static PASS: Pass = Pass {
     },
 };
 
-/// Runs the pass, and returns where every axis comes from.
+/// Runs the pass, and returns the origin of every axis.
 pub fn run_with_origins(program: &mut Program, options: &Options, diagnostics: &mut Diagnostics) -> OriginTable {
     run_pass(program, options, true, diagnostics)
 }
@@ -120,11 +120,11 @@ pub struct PropagateOptions {
     pub keep_sharding_rules: bool,
     /// Write the origins of every value's axes into the program as `sdy.sharding_origins`.
     pub origins: bool,
-    /// How conflicts between the tensors of an op are settled.
+    /// The resolution of conflicts between the tensors of an op.
     pub strategy: Strategy,
     /// Whether ops are visited in rounds by op priority, pass-through ops first.
     pub op_priorities: bool,
-    /// Whether ops whose tensors are sharded differently are left as they are, without reshards.
+    /// Whether ops whose tensors are sharded differently keep them, without reshards.
     pub keep_conflicts: bool,
 }
 
@@ -187,7 +187,7 @@ fn run(program: &mut Program, options: &PropagateOptions, origins: bool, diagnos
     table
 }
 
-/// Writes the rule of every op, or only the user's own rules, into the program.
+/// Writes the rule of every op into the program, or only the user's own rules.
 fn write_rules(program: &mut Program, keep: bool) {
     for op in program.ops_under(program.body()) {
         let view = program.view(op);
@@ -195,7 +195,7 @@ fn write_rules(program: &mut Program, keep: bool) {
             Some(AttrData::ShardingRule(rule)) if !keep && !rule.custom => {
                 let said = program.attr(op, sdy::SHARDING_RULE);
                 program.remove_attr(op, sdy::SHARDING_RULE);
-                // An op that only its author knows has no other rule.
+                // A user-defined op has no other rule.
                 let other = program.op(op).def.propagation_rule(program.view(op));
                 if let Some(said) = said.filter(|_| other.is_none()) {
                     program.set_attr(op, sdy::SHARDING_RULE, said);

@@ -1,9 +1,9 @@
-//! One set of axes for every factor of an op whose tensors disagree: what Shardy chooses when it inserts reshards.
+//! Chooses one list of axes for every factor of an op whose tensors disagree, as Shardy does when it inserts reshards.
 //!
 //! Lists of axes compete: the one found on the larger tensors wins, then pass-through factors before reductions before
-//! permutations, then the larger number of shards; lists that overlap the winner are shortened or dropped, and so on
-//! until none is left. A factor may not be sharded before the ones to its left in a dimension are fully sharded.
-//! Source: Shardy, `findCommonAxes`.
+//! permutations, then the larger number of shards. Lists that overlap the winner are shortened or dropped, and the next
+//! winner is chosen until no list is left. A factor may not be sharded before the factors to its left in a dimension
+//! are fully sharded. Source: Shardy, `findCommonAxes`.
 
 use std::cmp::Ordering;
 
@@ -13,7 +13,8 @@ use dialect::sharding::{Axes, AxisPart, FactorKind};
 use super::projection::{Projection, TensorFactors};
 use super::rule::Rule;
 
-/// The axes of each factor. `elements` are the sizes of all tensors; `name_of` orders axes by name to break ties.
+/// Returns the axes of each factor. `elements` are the sizes of all tensors; `name_of` orders axes by name to break
+/// ties.
 pub fn common_axes(
     rule: &Rule,
     projection: &Projection,
@@ -34,7 +35,8 @@ pub fn common_axes(
     axes
 }
 
-/// The axes of each factor if all tensors agree, no axis shards two factors, and factors that must be replicated are.
+/// Returns the axes of each factor if all tensors agree, no axis shards two factors, and factors that must be
+/// replicated aren't sharded.
 fn already_common(rule: &Rule, projection: &Projection) -> Option<Vec<Axes>> {
     let mut seen: Vec<AxisPart> = Vec::new();
     let mut out = Vec::new();
@@ -59,8 +61,8 @@ fn already_common(rule: &Rule, projection: &Projection) -> Option<Vec<Axes>> {
     Some(out)
 }
 
-/// Of two tensors one keeps its sharding: one whose permutation factors aren't sharded, then the larger, then the one
-/// with more shards.
+/// Returns the axes that keep the sharding of one of two tensors: the one whose permutation factors aren't sharded,
+/// then the larger, then the one with more shards.
 fn of_one_tensor(rule: &Rule, projection: &Projection, elements: &[i64], a: usize, b: usize) -> Vec<Axes> {
     let preference = |t: usize| {
         let tensor: &TensorFactors = &projection.tensors[t];
@@ -80,7 +82,7 @@ fn of_one_tensor(rule: &Rule, projection: &Projection, elements: &[i64], a: usiz
     (0..rule.factors()).map(of).collect()
 }
 
-/// The part of `axes` before the first that overlaps `others`; `None` if none does.
+/// Returns the part of `axes` before the first that overlaps `others`; `None` if none overlaps.
 fn shortened(axes: &[AxisPart], others: &[AxisPart]) -> Option<Axes> {
     let (i, fit) =
         axes.iter().enumerate().map(|(i, a)| (i, a.prefix_without_all(others))).find(|(i, p)| *p != Some(axes[*i]))?;
@@ -143,7 +145,8 @@ fn best_of_all(rule: &Rule, projection: &Projection, elements: &[i64], name_of: 
     }
 }
 
-/// Every list that shards a factor of some tensor, and its prefixes, with the elements of all tensors that have it.
+/// Returns every list that shards a factor of some tensor, and its prefixes, with the total elements of all tensors
+/// that have it.
 fn candidates(projection: &Projection, elements: &[i64]) -> Vec<Candidate> {
     let mut out: Vec<Candidate> = Vec::new();
     for (f, factor) in projection.tensors.iter().flat_map(|t| t.factors.iter().enumerate()) {
@@ -167,7 +170,7 @@ fn candidates(projection: &Projection, elements: &[i64]) -> Vec<Candidate> {
     out
 }
 
-/// Axes of factors that must be replicated go to factors that all tensors have, as far as these can take them.
+/// Moves axes of factors that must be replicated to factors that all tensors have, as far as these can take them.
 fn redistribute(rule: &Rule, not_scalar: &[usize], axes: &mut [Axes]) {
     let in_all = |f: usize| {
         let has = |&t: &usize| rule.tensors[t].dims.iter().any(|d| d.contains(&(f as u32)));
@@ -236,7 +239,7 @@ mod tests {
     fn the_larger_tensor_wins() {
         // Both operands together are as large as the result, which has fewer shards.
         check(&concatenate(), [sharded([&[], &[X]]), sharded([&[], &[X]]), sharded([&[], &[Y]])], [&[], &[Y]]);
-        // Axes that extend the winner come after it.
+        // Axes that extend the winner are appended to it.
         check(&concatenate(), [sharded([&[], &[X]]), sharded([&[], &[X, Y]]), sharded([&[], &[X]])], [&[], &[X, Y]]);
         check(&concatenate(), [sharded([&[], &[X]]), sharded([&[], &[X]]), sharded([&[], &[X]])], [&[], &[X]]);
     }

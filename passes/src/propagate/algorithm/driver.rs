@@ -1,8 +1,8 @@
-//! Running to a fixpoint: a worklist of nodes, each propagating between its tensors' shardings.
+//! Runs propagation to a fixpoint: a worklist of nodes, each propagating between its tensors' shardings.
 //!
 //! The order of visits decides conflicts, so it is that of MLIR's greedy driver under Shardy: all nodes from top to
-//! bottom, but nodes affected by a change are visited right away, the last affected first. A node that has no readers
-//! and no effect is removed when its turn comes.
+//! bottom, but nodes affected by a change are visited at once, the last affected first. A node that has no users and no
+//! effect is removed when it is visited.
 
 use dialect::ir::Program;
 use dialect::op::OpPriority;
@@ -15,7 +15,7 @@ use super::sharding::ShardingId;
 use crate::propagate::graph::role::Kind;
 use crate::propagate::graph::{Graph, Node, NodeKind, Slot, Val};
 
-/// Rounds of op priorities, each including the ones before.
+/// The number of rounds of op priorities; each round includes the ops of the rounds before.
 pub const ROUNDS: usize = 5;
 
 /// Nodes to visit, the last one next.
@@ -42,7 +42,7 @@ impl Worklist {
     }
 }
 
-/// The directions of an op in round `round`.
+/// Returns the directions of an op in round `round`.
 fn directions(graph: &Graph, node: Node, round: usize) -> Directions {
     let spread = graph.node(node).role.spread;
     if round == 4 {
@@ -77,8 +77,8 @@ impl Engine {
         }
     }
 
-    /// Propagates between what the main function returns and the shardings of its results. No node is put on the
-    /// worklist: this happens before and after all nodes are visited.
+    /// Propagates between the values that the main function returns and the shardings of its results. Puts no node on
+    /// the worklist, because this runs before and after all nodes are visited.
     fn tie_results(&mut self) {
         let Some(main) = self.main.take() else { return };
         let values: SmallVec<[Val; 8]> = self.graph.operands(main.terminator).collect();
@@ -160,8 +160,8 @@ impl Engine {
         self.scratch = shardings;
     }
 
-    /// An edge ties its sources to the one sharding of its targets; for manual computations, the manual axes are added
-    /// or removed in between.
+    /// Propagates between an edge's sources and the one sharding of its targets; for manual computations, the manual
+    /// axes are added or removed in between.
     fn visit_edge(&mut self, node: Node, edge: u32, rule: RuleId, worklist: &mut Worklist) {
         let data = &self.graph.edges[edge as usize];
         let mut values: SmallVec<[Val; 4]> = data.sources.iter().map(|&u| self.graph.value_of_use(u)).collect();
@@ -174,8 +174,8 @@ impl Engine {
             let slots: SmallVec<[Slot; 4]> = values.iter().map(|&v| self.graph.slot(v)).collect();
             self.record_origins(node, &slots, &shardings, t as usize, new);
             let own = if t as usize + 1 == values.len() { self.seen_by_targets(edge, new) } else { new };
-            // The sharding group of a result gets the sources' sharding, without the manual axes, because Shardy does
-            // that. Shardy would also bring manual axes to the group of an argument, inside, and then rejects them
+            // The sharding group of a result gets the sources' sharding without the manual axes, as in Shardy. Shardy
+            // would also give manual axes to the group of an argument, inside the computation, and then rejects them
             // there.
             let alike = if self.graph.edges[edge as usize].of_result { new } else { own };
             self.update(node, values[t as usize], own, alike, worklist);
@@ -205,7 +205,7 @@ impl Engine {
         }
     }
 
-    /// `sharding` adapted to `value`: a result of a manual computation keeps its manual axes.
+    /// Returns `sharding` adapted to `value`: a result of a manual computation keeps its manual axes.
     fn with_manual_axes(&mut self, value: Val, sharding: ShardingId) -> ShardingId {
         let def = self.graph.def(value);
         match def.is_some().then(|| self.graph.node(def).kind) {
@@ -217,7 +217,7 @@ impl Engine {
         }
     }
 
-    /// Whether a node has no readers and no effect.
+    /// Returns whether a node has no users and no effect.
     pub fn is_dead(&self, program: &Program, node: Node) -> bool {
         let role = self.graph.node(node).role;
         role.removable
@@ -243,7 +243,7 @@ impl Engine {
         })
     }
 
-    /// Removes what nothing reads, then what only that read, and so on.
+    /// Removes nodes without users, then nodes that only those used, and so on.
     pub fn erase_unread(&mut self, program: &Program) {
         let mut nodes = self.graph.postorder(program, program.body());
         while let Some(node) = nodes.pop() {
@@ -255,7 +255,7 @@ impl Engine {
         }
     }
 
-    /// Removes a node, after everything inside it, from the last to the first. The nodes that defined its operands are
+    /// Removes a node, after all nodes inside it, from the last to the first. The nodes that defined its operands are
     /// visited next.
     fn erase_dead(&mut self, program: &Program, node: Node, worklist: &mut Worklist) {
         let regions = self.graph.op(node).map(|op| &program.op(op).regions[..]).unwrap_or_default();

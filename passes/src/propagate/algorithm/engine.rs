@@ -1,8 +1,7 @@
 //! The state of a propagation, and the step of one node.
 //!
-//! A step depends only on the rule, the directions and the shardings, all of which are ids; so each distinct step is
-//! computed once and looked up from then on. Deep programs repeat themselves: of a hundred equal layers only one is
-//! computed.
+//! A step depends only on the rule, the directions and the shardings, all of which are ids, so each distinct step is
+//! computed once and cached. Deep programs repeat themselves: of a hundred equal layers only one is computed.
 
 use dialect::ir::{Op, Program};
 use dialect::ops::func;
@@ -18,7 +17,7 @@ use super::sharding::{Sharding, ShardingId, Shardings};
 use crate::propagate::graph::mesh::Meshes;
 use crate::propagate::graph::{Graph, Node, Slot, Val};
 
-/// The directions of a step, the same for all factors of a kind. Blocked factors have none.
+/// The directions of a step, the same for all factors of a kind. Blocked factors have no direction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Directions {
     /// Along pass-through factors.
@@ -28,13 +27,13 @@ pub struct Directions {
 }
 
 impl Directions {
-    /// The same along every factor.
+    /// Creates the same direction along every factor.
     pub fn all(direction: Direction) -> Self {
         Self { pass_through: direction, other: direction }
     }
 }
 
-/// What a step depends on besides rule and shardings.
+/// The inputs of a step besides rule and shardings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StepKind {
     /// Directions along the factors.
@@ -58,7 +57,7 @@ impl StepKind {
 /// A tensor's new sharding: the index of the tensor, operands first.
 pub type Update = (u32, ShardingId);
 
-/// Everything a propagation works on.
+/// The state of a propagation.
 pub struct Engine {
     /// The program's graph.
     pub graph: Graph,
@@ -70,7 +69,7 @@ pub struct Engine {
     pub rules: Rules,
     /// Manual computations by node.
     pub manual: FxHashMap<Node, Manual>,
-    /// The function whose results are tied to what it returns, with their slots.
+    /// The function whose results are tied to the values it returns, with their slots.
     pub main: Option<FunctionResults>,
     /// The results of the other functions.
     pub functions: Vec<FunctionResults>,
@@ -78,15 +77,15 @@ pub struct Engine {
     pub groups: Vec<Vec<Val>>,
     /// The group of a value.
     pub group_of: FxHashMap<Val, u32>,
-    /// How conflicts are settled.
+    /// The resolution of conflicts.
     pub strategy: Strategy,
     /// Whether the user asked for conservative propagation.
     pub conservative: bool,
     /// The round of op priorities to begin with.
     pub first_round: usize,
-    /// Where axes come from, if this is recorded.
+    /// The origins of axes, if they are recorded.
     pub origins: Option<Origins>,
-    /// All nodes from top to bottom, once known.
+    /// All nodes from top to bottom, once computed.
     pub order: Vec<Node>,
     /// The shardings of the node being visited.
     pub scratch: Vec<ShardingId>,
@@ -101,14 +100,14 @@ pub struct FunctionResults {
     pub function: Op,
     /// Its return.
     pub terminator: Node,
-    /// Where the sharding of each result is kept.
+    /// The slot with the sharding of each result.
     pub slots: Vec<Slot>,
-    /// The rule that ties each result to what is returned; `None` where they are not tied.
+    /// The rule that ties each result to the returned value; `None` where they are not tied.
     pub rules: Vec<Option<RuleId>>,
 }
 
 impl Engine {
-    /// An engine over a graph without shardings.
+    /// Creates an engine over a graph without shardings.
     pub fn new(graph: Graph, meshes: Meshes, strategy: Strategy, conservative: bool) -> Self {
         Self {
             graph,
@@ -132,13 +131,13 @@ impl Engine {
         }
     }
 
-    /// The sharding of a value.
+    /// Returns the sharding of a value.
     pub fn sharding(&self, value: Val) -> Option<&Sharding> {
         self.shardings.get(self.graph.sharding(value))
     }
 
-    /// Sets the sharding of a value. If an op had none for any of its results, its other results get an open one, since
-    /// all are written in one list.
+    /// Sets the sharding of a value. If no result of an op had one, its other results get an open one, since all are
+    /// written in one list.
     pub fn set_sharding(&mut self, value: Val, sharding: ShardingId) {
         let slot = self.graph.slot(value);
         if !slot.is_some() {
@@ -160,7 +159,7 @@ impl Engine {
         self.graph.slots[slot] = sharding;
     }
 
-    /// Whether both shard the dimensions alike; no sharding at all counts as replicated.
+    /// Returns whether both shard the dimensions alike; a missing sharding counts as replicated.
     pub fn equivalent(&self, a: ShardingId, b: ShardingId) -> bool {
         let whole = |s: Option<&Sharding>| s.is_none_or(Sharding::is_fully_replicated);
         let (a, b) = (self.shardings.get(a), self.shardings.get(b));
@@ -171,7 +170,7 @@ impl Engine {
         }
     }
 
-    /// A fully replicated, closed sharding on the same mesh.
+    /// Returns a fully replicated, closed sharding on the same mesh.
     pub fn fully_closed_like(&mut self, id: ShardingId) -> ShardingId {
         match self.shardings.get(id) {
             Some(s) => {
@@ -182,13 +181,13 @@ impl Engine {
         }
     }
 
-    /// The function called `name`.
+    /// Returns the function called `name`.
     pub fn function_named(&self, program: &Program, name: &str) -> Option<Op> {
         let functions = self.main.iter().chain(&self.functions).map(|f| f.function);
         functions.into_iter().find(|&f| func::symbol(program, f) == Some(name))
     }
 
-    /// The mesh all of `shardings` are on; `None` when there is none, they differ, or it has a single device.
+    /// Returns the mesh of all `shardings`; `None` when there is none, they differ, or it has a single device.
     pub fn common_mesh(&self, shardings: &[Option<&Sharding>]) -> Option<u32> {
         let mut found = None;
         for sharding in shardings.iter().flatten() {
@@ -204,7 +203,7 @@ impl Engine {
         found.filter(|&mesh| !self.meshes.get(mesh).mesh.is_maximal())
     }
 
-    /// The changes a step of `rule` makes, given the shardings of its tensors. Steps are memoized.
+    /// Returns the changes by a step of `rule`, given the shardings of its tensors. Steps are cached.
     pub fn step(&mut self, rule: RuleId, kind: StepKind, shardings: &[ShardingId]) -> SmallVec<[Update; 4]> {
         if shardings.iter().all(|s| !s.is_some()) {
             return SmallVec::new();
@@ -225,7 +224,7 @@ impl Engine {
         SmallVec::from_slice(&self.updates[start as usize..(start + len) as usize])
     }
 
-    /// The sharding of an edge's targets as its sources see it.
+    /// Converts the sharding of an edge's targets to the form that its sources have.
     pub fn seen_by_sources(&mut self, edge: u32, sharding: ShardingId) -> ShardingId {
         let data = &self.graph.edges[edge as usize];
         let (Some(manual), Some(inner)) = (self.manual.get(&data.op), self.shardings.get(sharding)) else {
@@ -238,7 +237,7 @@ impl Engine {
         self.shardings.intern(new)
     }
 
-    /// A sharding that an edge's sources agreed on, as its targets see it.
+    /// Converts a sharding that an edge's sources agreed on to the form that its targets have.
     pub fn seen_by_targets(&mut self, edge: u32, sharding: ShardingId) -> ShardingId {
         let data = &self.graph.edges[edge as usize];
         let (Some(manual), Some(outer)) = (self.manual.get(&data.op), self.shardings.get(sharding)) else {
@@ -287,7 +286,7 @@ impl Engine {
     }
 }
 
-/// The direction along each factor.
+/// Returns the direction along each factor.
 fn factor_directions(rule: &Rule, kind: StepKind) -> SmallVec<[Direction; 6]> {
     use dialect::sharding::FactorKind;
     (0..rule.factors())

@@ -17,7 +17,7 @@ use super::rule::Rule;
 /// The direction in which shardings may cross an op.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Direction {
-    /// Not at all.
+    /// Neither way.
     None,
     /// From operands to results.
     Forward,
@@ -28,7 +28,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// What at least one of them allows.
+    /// Returns the union of both directions.
     pub fn or(self, other: Self) -> Self {
         match (self, other) {
             (Self::Forward, Self::Backward) | (Self::Backward, Self::Forward) => Self::Both,
@@ -36,7 +36,7 @@ impl Direction {
         }
     }
 
-    /// What both allow.
+    /// Returns the intersection of both directions.
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Forward, Self::Backward) | (Self::Backward, Self::Forward) => Self::None,
@@ -45,16 +45,16 @@ impl Direction {
     }
 }
 
-/// How conflicts between tensors are resolved.
+/// The resolution of conflicts between tensors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Strategy {
     /// An axis propagates only where all tensors can take it.
     Basic,
-    /// Every tensor takes what it can.
+    /// Every tensor takes the axes it can.
     Aggressive,
 }
 
-/// Everything a step depends on besides the projection.
+/// The inputs of a step besides the projection.
 pub struct Step<'a> {
     /// The op's rule.
     pub rule: &'a Rule,
@@ -64,12 +64,12 @@ pub struct Step<'a> {
     pub strategy: Strategy,
     /// Whether the op is elementwise.
     pub elementwise: bool,
-    /// Sizes of the mesh's axes, if no axis may be split.
+    /// Sizes of the mesh's axes, if axes may not be split.
     pub whole_axes: Option<&'a [u32]>,
 }
 
 impl Step<'_> {
-    /// Propagates axes in `projection`; true for each tensor that changed.
+    /// Propagates axes in `projection`; returns true for each tensor that changed.
     pub fn run(&self, projection: &mut Projection) -> SmallVec<[bool; 4]> {
         match self.strategy {
             Strategy::Basic => self.basic(projection),
@@ -107,7 +107,7 @@ impl Step<'_> {
                     continue;
                 };
                 if t < operands && self.elementwise {
-                    // An operand gets no axes beyond those its result can take: the result couldn't use them.
+                    // An operand gets only axes that its result can take, because the result couldn't use others.
                     for result in projection.results() {
                         if let Some(factor) = &result.factors[f]
                             && prefix(&factor.axes, &new) == Prefix::Strict
@@ -122,7 +122,7 @@ impl Step<'_> {
         changed
     }
 
-    /// The factors, those with the larger source tensor first.
+    /// Returns the factors, those with the larger source tensor first.
     fn order(&self, projection: &Projection, axes: &[Axes]) -> SmallVec<[usize; 6]> {
         let mut sources: SmallVec<[(i64, i64); 6]> = SmallVec::from_elem((-1, -1), axes.len());
         for (t, tensor) in projection.tensors.iter().enumerate() {
@@ -143,7 +143,7 @@ impl Step<'_> {
         order
     }
 
-    /// The part of `axes` that `tensor` can take on factor `f`.
+    /// Returns the part of `axes` that `tensor` can take on factor `f`.
     fn for_tensor(&self, tensor: &TensorFactors, f: usize, axes: &Axes) -> Option<Axes> {
         let factor = tensor.factors[f].as_ref()?;
         if axes.is_empty() {
@@ -161,8 +161,8 @@ impl Step<'_> {
     }
 }
 
-/// The axes that shard factor `f` in some tensor and are contradicted by none. When there is only one direction, the
-/// tensors that receive axes may contradict but add nothing.
+/// Returns the axes that shard factor `f` in some tensor and that no tensor contradicts. In a single direction, the
+/// receiving tensors may contradict axes but add none.
 fn compatible_axes(projection: &Projection, f: usize, direction: Direction) -> Axes {
     let mut axes = Axes::new();
     let mut expand = true;
@@ -185,8 +185,8 @@ fn compatible_axes(projection: &Projection, f: usize, direction: Direction) -> A
     axes
 }
 
-/// Shortens `axes` where `new` contradicts them and, if `expand`, extends them where `new` goes on. Returns whether
-/// later lists may extend the outcome.
+/// Shortens `axes` where `new` contradicts them and, if `expand`, extends them where `new` continues. Returns whether
+/// later lists may extend the result.
 fn meet(axes: &mut Axes, new: &[AxisPart], expand: bool) -> bool {
     let common = axes.len().min(new.len());
     for i in 0..common {
@@ -201,7 +201,7 @@ fn meet(axes: &mut Axes, new: &[AxisPart], expand: bool) -> bool {
                 // either.
                 continue;
             }
-            // It continues with another axis before this one is used up.
+            // The list continues with another axis before this one is used up.
             axes.truncate(i);
             axes.push(other);
             return false;
@@ -223,7 +223,7 @@ fn meet(axes: &mut Axes, new: &[AxisPart], expand: bool) -> bool {
     expand
 }
 
-/// Keeps the axes up to the first that `fit` rejects; an axis that it shortens is the last.
+/// Keeps the axes up to the first that `fit` rejects; an axis that `fit` shortens is the last.
 fn truncate(axes: &mut Axes, whole_axes: Option<&[u32]>, fit: impl Fn(AxisPart, i64) -> Option<AxisPart>) {
     let mut before = 1i64;
     for i in 0..axes.len() {
@@ -241,7 +241,7 @@ fn truncate(axes: &mut Axes, whole_axes: Option<&[u32]>, fit: impl Fn(AxisPart, 
     }
 }
 
-/// The part of `axis` that a tensor can take on factor `f`, which has `before` shards already.
+/// Returns the part of `axis` that a tensor can take on factor `f`, which has `before` shards already.
 fn fits(axis: AxisPart, tensor: &TensorFactors, f: usize, before: i64, size: i64) -> Option<AxisPart> {
     let axis = fits_beside(axis, tensor, f)?;
     match &tensor.factors[f] {
@@ -250,7 +250,7 @@ fn fits(axis: AxisPart, tensor: &TensorFactors, f: usize, before: i64, size: i64
     }
 }
 
-/// The part of `axis` that doesn't shard another factor of the tensor.
+/// Returns the part of `axis` that doesn't shard another factor of the tensor.
 fn fits_beside(axis: AxisPart, tensor: &TensorFactors, f: usize) -> Option<AxisPart> {
     let others = tensor.factors.iter().enumerate().filter(|&(other, _)| other != f);
     others
@@ -258,8 +258,8 @@ fn fits_beside(axis: AxisPart, tensor: &TensorFactors, f: usize) -> Option<AxisP
         .try_fold(axis, |axis, other| axis.prefix_without_all(&other.overflow)?.prefix_without_all(&other.axes))
 }
 
-/// The part of `axis` that the factor can take: the factor is open, nothing overflowed, and it is the last of its
-/// dimension or `axis` divides what is left of it.
+/// Returns the part of `axis` that the factor can take: the factor must be open and have no overflow, and either be the
+/// last of its dimension or have a remaining size that `axis` divides.
 fn fits_factor(
     axis: AxisPart,
     tensor: &TensorFactors,

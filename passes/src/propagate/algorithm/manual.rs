@@ -1,5 +1,6 @@
-//! Manual computations: their shardings list manual axes before the free ones in every dimension, and propagation sees
-//! only the free ones inside and on the way in and out. Source: Shardy, `ManualComputationOp`, `manual-axes-cleanup`.
+//! Manual computations: their shardings list manual axes before the free ones in every dimension, and propagation uses
+//! only the free ones inside the computation and across its border. Source: Shardy, `ManualComputationOp`,
+//! `manual-axes-cleanup`.
 
 use super::sharding::{Dim, Sharding};
 use crate::propagate::graph::mesh::Meshes;
@@ -17,7 +18,7 @@ pub struct Manual {
 }
 
 impl Manual {
-    /// How many of a dimension's axes are manual.
+    /// Returns how many of a dimension's axes are manual.
     fn manual_axes(&self, axes: &[AxisPart]) -> usize {
         axes.iter().take_while(|a| self.axes.contains(&a.axis)).count()
     }
@@ -35,7 +36,7 @@ impl Manual {
         }
     }
 
-    /// `sharding` as seen inside.
+    /// Returns `sharding` in the form used inside.
     pub fn without_manual(&self, sharding: &Sharding) -> Sharding {
         if self.axes.is_empty() {
             return sharding.clone();
@@ -43,7 +44,7 @@ impl Manual {
         self.part(sharding, |d, manual| Axes::from_slice(&d.axes[manual..]))
     }
 
-    /// `inner` as seen outside, with the manual axes that `outer` has.
+    /// Returns `inner` in the form used outside, with the manual axes of `outer`.
     pub fn with_manual(&self, outer: &Sharding, inner: &Sharding) -> Sharding {
         let mut out = self.part(outer, |d, manual| Axes::from_slice(&d.axes[..manual]));
         for (dim, new) in out.dims.iter_mut().zip(&inner.dims) {

@@ -1,5 +1,5 @@
-//! Where axes come from: for every axis that propagation put on a value, the value it was taken from and the op that
-//! carried it. Following these leads to an annotation.
+//! The origins of axes: for every axis that propagation put on a value, the value it was taken from and the op that
+//! carried it. Following these links leads to an annotation.
 
 use dialect::ir::{Attr, AttrData, Op, Program, Value, ValueSource};
 use dialect::ops::{func, sdy};
@@ -12,7 +12,7 @@ use super::sharding::{Sharding, ShardingId};
 use crate::propagate::graph::mesh::Meshes;
 use crate::propagate::graph::{Graph, Node, NodeKind, Slot, Val};
 
-/// What is recorded while propagating: for each slot, an axis, where it was taken from, and the node that carried it.
+/// The records of a propagation: for each slot, an axis, the slot it was taken from, and the node that carried it.
 #[derive(Default)]
 pub struct Origins {
     steps: FxHashMap<Slot, SmallVec<[Carried; 2]>>,
@@ -25,7 +25,7 @@ struct Carried {
     by: Option<Op>,
 }
 
-/// Where an axis starts.
+/// The annotation at which an axis starts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Start {
     /// The annotation of a value: an argument, an op's own sharding, a constraint.
@@ -39,7 +39,7 @@ pub enum Start {
 pub struct Origin {
     /// The annotation it comes from.
     pub start: Start,
-    /// The ops that carried it, from the annotation on; ops with regions carry it in and out.
+    /// The ops that carried it, beginning at the annotation; ops with regions carry it in and out.
     pub path: Vec<Op>,
 }
 
@@ -50,14 +50,14 @@ pub struct OriginTable {
     meshes: Meshes,
     /// Slot and mesh of each value that has a sharding.
     values: FxHashMap<Value, (Slot, u32)>,
-    /// The first value of each slot.
+    /// The annotation of each slot's first value.
     starts: FxHashMap<Slot, Start>,
     /// The axes of each slot.
     axes: FxHashMap<Slot, Vec<AxisPart>>,
 }
 
 impl OriginTable {
-    /// Where `axis` of `value` comes from; `None` when the value has no sharding or no such axis.
+    /// Returns the origin of `axis` of `value`; `None` when the value has no sharding or no such axis.
     pub fn origin_of(&self, value: Value, axis: AxisRef) -> Option<Origin> {
         let &(mut slot, mesh) = self.values.get(&value)?;
         let axis = self.meshes.get(mesh).axis(axis)?;
@@ -103,7 +103,7 @@ impl OriginTable {
         }
     }
 
-    /// The name of each annotation.
+    /// Returns the name of each annotation.
     fn names(&self, program: &Program) -> FxHashMap<Start, String> {
         let mut names = FxHashMap::default();
         for (_, block) in program.functions() {
@@ -142,14 +142,14 @@ impl OriginTable {
     }
 }
 
-/// What stands for an axis in a list of origins.
+/// Returns the key of an axis in a list of origins.
 fn key(program: &Program, axis: AxisRef) -> String {
     let name = program.name_text(axis.name);
     axis.sub.map_or_else(|| name.to_owned(), |sub| format!("{name}:({}){}", sub.pre, sub.size))
 }
 
-/// Where `axis` of `value` comes from, as [`OriginTable::write`] left it in a program that has gone through more passes
-/// since: annotations of arguments and results, and the value's own. Numbers of ops and constraints mean nothing there.
+/// Returns the origin of `axis` of `value` as [`OriginTable::write`] wrote it, in a program after further passes:
+/// annotations of arguments and results, and the value's own. Numbers of ops and constraints have no meaning there.
 pub fn written_origin(program: &Program, value: Value, axis: AxisRef) -> Option<Start> {
     let dict = match program.value_source(value) {
         ValueSource::Result(op, i) => match program.view(op).attr(sdy::ORIGINS)? {
@@ -177,7 +177,7 @@ pub fn written_origin(program: &Program, value: Value, axis: AxisRef) -> Option<
 }
 
 impl Origins {
-    /// How `axis` came to `slot`; a sub-axis may have come as part of a larger one.
+    /// Returns the step that brought `axis` to `slot`; a sub-axis may have come as part of a larger one.
     fn step(&self, slot: Slot, axis: AxisPart) -> Option<&Carried> {
         let steps = self.steps.get(&slot)?;
         steps.iter().find(|s| s.axis == axis).or_else(|| steps.iter().find(|s| s.axis.overlaps(axis)))
@@ -185,7 +185,7 @@ impl Origins {
 }
 
 impl Engine {
-    /// Records what update `t` of a step by `node` added: `slots` and `before` are those of all its tensors.
+    /// Records the axes that update `t` of a step by `node` added: `slots` and `before` are those of all its tensors.
     pub fn record_origins(&mut self, node: Node, slots: &[Slot], before: &[ShardingId], t: usize, new: ShardingId) {
         let Some(new) = self.shardings.get(new) else { return };
         let Some(mut origins) = self.origins.take() else { return };
@@ -211,7 +211,7 @@ impl Engine {
         self.origins = Some(origins);
     }
 
-    /// Whether `axis` shards dimensions of two tensors of `node` that map to one factor.
+    /// Returns whether `axis` shards dimensions of two tensors of `node` that map to one factor.
     fn shares_factor(&self, node: Node, one: (usize, ShardingId), other: (usize, &Sharding), axis: AxisPart) -> bool {
         let rule = (node != Node::NONE).then(|| self.graph.node(node).rule).flatten().map(|id| &self.rules[id]);
         let (Some(rule), Some(sharding)) = (rule, self.shardings.get(one.1)) else { return false };
@@ -224,7 +224,7 @@ impl Engine {
         factors(other.0, other.1).iter().any(|f| mine.contains(f))
     }
 
-    /// The origins of all values of the program.
+    /// Returns the origins of all values of the program.
     pub fn take_origins(&mut self) -> OriginTable {
         let Some(origins) = self.origins.take() else { return OriginTable::default() };
         let mut table = OriginTable { origins, ..OriginTable::default() };

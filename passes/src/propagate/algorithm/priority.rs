@@ -44,7 +44,8 @@ pub fn run(engine: &mut Engine, program: &Program) {
     }
 }
 
-/// The initial form of a sharding: dimensions of a later priority are closed and their axes moved to `replicated`.
+/// Returns the initial form of a sharding: dimensions of a later priority are closed and their axes moved to
+/// `replicated`.
 fn initial(sharding: &Sharding) -> Sharding {
     let mut first = sharding.clone();
     for dim in &mut first.dims {
@@ -58,7 +59,7 @@ fn initial(sharding: &Sharding) -> Sharding {
     first
 }
 
-/// `current` with the dimensions of `original` that have `priority`.
+/// Returns `current` with the dimensions of `original` that have `priority`.
 fn with_priority(current: &Sharding, original: &Sharding, priority: u32) -> Sharding {
     let mut next = current.clone();
     for (dim, original) in next.dims.iter_mut().zip(&original.dims) {

@@ -1,8 +1,8 @@
-//! A projection: the shardings of an op's tensors seen factor by factor, and back.
+//! The projection of an op's tensor shardings to factors, and back.
 //!
 //! The axes of a dimension are assigned to its factors from the major end: a factor takes axes until it is full; an
-//! axis larger than what is left of the factor is split; axes that can't be placed overflow and end the dimension.
-//! Source: Shardy, `ShardingProjection`.
+//! axis larger than the rest of the factor is split; axes that can't be placed overflow and end the dimension. Source:
+//! Shardy, `ShardingProjection`.
 
 use dialect::ir::gcd;
 use dialect::sharding::axis::{Prefix, prefix, push_merged, size_of};
@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::rule::{Rule, TensorRule};
 use super::sharding::{Dim, Sharding};
 
-/// How one factor of one tensor is sharded.
+/// The sharding of one factor of one tensor.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FactorSharding {
     /// The axes that shard it, major first.
@@ -25,7 +25,7 @@ pub struct FactorSharding {
     pub minor_most: bool,
 }
 
-/// One tensor factor by factor; `None` for a factor it does not have.
+/// One tensor, factor by factor; `None` for a factor it does not have.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TensorFactors {
     /// One entry per factor.
@@ -34,7 +34,7 @@ pub struct TensorFactors {
     pub replicated: Axes,
     /// Axes along which it holds partial results.
     pub unreduced: Axes,
-    /// How the partial results combine.
+    /// The reduction that combines the partial results.
     pub kind: ReductionKind,
 }
 
@@ -43,12 +43,12 @@ pub struct TensorFactors {
 pub struct Projection {
     /// The tensors.
     pub tensors: SmallVec<[TensorFactors; 4]>,
-    /// How many of them are operands.
+    /// The number of operands among them.
     pub operands: usize,
 }
 
 impl Projection {
-    /// Projects `shardings`; where there is none the dimensions are open, or closed if `closed_if_missing`.
+    /// Projects `shardings`; a missing one has open dimensions, or closed ones if `closed_if_missing`.
     pub fn new(rule: &Rule, shardings: &[Option<&Sharding>], closed_if_missing: bool) -> Self {
         let tensors = rule
             .tensors
@@ -59,12 +59,12 @@ impl Projection {
         Self { tensors, operands: rule.operands }
     }
 
-    /// The results.
+    /// Returns the results.
     pub fn results(&self) -> &[TensorFactors] {
         &self.tensors[self.operands..]
     }
 
-    /// The operands.
+    /// Returns the operands.
     pub fn operands(&self) -> &[TensorFactors] {
         &self.tensors[..self.operands]
     }
@@ -94,20 +94,20 @@ impl TensorFactors {
         }
     }
 
-    /// Number of elements, as far as its factors determine it.
+    /// Returns the number of elements, as far as its factors determine it.
     pub fn elements(&self, rule: &Rule) -> i64 {
         let sizes = self.factors.iter().zip(&rule.sizes).filter(|(f, _)| f.is_some());
         sizes.fold(1i64, |n, (_, &size)| n.saturating_mul(size))
     }
 
-    /// The number of shards.
+    /// Returns the number of shards.
     pub fn shards(&self) -> i64 {
         let factors = self.factors.iter().flatten();
         factors.fold(1i64, |n, f| n.saturating_mul(size_of(&f.axes)).saturating_mul(size_of(&f.overflow)))
     }
 
-    /// The sharding these factors add up to. A dimension ends at the first factor that is not fully sharded, since axes
-    /// on the factors after it would make its shards strided.
+    /// Returns the sharding of the tensor by these factors. A dimension ends at the first factor that is not fully
+    /// sharded, since axes on later factors would make its shards strided.
     pub fn sharding(&self, rule: &Rule, tensor: &TensorRule, mesh: u32) -> Sharding {
         let dims = tensor
             .dims
@@ -135,7 +135,7 @@ impl TensorFactors {
     }
 }
 
-/// Appends the axes of a factor; its first may continue the last of the factor before.
+/// Appends the axes of a factor; the first may continue the last axis of the previous factor.
 fn append(axes: &mut Axes, more: &[AxisPart]) {
     if let Some((&first, rest)) = more.split_first() {
         push_merged(axes, first);
@@ -159,7 +159,7 @@ fn project(rule: &Rule, tensor: &TensorRule, sharding: Option<&Sharding>, closed
             let minor_most = i + 1 == factors.len();
             let mut factor = FactorSharding { closed, minor_most, ..FactorSharding::default() };
             if overflowed {
-                // This factor can't be sharded; the ones after it don't exist for this tensor.
+                // This factor can't be sharded; later factors are missing for this tensor.
                 factor.closed = true;
                 out.factors[f as usize] = Some(factor);
                 break;
@@ -184,7 +184,7 @@ fn project(rule: &Rule, tensor: &TensorRule, sharding: Option<&Sharding>, closed
 struct Dealer<'a> {
     axes: &'a [AxisPart],
     next: usize,
-    /// What is left of the axis before `next`.
+    /// The rest of the axis before `next`.
     current: Option<AxisPart>,
 }
 
@@ -198,7 +198,7 @@ impl<'a> Dealer<'a> {
         self.next += 1;
     }
 
-    /// Moves everything that is left to `to`.
+    /// Moves all remaining axes to `to`.
     fn all(&mut self, to: &mut Axes) {
         while let Some(axis) = self.current {
             push_merged(to, axis);
@@ -206,8 +206,8 @@ impl<'a> Dealer<'a> {
         }
     }
 
-    /// Moves axes to `to` until a factor of `size` is full or the next axis has no common divisor with what is left of
-    /// it, which is returned.
+    /// Moves axes to `to` until a factor of `size` is full or the next axis has no common divisor with the remaining
+    /// size, which is returned.
     fn fill(&mut self, to: &mut Axes, size: i64) -> i64 {
         let mut left = size;
         while let Some(axis) = self.current {
@@ -240,7 +240,7 @@ mod tests {
         AxisPart { axis, pre: 1, size }
     }
 
-    /// A rule that merges the factors `sizes` into one dimension.
+    /// Returns a rule that merges the factors `sizes` into one dimension.
     fn merged(sizes: &[i64]) -> Rule {
         let ranks = vec![1; sizes.len()];
         let mut rule = ShardingRule::new(&ranks, &[1]);
@@ -278,9 +278,9 @@ mod tests {
         // y is split between the factors.
         let (major, minor) = (AxisPart { size: 2, ..y }, AxisPart { pre: 2, size: 2, ..y });
         check(&[4, 8], &[x, y], &[(&[x, major], &[]), (&[minor], &[])]);
-        // The last factor takes what is left, divisible or not.
+        // The last factor takes the remaining axes, divisible or not.
         check(&[2, 3], &[x, y], &[(&[x], &[]), (&[y], &[])]);
-        // Three and four have nothing in common.
+        // Three and four have no common divisor.
         check(&[3, 8, 2], &[y, x], &[(&[], &[y, x]), (&[], &[])]);
         // An axis of size one always fits.
         check(&[2, 2], &[axis(2, 1), x], &[(&[axis(2, 1), x], &[]), (&[], &[])]);

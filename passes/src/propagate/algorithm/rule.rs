@@ -21,19 +21,19 @@ pub struct Rule {
     pub sizes: SmallVec<[i64; 6]>,
     /// Kinds of the factors.
     pub kinds: SmallVec<[FactorKind; 6]>,
-    /// Which factors shardings may not propagate along.
+    /// Whether each factor blocks propagation.
     pub blocked: SmallVec<[bool; 6]>,
     /// Operands, then results.
     pub tensors: SmallVec<[TensorRule; 4]>,
-    /// How many of the tensors are operands.
+    /// The number of operands among the tensors.
     pub operands: usize,
     /// Whether the user wrote it.
     pub custom: bool,
 }
 
 impl Rule {
-    /// Built from a rule and the shapes of its tensors. A dimension that nothing maps to gets a factor of its own, so
-    /// that its axes still block others. `None` when rule and shapes don't match.
+    /// Creates it from a rule and the shapes of its tensors. A dimension without factors gets a new factor, so that its
+    /// axes still block others. `None` when rule and shapes don't match.
     pub fn new(rule: &ShardingRule, shapes: &[&[i64]]) -> Option<Self> {
         let mut sizes: SmallVec<[i64; 6]> = rule.factors.iter().map(|f| f.size).collect();
         let mut kinds: SmallVec<[FactorKind; 6]> = rule.factors.iter().map(|f| f.kind).collect();
@@ -66,8 +66,8 @@ impl Rule {
         Some(Self { sizes, kinds, blocked, tensors, operands: rule.operands.len(), custom: rule.custom })
     }
 
-    /// Ties each dimension of every tensor to the same dimension of the others: `operands` sources and one target of
-    /// `shape`.
+    /// Creates a rule that ties each dimension of every tensor to the same dimension of the others: `operands` sources
+    /// and one target of `shape`.
     pub fn identity(shape: &[i64], operands: usize) -> Self {
         let dims: SmallVec<_> = (0..shape.len()).map(|d| SmallVec::from_slice(&[d as u32])).collect();
         let size = shape.iter().fold(1i64, |n, &d| n.saturating_mul(d));
@@ -81,7 +81,7 @@ impl Rule {
         }
     }
 
-    /// Number of factors.
+    /// Returns the number of factors.
     pub fn factors(&self) -> usize {
         self.sizes.len()
     }

@@ -1,11 +1,11 @@
-//! Shardings over compact axes, hash-consed: the algorithm compares and stores ids.
+//! Shardings over compact axes, hash-consed, so that the algorithm compares and stores ids.
 
 use dialect::define_id;
 use dialect::id::Interner;
 use dialect::sharding::{Axes, AxisPart, ReductionKind};
 use smallvec::SmallVec;
 
-/// How one dimension is sharded.
+/// The sharding of one dimension.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Dim {
     /// The axes that shard it, major first.
@@ -16,7 +16,7 @@ pub struct Dim {
     pub priority: Option<u32>,
 }
 
-/// How a tensor is sharded on a mesh.
+/// The sharding of a tensor on a mesh.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Sharding {
     /// The mesh's number.
@@ -27,38 +27,38 @@ pub struct Sharding {
     pub replicated: Axes,
     /// Axes along which partial results are still to be combined.
     pub unreduced: Axes,
-    /// How they combine.
+    /// The reduction that combines them.
     pub kind: ReductionKind,
 }
 
 impl Sharding {
-    /// Replicated, with every dimension open or every one closed.
+    /// Creates a replicated sharding, with every dimension open or every one closed.
     pub fn whole(mesh: u32, rank: usize, open: bool) -> Self {
         let dims = (0..rank).map(|_| Dim { open, ..Dim::default() }).collect();
         Self { mesh, dims, replicated: Axes::new(), unreduced: Axes::new(), kind: ReductionKind::Sum }
     }
 
-    /// Whether it names no axis at all.
+    /// Returns whether it names no axis at all.
     pub fn has_no_axes(&self) -> bool {
         self.replicated.is_empty() && self.unreduced.is_empty() && self.is_fully_replicated()
     }
 
-    /// Whether no dimension is sharded.
+    /// Returns whether no dimension is sharded.
     pub fn is_fully_replicated(&self) -> bool {
         self.dims.iter().all(|d| d.axes.is_empty())
     }
 
-    /// Whether no dimension is sharded and all are open.
+    /// Returns whether no dimension is sharded and all are open.
     pub fn is_fully_replicated_and_open(&self) -> bool {
         self.dims.iter().all(|d| d.axes.is_empty() && d.open)
     }
 
-    /// Whether no dimension may be sharded further.
+    /// Returns whether no dimension may be sharded further.
     pub fn is_fully_closed(&self) -> bool {
         self.dims.iter().all(|d| !d.open)
     }
 
-    /// The same axes with every dimension closed; replicated axes are then implied and dropped.
+    /// Closes every dimension; replicated axes are then implied and dropped.
     pub fn closed(mut self) -> Self {
         for d in &mut self.dims {
             d.open = false;
@@ -67,12 +67,12 @@ impl Sharding {
         self
     }
 
-    /// Every axis it names.
+    /// Returns every axis it names.
     pub fn all_axes(&self) -> impl Iterator<Item = AxisPart> + '_ {
         self.dims.iter().flat_map(|d| &d.axes).chain(&self.replicated).chain(&self.unreduced).copied()
     }
 
-    /// Whether both shard the dimensions alike on the same mesh, whatever else they differ in.
+    /// Returns whether both shard the dimensions alike on the same mesh; other fields may differ.
     pub fn shards_like(&self, other: &Sharding) -> bool {
         self.mesh == other.mesh
             && self.dims.len() == other.dims.len()

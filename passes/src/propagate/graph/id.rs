@@ -1,4 +1,4 @@
-//! Ids of everything in a [`Graph`](super::Graph).
+//! The ids used in a [`Graph`](super::Graph).
 
 use dialect::define_id;
 
@@ -15,21 +15,21 @@ define_id!(
     pub Use, "use", NONE
 );
 define_id!(
-    /// Where a sharding is kept.
+    /// The index of a sharding in the graph's table; values that always have the same sharding share a slot.
     pub Slot, "slot", NONE
 );
 
-/// Where the numbers of edges' values begin: far above those of the program's values, which grow while propagation
-/// adds ops.
+/// The first number of edges' values: far above the numbers of the program's values, which grow while propagation adds
+/// ops.
 const EDGE_VALUE: usize = 1 << 31;
 
 impl Val {
-    /// The value of the edge with this number.
+    /// Returns the value of the edge with this number.
     pub fn of_edge(edge: usize) -> Self {
         Self::new(EDGE_VALUE + edge)
     }
 
-    /// The number of the edge whose value this is; `None` for a value of the program.
+    /// Returns the number of the edge that this value belongs to; `None` for a value of the program.
     pub fn edge(self) -> Option<usize> {
         self.index().checked_sub(EDGE_VALUE)
     }

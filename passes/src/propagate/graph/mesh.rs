@@ -1,4 +1,4 @@
-//! The meshes of a program, numbered; shardings are read into compact axes and written back through them.
+//! The meshes of a program, numbered; they convert shardings to compact axes and back.
 
 use dialect::ir::Name;
 use dialect::sharding::{Axes, AxisList, AxisPart, AxisRef, DimSharding, Mesh, MeshRef, TensorSharding};
@@ -15,12 +15,12 @@ pub struct MeshInfo {
 }
 
 impl MeshInfo {
-    /// `axis` under its name in the text.
+    /// Returns `axis` by its name in the text.
     pub fn axis_ref(&self, axis: AxisPart) -> AxisRef {
         self.mesh.axis_ref(axis)
     }
 
-    /// The axis that the text calls `axis`; `None` when the mesh has no such axis or it is absurdly large.
+    /// Returns the axis with this name in the text; `None` when the mesh has no such axis or its size doesn't fit.
     pub fn axis(&self, axis: AxisRef) -> Option<AxisPart> {
         self.mesh.axis_part(axis)
     }
@@ -44,33 +44,33 @@ impl Meshes {
         number
     }
 
-    /// The number of a mesh equal to `mesh`.
+    /// Returns the number of a mesh equal to `mesh`.
     pub fn find(&self, mesh: &Mesh) -> Option<u32> {
         self.list.iter().position(|m| m.mesh == *mesh).map(|i| i as u32)
     }
 
-    /// The number of the mesh called `name`.
+    /// Returns the number of the mesh called `name`.
     pub fn named(&self, name: Name) -> Option<u32> {
         self.by_name.get(&name).copied()
     }
 
-    /// Whether shardings are written with this symbol.
+    /// Returns whether shardings are written with this symbol.
     pub fn is_symbol(&self, name: Name) -> bool {
         self.list.iter().any(|m| m.name == name)
     }
 
-    /// The mesh numbered `number`.
+    /// Returns the mesh numbered `number`.
     pub fn get(&self, number: u32) -> &MeshInfo {
         &self.list[number as usize]
     }
 
-    /// Whether it is a mesh without axes and devices, which is compatible with every other.
+    /// Returns whether it is a mesh without axes and devices, which is compatible with every other.
     pub fn is_empty_mesh(&self, number: u32) -> bool {
         let mesh = &self.get(number).mesh;
         mesh.axes.is_empty() && mesh.device_ids.is_none()
     }
 
-    /// The compact form without axes of size one, which have no effect.
+    /// Returns the compact form without axes of size one, which have no effect.
     pub fn read_nontrivial(&self, sharding: &TensorSharding) -> Option<Sharding> {
         let mut compact = self.read(sharding)?;
         for dim in &mut compact.dims {
@@ -84,7 +84,7 @@ impl Meshes {
         Some(compact)
     }
 
-    /// The compact form; `None` when it names an unknown mesh or axis.
+    /// Returns the compact form; `None` when it names an unknown mesh or axis.
     fn read(&self, sharding: &TensorSharding) -> Option<Sharding> {
         let mesh = match &sharding.mesh {
             MeshRef::Symbol(name) => self.named(*name)?,
@@ -105,13 +105,13 @@ impl Meshes {
         })
     }
 
-    /// Axes of mesh `mesh` under their names in the text.
+    /// Returns axes of mesh `mesh` by their names in the text.
     pub fn axes(&self, mesh: u32, axes: &[AxisPart]) -> AxisList {
         let info = self.get(mesh);
         axes.iter().map(|&a| info.axis_ref(a)).collect()
     }
 
-    /// The sharding as written in the text.
+    /// Returns the sharding as written in the text.
     pub fn write(&self, sharding: &Sharding) -> TensorSharding {
         let info = self.get(sharding.mesh);
         let axes = |list: &Axes| list.iter().map(|&a| info.axis_ref(a)).collect::<AxisList>();

@@ -1,11 +1,11 @@
-//! The program as propagation walks it: nodes in order, values with their uses, and one sharding slot for every set of
-//! values that always have the same sharding.
+//! The program as a graph for propagation: nodes in order, values with their uses, and one sharding slot for every set
+//! of values that always have the same sharding.
 //!
-//! A node is an op or a data-flow edge. Edges aren't part of the program: one follows each value that an op with
+//! A node is an op or a data-flow edge. Edges aren't part of the program: an edge follows each value that an op with
 //! regions passes on (a loop's result, an argument of a manual computation), takes over that value's uses, and holds
-//! the sharding of everything the value flows to. Shardy represents its edges as ops, and the order in which it visits
-//! nodes decides who wins a conflict; so this graph keeps Shardy's order of nodes and MLIR's order of uses, the newest
-//! first. Changes are written back into the program at the end.
+//! the sharding of all values that it flows to. Shardy represents its edges as ops, and its order of visiting nodes
+//! decides conflicts; so this graph keeps Shardy's order of nodes and MLIR's order of uses, the newest first. Changes
+//! are written back into the program at the end.
 
 mod id;
 pub mod mesh;
@@ -24,7 +24,7 @@ use super::algorithm::rule::RuleId;
 use super::algorithm::sharding::ShardingId;
 use role::{Kind, Role};
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NodeKind {
     /// An op of the program.
@@ -35,11 +35,11 @@ pub enum NodeKind {
 
 /// A node.
 pub struct NodeData {
-    /// What it is.
+    /// Its kind.
     pub kind: NodeKind,
-    /// What propagation needs to know about it.
+    /// The properties that propagation reads.
     pub role: Role,
-    /// Its sharding rule, when it has one.
+    /// Its sharding rule, if it has one.
     pub rule: Option<RuleId>,
     /// Whether it has been removed.
     pub erased: bool,
@@ -58,7 +58,7 @@ pub struct NodeData {
 pub struct EdgeData {
     /// The node of the op it belongs to.
     pub op: Node,
-    /// The value it follows.
+    /// The value that it follows.
     pub owner: Value,
     /// Whether the owner is a result of the op rather than an argument of its region.
     pub of_result: bool,
@@ -99,7 +99,7 @@ struct BlockData {
     parent: Node,
 }
 
-/// Where to put a node.
+/// The position at which to insert a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// Right before a node.
@@ -110,7 +110,7 @@ pub enum Place {
     First(Block),
 }
 
-/// The program as propagation walks it.
+/// The program as a graph for propagation.
 pub struct Graph {
     /// The nodes.
     pub nodes: TiVec<Node, NodeData>,
@@ -118,7 +118,7 @@ pub struct Graph {
     pub edges: Vec<EdgeData>,
     /// Shardings by slot.
     pub slots: TiVec<Slot, ShardingId>,
-    /// How many specially handled ops there have been, by kind.
+    /// The number of specially handled ops so far, by kind.
     seen: FxHashMap<std::mem::Discriminant<Kind>, usize>,
     uses: TiVec<Use, UseData>,
     values: Vec<ValData>,
@@ -127,7 +127,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The graph of `program`, without edges, shardings and rules.
+    /// Creates the graph of `program`, without edges, shardings and rules.
     pub fn new(program: &Program) -> Self {
         let mut graph = Self {
             nodes: TiVec::with_capacity(program.op_count()),
@@ -182,12 +182,12 @@ impl Graph {
                     self.add_block(program, inner, node);
                 }
             }
-            // A parser creates an op after the ops inside it, so its uses are newer.
+            // A parser creates an op after the ops inside it, so the op's uses are newer.
             self.link_uses(node);
         }
     }
 
-    /// Adds an argument that `block` was given after it was read.
+    /// Adds an argument that `block` got after it was read.
     pub fn add_argument(&mut self, program: &Program, block: Block, value: Val) {
         self.learn_values(program);
         self.val_mut(value).block = block.index() as u32;
@@ -281,8 +281,8 @@ impl Graph {
         for &target in &edge.targets {
             self.val_mut(target).slot = slot;
         }
-        // Shardy looks for the edge of an argument where a manual or named computation reads the value that flows to
-        // it, and finds none: such an edge isn't visited again before the next round.
+        // Shardy looks for an argument's edge where a manual or named computation reads the value that flows to the
+        // argument, and finds none: such an edge isn't visited again before the next round.
         if edge.of_result {
             for &source in &edge.sources {
                 self.uses[source].edge = node;
@@ -307,7 +307,7 @@ impl Graph {
         }
     }
 
-    /// A new slot without a sharding.
+    /// Adds a slot without a sharding.
     pub fn new_slot(&mut self) -> Slot {
         self.slots.push_and_get_key(ShardingId::NONE)
     }

@@ -7,17 +7,17 @@ use super::role::Kind;
 use super::{Graph, Node, NodeData, NodeKind, Place, Use, Val};
 
 impl Graph {
-    /// The node behind an id.
+    /// Returns the node behind an id.
     pub fn node(&self, node: Node) -> &NodeData {
         &self.nodes[node]
     }
 
-    /// Whether there has ever been an op of this kind.
+    /// Returns whether there has ever been an op of this kind.
     pub fn has(&self, kind: Kind) -> bool {
         self.seen.contains_key(&std::mem::discriminant(&kind))
     }
 
-    /// The op of a node; `None` for an edge.
+    /// Returns the op of a node; `None` for an edge.
     pub fn op(&self, node: Node) -> Option<Op> {
         match self.node(node).kind {
             NodeKind::Op(op) => Some(op),
@@ -30,61 +30,61 @@ impl Graph {
         if data.regions { self.op(node) } else { None }
     }
 
-    /// The uses that are a node's operands.
+    /// Returns the uses that are a node's operands.
     pub fn operand_uses(&self, node: Node) -> impl ExactSizeIterator<Item = Use> + DoubleEndedIterator + use<> {
         let d = self.node(node);
         let first = d.first_use.index();
         (first..first + d.operands as usize).map(Use::new)
     }
 
-    /// A node's operands.
+    /// Returns a node's operands.
     pub fn operands(&self, node: Node) -> impl ExactSizeIterator<Item = Val> + DoubleEndedIterator + '_ {
         self.operand_uses(node).map(|u| self.uses[u].value)
     }
 
-    /// A node's results.
+    /// Returns a node's results.
     pub fn results(&self, node: Node) -> impl ExactSizeIterator<Item = Val> + Clone + use<> {
         let d = self.node(node);
         let first = d.first_result.index();
         (first..first + d.results as usize).map(Val::new)
     }
 
-    /// The tensors of a node: its operands, then its results.
+    /// Returns the tensors of a node: its operands, then its results.
     pub fn tensors(&self, node: Node) -> impl Iterator<Item = Val> + '_ {
         self.operands(node).chain(self.results(node))
     }
 
-    /// One result of a node.
+    /// Returns result `i` of a node.
     pub fn result(&self, node: Node, i: usize) -> Val {
         Val::new(self.node(node).first_result.index() + i)
     }
 
-    /// The block that contains a node.
+    /// Returns the block that contains a node.
     pub fn block(&self, node: Node) -> Block {
         Block::new(self.node(node).block as usize)
     }
 
-    /// The node whose region contains a node.
+    /// Returns the node whose region contains a node.
     pub fn parent(&self, node: Node) -> Node {
         self.blocks.get(self.node(node).block as usize).map_or(Node::NONE, |b| b.parent)
     }
 
-    /// The first node of a block.
+    /// Returns the first node of a block.
     pub fn first(&self, block: Block) -> Node {
         self.blocks.get(block.index()).map_or(Node::NONE, |b| b.first)
     }
 
-    /// The last node of a block: its terminator.
+    /// Returns the last node of a block: its terminator.
     pub fn last(&self, block: Block) -> Node {
         self.blocks.get(block.index()).map_or(Node::NONE, |b| b.last)
     }
 
-    /// The next node of the block.
+    /// Returns the next node of the block.
     pub fn next(&self, node: Node) -> Node {
         self.node(node).next
     }
 
-    /// The place right after a value is defined.
+    /// Returns the place right after the definition of a value.
     pub fn after(&self, value: Val) -> Place {
         match self.def(value) {
             Node::NONE => Place::First(self.block_of_arg(value)),
@@ -133,7 +133,7 @@ impl Graph {
         self.place(node, place);
     }
 
-    /// Removes a node and everything inside it. Nothing may use its results.
+    /// Removes a node and all nodes inside it. Its results must have no uses.
     pub fn erase(&mut self, program: &Program, node: Node) {
         if let Some(op) = self.op(node) {
             for &region in &program.op(op).regions {
@@ -170,7 +170,7 @@ impl Graph {
         }
     }
 
-    /// The nodes under `block` in order, each after the nodes inside it.
+    /// Returns the nodes under `block` in order, each after the nodes inside it.
     pub fn postorder(&self, program: &Program, block: Block) -> Vec<Node> {
         let mut out = Vec::new();
         self.collect_postorder(program, block, &mut out);

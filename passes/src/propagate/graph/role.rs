@@ -1,4 +1,4 @@
-//! What propagation needs to know about an op, read once for every node.
+//! The properties of an op that propagation reads, computed once for every node.
 
 use dialect::ir::{Op, OpRef, Program, Value};
 use dialect::op::{Annotation, Constancy, Control, OpDef, OpPriority};
@@ -32,18 +32,18 @@ pub enum Kind {
     Call,
 }
 
-/// What propagation needs to know about a node.
+/// The properties of a node that propagation reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Role {
-    /// Which special op it is, if any.
+    /// Its kind.
     pub kind: Kind,
     /// Its op priority: the round in which it first propagates.
     pub spread: OpPriority,
-    /// How it relates to constants.
+    /// Its relation to constants.
     pub constancy: Constancy,
-    /// Whether an axis that its result can't take is kept from its operands too.
+    /// Whether its operands may not get an axis that its result can't take.
     pub elementwise: bool,
-    /// Whether it may be removed when nothing reads it; regions aside.
+    /// Whether it may be removed when it has no users, if its regions allow it.
     pub removable: bool,
     /// Whether it ends its block.
     pub terminator: bool,
@@ -61,7 +61,8 @@ impl Role {
     };
 }
 
-/// Whether values are of the same types inside and outside, so that the region may become a function: not in a fragment.
+/// Returns whether values have the same types inside and outside, so that the region may become a function; a
+/// fragment's don't.
 fn is_transparent(op: OpRef<'_>) -> bool {
     let program = op.program;
     let Some(block) = program.region_block(op.op, 0) else { return false };
@@ -96,14 +97,14 @@ fn kind_of(op: OpRef<'_>) -> Kind {
 }
 
 impl Role {
-    /// The role of an op.
+    /// Returns the role of an op.
     pub fn of(program: &Program, op: Op) -> Role {
         let data = program.op(op);
         let view = program.view(op);
         let kind = kind_of(view);
         let annotation = matches!(kind, Kind::Constraint | Kind::Barrier(_) | Kind::Reshard);
         let unknown = data.def.name() == UNKNOWN.name();
-        // Shardy keeps collectives over shardings even when nothing reads them.
+        // Shardy keeps collectives over shardings even without users.
         let collective = data.def.collective(view).is_some()
             || kind == Kind::Reshard && !matches!(data.def.reshard(view), None | Some(Reshard::Identity));
         let spread = if annotation { OpPriority::Elementwise } else { data.def.op_priority(view) };

@@ -1,4 +1,4 @@
-//! Values: their shardings, what defines them, and their uses, the newest first.
+//! Values: their shardings, definitions and uses, the newest first.
 
 use dialect::ir::{Block, Program, Value};
 
@@ -6,49 +6,49 @@ use super::{Graph, Node, NodeKind, Slot, Use, UseData, Val};
 use crate::propagate::algorithm::sharding::ShardingId;
 
 impl Graph {
-    /// Gives a value a slot of its own, as an argument of a function has.
+    /// Gives a value a new slot, as arguments of functions have.
     pub fn own_slot(&mut self, value: Val) {
         let slot = self.new_slot();
         self.val_mut(value).slot = slot;
     }
 
-    /// Where the sharding of a value is kept; [`Slot::NONE`] for region arguments that are never sharded.
+    /// Returns the slot of a value's sharding; [`Slot::NONE`] for region arguments that are never sharded.
     pub fn slot(&self, value: Val) -> Slot {
         self.val(value).slot
     }
 
-    /// The sharding of a value.
+    /// Returns the sharding of a value.
     pub fn sharding(&self, value: Val) -> ShardingId {
         let slot = self.val(value).slot;
         if slot.is_some() { self.slots[slot] } else { ShardingId::NONE }
     }
 
-    /// The node that defines a value; [`Node::NONE`] for arguments of blocks.
+    /// Returns the node that defines a value; [`Node::NONE`] for arguments of blocks.
     pub fn def(&self, value: Val) -> Node {
         self.val(value).def
     }
 
-    /// The block a value is an argument of.
+    /// Returns the block of which a value is an argument.
     pub fn block_of_arg(&self, value: Val) -> Block {
         Block::new(self.val(value).block as usize)
     }
 
-    /// Whether it is a tensor of known sizes.
+    /// Returns whether it is a tensor of known sizes.
     pub fn is_shaped(&self, value: Val) -> bool {
         self.val(value).shaped
     }
 
-    /// Whether it is a tensor of rank 0.
+    /// Returns whether it is a tensor of rank 0.
     pub fn is_scalar(&self, value: Val) -> bool {
         self.val(value).rank == Some(0)
     }
 
-    /// Its rank; 0 for anything but a tensor.
+    /// Returns its rank; 0 for values that aren't tensors.
     pub fn rank(&self, value: Val) -> usize {
         self.val(value).rank.unwrap_or(0) as usize
     }
 
-    /// The value whose sharding this one shares: its edge's value, else itself.
+    /// Returns the value whose sharding this one shares: its edge's value, else itself.
     pub fn shardable(&self, value: Val) -> Val {
         let slot = self.slot(value);
         // Edges get their slots in ascending order.
@@ -58,32 +58,32 @@ impl Graph {
         }
     }
 
-    /// Whether it is the owner or the value of an edge.
+    /// Returns whether it is the owner or the value of an edge.
     pub fn has_edge(&self, value: Val) -> bool {
         self.shardable(value).edge().is_some()
     }
 
-    /// How many values the program has.
+    /// Returns the number of values in the program.
     pub fn program_values(&self) -> usize {
         self.values.len()
     }
 
-    /// Number of uses.
+    /// Returns the number of uses.
     pub fn use_count(&self, value: Val) -> u32 {
         self.val(value).uses
     }
 
-    /// The uses, the newest first.
+    /// Returns the uses, the newest first.
     pub fn uses(&self, value: Val) -> UseIter<'_> {
         UseIter { graph: self, next: self.val(value).first_use }
     }
 
-    /// The node of a use.
+    /// Returns the node of a use.
     pub fn user(&self, u: Use) -> Node {
         self.uses[u].node
     }
 
-    /// The edge to visit when the value of a use changes; the node of the use where there is none.
+    /// Returns the edge to visit when the value of a use changes; the node of the use where there is none.
     pub fn reader(&self, u: Use) -> Node {
         match self.uses[u].edge {
             Node::NONE => self.user(u),
@@ -91,12 +91,12 @@ impl Graph {
         }
     }
 
-    /// The value that a use reads.
+    /// Returns the value that a use reads.
     pub fn value_of_use(&self, u: Use) -> Val {
         self.uses[u].value
     }
 
-    /// The value of the program that a value stands for: an edge's value stands for its owner.
+    /// Returns the program value for a value: the owner of an edge for the edge's value.
     pub fn program_value(&self, value: Val) -> Value {
         match value.edge() {
             Some(edge) => self.edges[edge].owner,
@@ -167,7 +167,7 @@ impl Graph {
         self.link(u);
     }
 
-    /// Makes those uses of `old` that `which` selects read `new`.
+    /// Makes the uses of `old` that `which` selects read `new`.
     pub fn replace_uses(&mut self, old: Val, new: Val, which: impl Fn(&Self, Use) -> bool) {
         let mut u = self.val(old).first_use;
         while u.is_some() {

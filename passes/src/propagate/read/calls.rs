@@ -1,8 +1,8 @@
-//! Every call becomes a computation of its own, so that each may be sharded differently.
+//! Turns every call into a separate computation, so that each may be sharded differently.
 //!
-//! A call turns into a named computation around the body of its function: the first call found takes the body itself,
-//! the others a copy. Callees come before their callers, so bodies are free of calls by the time they are copied.
-//! Afterwards [`outline`](crate::propagate::write::outline) turns them back into functions. Source: Shardy,
+//! A call becomes a named computation around the body of its function: the first call found takes the body itself, the
+//! others take copies. Callees are processed before their callers, so bodies have no calls when they are copied.
+//! Afterwards [`outline`](crate::propagate::write::outline) turns the computations back into functions. Source: Shardy,
 //! `propagate-sharding-from-func-to-call`, `flatten-call-graph`, `import-func-calls`.
 
 use dialect::codes;
@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::symbols::{is_private, remove_unused_functions};
 
-/// Programs with more ops than this once every call has its own body are rejected.
+/// The limit on the ops of a program after every call has its own body; larger programs are rejected.
 const MAX_OPS: usize = 8_000_000;
 
 /// Turns the calls of `program` into named computations and removes uncalled functions. Returns the bodies that are
@@ -47,14 +47,14 @@ pub fn inline(program: &mut Program, diagnostics: &mut Diagnostics) -> Option<Fx
 
 struct Inliner {
     functions: FxHashMap<String, Op>,
-    /// The body of each function that some call has taken.
+    /// The bodies of functions that a call has already taken.
     bodies: FxHashMap<Op, Block>,
     copies: FxHashSet<Block>,
     sizes: FxHashMap<Op, usize>,
 }
 
 impl Inliner {
-    /// Turns the calls under `block` into named computations; returns the number of ops there afterwards.
+    /// Turns the calls under `block` into named computations; returns the number of ops under `block` afterwards.
     fn inline_under(&mut self, program: &mut Program, block: Block) -> usize {
         let ops = program.ops_under(block);
         let mut size = ops.len();
@@ -120,14 +120,14 @@ impl Inliner {
     }
 }
 
-/// The shardings of a function's arguments, open where there is none; `None` when no argument has one.
+/// Returns the shardings of a function's arguments, an open one for each missing one; `None` when no argument has one.
 fn argument_shardings(program: &Program, function: Op) -> Option<Vec<TensorSharding>> {
     let types = func::signature(program, function).inputs;
     let own: Vec<_> = (0..types.len()).map(|i| func::arg_sharding(program, function, i)).collect();
     filled(program, &own, |i| program.type_data(types[i]).tensor().map_or(0, |t| t.rank()))
 }
 
-/// The shardings of a function's results, open where there is none; `None` when no result has one.
+/// Returns the shardings of a function's results, an open one for each missing one; `None` when no result has one.
 fn result_shardings(program: &Program, function: Op) -> Option<Vec<TensorSharding>> {
     let types = func::signature(program, function).results;
     let own: Vec<_> = (0..types.len()).map(|i| func::result_sharding(program, function, i)).collect();
@@ -145,7 +145,7 @@ fn filled(
     Some(own.iter().enumerate().map(|(i, s)| s.cloned().unwrap_or_else(|| open(i))).collect())
 }
 
-/// All functions, callees before callers; `None` when they are recursive.
+/// Returns all functions, callees before callers; `None` when they are recursive.
 fn callees_first(
     program: &Program,
     functions: &FxHashMap<String, Op>,

@@ -1,6 +1,6 @@
-//! Constants are copied for every use; afterwards, copies with the same sharding are merged again.
+//! Copies constants for every use; afterwards, copies with the same sharding are merged again.
 //!
-//! What is computed from constants alone (and any broadcast of a scalar) is a single value only to save text: its uses
+//! A value computed from constants alone (or any broadcast of a scalar) is a single value only to save text: its uses
 //! are unrelated, but a sharding that reached one use would reach the others through it. Source: Shardy,
 //! `constant-or-scalar-splitter`, `constant-or-scalar-merger`.
 
@@ -13,8 +13,8 @@ use smallvec::{SmallVec, smallvec};
 use crate::propagate::graph::role::Kind;
 use crate::propagate::graph::{Graph, Node, Place, Val};
 
-/// Copies constant computations for every use that is not constant itself: in every function, and in every named
-/// computation by itself.
+/// Copies constant computations for every use that is not constant itself, separately in every function and every named
+/// computation.
 pub fn split(graph: &mut Graph, program: &mut Program) {
     let mut variable = FxHashSet::default();
     let mut found = Vec::new();
@@ -35,8 +35,8 @@ enum Found {
     Expansion,
 }
 
-/// Whether the block contains ops whose results wouldn't be constant even for constant operands. `found` is what is
-/// known of nodes by number.
+/// Splits one block. Returns whether it contains ops whose results wouldn't be constant even for constant operands.
+/// `found` has the results for nodes by number.
 fn split_block(
     graph: &mut Graph,
     program: &mut Program,
@@ -111,9 +111,9 @@ fn collect_outside_named(graph: &Graph, program: &Program, block: Block, out: &m
     }
 }
 
-/// Copies the computation of `value`, all the way down to the constants; scalars, which are never sharded, are shared.
+/// Copies the computation of `value`, down to the constants; scalars, which are never sharded, are shared.
 fn copy_into(graph: &mut Graph, program: &mut Program, value: Val, copies: &mut FxHashMap<Val, Val>) {
-    // Depth first without recursion: constants can be chained by the thousand.
+    // Depth first without recursion, because chains of constants may have thousands of ops.
     let mut stack: SmallVec<[(Val, bool); 8]> = smallvec![(value, false)];
     while let Some((value, operands_done)) = stack.pop() {
         let node = graph.def(value);
@@ -130,7 +130,7 @@ fn copy_into(graph: &mut Graph, program: &mut Program, value: Val, copies: &mut 
     }
 }
 
-/// A copy of a node with everything inside it.
+/// Copies a node with all nodes inside it.
 fn copy_node(graph: &mut Graph, program: &mut Program, node: Node, place: Place, copies: &mut FxHashMap<Val, Val>) {
     let Some(op) = graph.op(node) else { return };
     let operands: SmallVec<[Val; 4]> = graph.operands(node).map(|v| copies.get(&v).copied().unwrap_or(v)).collect();
@@ -170,7 +170,7 @@ fn copy_node(graph: &mut Graph, program: &mut Program, node: Node, place: Place,
                 copy_node(graph, program, child, place, copies);
                 child = graph.next(child);
             }
-            // Ops ask the program for the results of their regions.
+            // Ops read the results of their regions from the program.
             let mut ops = Vec::new();
             let mut child = graph.first(inner);
             while child.is_some() {
@@ -213,8 +213,7 @@ fn erase_unused(graph: &mut Graph, program: &Program, node: Node) {
     graph.erase(program, node);
 }
 
-/// Merges constants and broadcasts of scalars that are in one region and have equal attributes. `sharding_of` gives the
-/// shardings that will be written.
+/// Merges constants and broadcasts of scalars in one region that have equal attributes and shardings.
 pub fn merge(graph: &mut Graph, program: &Program) {
     let mut known: FxHashMap<Box<[u32]>, Node> = FxHashMap::default();
     let mut key = Vec::new();

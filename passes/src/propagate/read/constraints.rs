@@ -1,4 +1,4 @@
-//! A sharding constraint also sets its operand's sharding when nothing else does. Source: Shardy,
+//! Sets the sharding of a constraint's operand when nothing else determines it. Source: Shardy,
 //! `apply-sharding-constraints`.
 
 use dialect::ir::{Op, Program, Value};
@@ -39,7 +39,7 @@ fn operand(graph: &Graph, node: Node) -> Option<Val> {
 fn apply_constraint(engine: &mut Engine, program: &mut Program, head: Node) {
     let graph = &engine.graph;
     if let (Some(tail), Some(input)) = (tail_of_chain(graph, head), operand(graph, head)) {
-        // Readers of the value that come after the chain are meant to see the chain's last constraint.
+        // Users of the value after the chain are meant to see the chain's last constraint.
         let order = positions_after(graph, tail);
         let result = graph.result(tail, 0);
         engine.graph.replace_uses(input, result, |graph, u| {
@@ -53,13 +53,13 @@ fn apply_constraint(engine: &mut Engine, program: &mut Program, head: Node) {
     }
 }
 
-/// Whether a node returns from a function.
+/// Returns whether a node returns from a function.
 fn is_function_return(graph: &Graph, node: Node) -> bool {
     let parent = graph.parent(node);
     graph.node(node).role.terminator && parent.is_some() && graph.node(parent).role.kind == Kind::Function
 }
 
-/// The nodes after `node` in its block.
+/// Returns the nodes after `node` in its block.
 fn positions_after(graph: &Graph, node: Node) -> rustc_hash::FxHashSet<Node> {
     let mut after = rustc_hash::FxHashSet::default();
     let mut next = graph.next(node);
@@ -78,7 +78,7 @@ fn constrains(graph: &Graph, node: Node) -> bool {
     matches!(graph.node(node).role.kind, Kind::Constraint | Kind::Manual)
 }
 
-/// The last of a chain of at least two constraints that starts at `head` and that nothing else reads.
+/// Returns the last of a chain of at least two constraints that starts at `head` and has no other users.
 fn tail_of_chain(graph: &Graph, head: Node) -> Option<Node> {
     let input = operand(graph, head)?;
     let def = graph.def(input);
@@ -100,9 +100,8 @@ fn tail_of_chain(graph: &Graph, head: Node) -> Option<Node> {
     (tail != head && !users(graph.result(tail, 0)).any(|user| constrains(graph, user))).then_some(tail)
 }
 
-/// Sets the sharding of `input`, unless it has one or other uses require a different one. The targets of an edge are
-/// several values: there the constraint itself moves to where the value is defined, and all readers read the
-/// constraint.
+/// Sets the sharding of `input`, unless it has one or other uses require a different one. An edge has several targets:
+/// there the constraint itself moves to the definition of the value, and all users read the constraint.
 fn apply_to(engine: &mut Engine, program: &mut Program, input: Val, sharding: ShardingId, constraint: Option<Node>) {
     let graph = &engine.graph;
     let closed = engine.shardings.get(sharding).is_some_and(Sharding::is_fully_closed);
@@ -133,7 +132,7 @@ fn apply_to(engine: &mut Engine, program: &mut Program, input: Val, sharding: Sh
     engine.graph.replace_uses(input, result, |graph, u| graph.user(u) != node);
     let unreduced = engine.shardings.get(sharding).filter(|s| !s.unreduced.is_empty()).cloned();
     if let Some(wanted) = unreduced {
-        // Unreduced axes don't propagate by themselves.
+        // Unreduced axes don't propagate, so they are set directly.
         let mut own = Sharding::whole(wanted.mesh, wanted.dims.len(), true);
         own.unreduced = wanted.unreduced;
         own.kind = wanted.kind;
@@ -142,7 +141,7 @@ fn apply_to(engine: &mut Engine, program: &mut Program, input: Val, sharding: Sh
     }
 }
 
-/// Whether a use is by a constraint or a manual computation that names another sharding.
+/// Returns whether a use is by a constraint or a manual computation that names another sharding.
 fn wants_otherwise(engine: &Engine, u: Use, sharding: ShardingId) -> bool {
     let node = engine.graph.user(u);
     match engine.graph.node(node).role.kind {
@@ -157,7 +156,7 @@ fn wants_otherwise(engine: &Engine, u: Use, sharding: ShardingId) -> bool {
 }
 
 impl Engine {
-    /// A new constraint on `input`.
+    /// Inserts a constraint on `input`.
     pub fn new_constraint(
         &mut self,
         program: &mut Program,
@@ -168,7 +167,7 @@ impl Engine {
         self.new_annotation(program, build::sdy::constraint, input, sharding, place)
     }
 
-    /// A new reshard of `input`.
+    /// Inserts a reshard of `input`.
     pub fn new_reshard(
         &mut self,
         program: &mut Program,

@@ -1,4 +1,4 @@
-//! Data-flow edges: one for each value that an op with regions passes on. Source: Shardy, `add-data-flow-edges`.
+//! Adds data-flow edges: one for each value that an op with regions passes on. Source: Shardy, `add-data-flow-edges`.
 
 use dialect::ir::{Block, Program, Value};
 use dialect::op::Control;
@@ -10,8 +10,8 @@ use crate::propagate::algorithm::sharding::ShardingId;
 use crate::propagate::graph::role::Kind;
 use crate::propagate::graph::{EdgeData, Node, Use, Val};
 
-/// Adds the edges of every op under the module. Named computations come last: Shardy creates them from calls after it
-/// has copied the functions together with their edges.
+/// Adds the edges of every op in the module. Named computations come last, because Shardy creates them from calls after
+/// it has copied the functions together with their edges.
 pub fn add(engine: &mut Engine, program: &Program, copies: &FxHashSet<Block>) {
     let nodes = engine.graph.postorder(program, program.body());
     let (named, others): (Vec<Node>, Vec<Node>) =
@@ -30,13 +30,13 @@ pub fn add(engine: &mut Engine, program: &Program, copies: &FxHashSet<Block>) {
     }
 }
 
-/// Adds the edges of one op: those of its region's arguments, then those of its results.
+/// Adds the edges of one op: those of its regions' arguments, then those of its results.
 fn add_of(engine: &mut Engine, program: &Program, node: Node) {
     let Some(op) = engine.graph.op(node) else {
         return;
     };
     let view = program.view(op);
-    // Shardings cross both branches of a `case`, but not those of an `if`: Shardy skips `if`.
+    // Shardings propagate through both branches of a `case`, but not of an `if`, which Shardy skips.
     if program.op(op).def.control(view) == Some(Control::If) {
         return;
     }
@@ -46,7 +46,7 @@ fn add_of(engine: &mut Engine, program: &Program, node: Node) {
     }
     let control = program.op(op).def.control(view);
     let operands: SmallVec<[Use; 4]> = engine.graph.operand_uses(node).collect();
-    // The results of a loop's condition flow nowhere.
+    // The result of a loop's condition flows to no value.
     let regions = program.op(op).regions.iter().skip(usize::from(control == Some(Control::While)));
     let blocks = regions.flat_map(|&r| program.region_blocks(r));
     let terminators: SmallVec<[Node; 2]> = blocks.map(|&b| engine.graph.last(b)).filter(|n| n.is_some()).collect();

@@ -12,8 +12,8 @@ use crate::propagate::algorithm::sharding::{Sharding, ShardingId};
 use crate::propagate::graph::role::Kind;
 use crate::propagate::graph::{Graph, Node, Val};
 
-/// Checks that all members of every group have one shape, and reports where they don't. Runs before constants are
-/// copied for their uses, since constants that only groups read are removed then.
+/// Checks that all members of every group have the same shape, and reports differences. Runs before constants are
+/// copied for their uses, because that removes constants that only groups read.
 pub fn check(graph: &Graph, program: &Program, diagnostics: &mut Diagnostics) -> bool {
     let mut fine = true;
     for members in united(graph, program) {
@@ -22,7 +22,7 @@ pub fn check(graph: &Graph, program: &Program, diagnostics: &mut Diagnostics) ->
     fine
 }
 
-/// Reads the groups, unites those that share a value, and gives the members of each group a common sharding.
+/// Reads the groups, merges those that share a value, and gives the members of each group a common sharding.
 pub fn read(engine: &mut Engine, program: &mut Program, diagnostics: &mut Diagnostics) {
     for members in united(&engine.graph, program) {
         let group = engine.groups.len() as u32;
@@ -39,7 +39,7 @@ pub fn read(engine: &mut Engine, program: &mut Program, diagnostics: &mut Diagno
     }
 }
 
-/// The members of each group, in the order of the text; groups that share a value are one.
+/// Returns the members of each group, in the order of the text; groups that share a value are merged.
 fn united(graph: &Graph, program: &Program) -> Vec<Vec<(Val, Node)>> {
     if !graph.has(Kind::Group) {
         return Vec::new();
@@ -63,7 +63,7 @@ fn united(graph: &Graph, program: &Program) -> Vec<Vec<(Val, Node)>> {
     united.into_values().collect()
 }
 
-/// Unites groups that share a value; the smallest id represents them all.
+/// Merges groups that share a value; the smallest id represents them all.
 fn unite(members: &BTreeMap<i64, Vec<(Val, Node)>>, leader_of: &mut BTreeMap<i64, i64>) {
     fn leader(of: &BTreeMap<i64, i64>, mut id: i64) -> i64 {
         while of[&id] != id {
@@ -85,7 +85,7 @@ fn unite(members: &BTreeMap<i64, Vec<(Val, Node)>>, leader_of: &mut BTreeMap<i64
     }
 }
 
-/// Diagnostics point at no more members of a group than this.
+/// The limit on the members of a group that a diagnostic points at.
 const MAX_SHOWN: usize = 8;
 
 fn same_shape(graph: &Graph, program: &Program, values: &[(Val, Node)], diagnostics: &mut Diagnostics) -> bool {
@@ -107,8 +107,8 @@ fn same_shape(graph: &Graph, program: &Program, values: &[(Val, Node)], diagnost
     true
 }
 
-/// Gives all members the sharding that some of them have. Where these differ, every member is read through an open
-/// constraint instead, so that the group still ends with one sharding.
+/// Gives all members the sharding that some of them have. If their shardings differ, every member is read through an
+/// open constraint instead, so that the group still gets one sharding.
 fn synchronize(engine: &mut Engine, program: &mut Program, group: usize, diagnostics: &mut Diagnostics) {
     let list = engine.groups[group].clone();
     let mut common = ShardingId::NONE;

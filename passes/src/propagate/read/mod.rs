@@ -1,7 +1,7 @@
-//! Reading the program's shardings and rules into the engine.
+//! Reads the program's shardings and rules into the engine.
 //!
-//! Meshes written in place get a name, equal meshes share one name, and axes of size one are dropped: they have no
-//! effect and would only block others. Source: Shardy, `lift-inlined-meshes`, `remove-size-one-axes`,
+//! Inline meshes get a name, equal meshes share one name, and axes of size one are dropped, since they have no effect
+//! and would only block other axes. Source: Shardy, `lift-inlined-meshes`, `remove-size-one-axes`,
 //! `manual-axes-cleanup`.
 
 pub mod calls;
@@ -26,7 +26,7 @@ use super::algorithm::sharding::ShardingId;
 use super::graph::role::Kind;
 use super::graph::{Node, Place, Val};
 
-/// Reads everything. False when the program can't be propagated; `diagnostics` says why.
+/// Reads meshes, shardings and rules. Returns false when the program can't be propagated; `diagnostics` has the reason.
 pub fn read(engine: &mut Engine, program: &mut Program, diagnostics: &mut Diagnostics) -> bool {
     let mut nodes = Vec::with_capacity(engine.graph.nodes.len());
     engine.graph.preorder(program, program.body(), &mut |node| nodes.push(node));
@@ -43,7 +43,7 @@ pub fn read(engine: &mut Engine, program: &mut Program, diagnostics: &mut Diagno
     true
 }
 
-/// Whether every tensor has a known shape and there are no tuples.
+/// Checks that every tensor has a static shape and that there are no tuples.
 fn check_types(engine: &Engine, program: &Program, nodes: &[Node], diagnostics: &mut Diagnostics) -> bool {
     let mut good = true;
     for op in nodes.iter().filter_map(|&n| engine.graph.op(n)) {
@@ -65,9 +65,9 @@ fn check_types(engine: &Engine, program: &Program, nodes: &[Node], diagnostics: 
 struct Reader<'a> {
     engine: &'a mut Engine,
     program: &'a mut Program,
-    /// How values are sharded to begin with.
+    /// The initial shardings of values.
     table: ShardingTable,
-    /// The engine's form of the table's shardings, by id: those that were needed.
+    /// The converted shardings of the table, by id; converted on first use.
     known: Vec<Option<Known>>,
 }
 
@@ -75,7 +75,7 @@ struct Reader<'a> {
 #[derive(Clone, Copy)]
 struct Known {
     id: ShardingId,
-    /// The rank of the values that it fits; `None` where it fits all, being on one device.
+    /// The rank of values that it fits; `None` for a sharding on one device, which fits all.
     rank: Option<usize>,
 }
 
@@ -83,7 +83,7 @@ struct Known {
 const HOLDERS: [&str; 5] = [func::SHARDING, sdy::SHARDING, sdy::OUT_SHARDING, sdy::IN_SHARDINGS, sdy::OUT_SHARDINGS];
 
 impl Reader<'_> {
-    /// Numbers the meshes, keeps one of each set of equal ones, and gives those written in place a symbol.
+    /// Numbers the meshes, keeps one of each set of equal ones, and gives inline meshes a symbol.
     fn read_meshes(&mut self, nodes: &[Node]) {
         let mut last = None;
         let meshes = sdy::meshes(self.program).map(|(op, symbol, mesh)| (op, symbol.to_owned(), mesh.clone()));
@@ -120,7 +120,7 @@ impl Reader<'_> {
         let top = self.program.block_ops(self.program.body());
         let taken = |name: &str| {
             let known = self.program.find_name(name).is_some_and(|n| self.engine.meshes.is_symbol(n));
-            // Meshes may have been removed since.
+            // Mesh ops with this name may have been removed.
             let other =
                 |op| self.program.op_name(op) != sdy::MESH.name() && func::symbol(self.program, op) == Some(name);
             known || top.iter().any(|&op| other(op))
@@ -129,7 +129,7 @@ impl Reader<'_> {
         std::iter::once(base.clone()).chain(numbered).find(|name| !taken(name)).unwrap_or(base)
     }
 
-    /// Meshes that are written in place, in order of appearance.
+    /// Returns the inline meshes in order of appearance.
     fn inline_meshes(&self, nodes: &[Node]) -> Vec<Mesh> {
         let mut inline = Vec::new();
         let mut see = |s: &TensorSharding| {
@@ -206,13 +206,13 @@ impl Reader<'_> {
         }
     }
 
-    /// A manual computation's shardings: what lies outside and inside is one tensor to propagation, by its
+    /// Reads a manual computation's shardings: its outer and inner values are one tensor to propagation, sharded by
     /// `in_shardings` and `out_shardings`, which Shardy cleans up together.
     fn read_manual(&mut self, node: Node, op: Op) {
         let read = |list: Vec<TensorSharding>| {
             list.iter().map(|s| self.engine.meshes.read_nontrivial(s)).collect::<Option<Vec<_>>>()
         };
-        // In a module inside the module, whose meshes are its own, nothing is known of them.
+        // A module nested in the module has its own meshes, whose names are unknown here.
         let lists = (read(self.list(op, "in_shardings")), read(self.list(op, "out_shardings")));
         let (Some(inputs), Some(outputs)) = lists else { return };
         let names = match self.program.view(op).attr("manual_axes") {
@@ -262,7 +262,7 @@ pub fn find_main(engine: &mut Engine, program: &Program) {
     engine.main = Some(main);
 }
 
-/// Gives the results of the other functions the shardings of what their bodies return.
+/// Gives the results of the other functions the shardings of the values that their bodies return.
 pub fn find_others(engine: &mut Engine, program: &Program) {
     for (function, block) in program.functions() {
         let terminator = engine.graph.last(block);
@@ -284,16 +284,16 @@ pub fn find_others(engine: &mut Engine, program: &Program) {
 /// Rules found so far.
 #[derive(Default)]
 struct KnownRules {
-    /// Rules by what they depend on.
+    /// Rules by key.
     rules: FxHashMap<Box<[u32]>, Option<RuleId>>,
     /// The key of the rule being looked up.
     key: Vec<u32>,
-    /// The attribute that no rule depends on.
+    /// The name of the sharding attribute, on which no rule depends.
     sharding: Option<Name>,
 }
 
 impl Engine {
-    /// The rule that ties `sources` values to one of the same shape.
+    /// Returns the rule that ties `sources` values to one of the same shape.
     pub fn identity_rule(&mut self, program: &Program, value: Val, sources: usize) -> Option<RuleId> {
         let tensor = program.tensor_type(self.graph.program_value(value))?;
         tensor.is_static().then(|| self.rules.intern(Rule::identity(&tensor.shape, sources)))
@@ -319,7 +319,7 @@ impl Engine {
         }
     }
 
-    /// An op's rule, looked up by what it depends on: name, attributes and types, unless the op declares that it
+    /// Returns an op's rule, cached by its key (name, attributes and types), unless the op declares that its rule
     /// depends on more.
     fn rule_of(&mut self, program: &Program, node: Node, known: &mut KnownRules) -> Option<RuleId> {
         let op = self.graph.op(node)?;

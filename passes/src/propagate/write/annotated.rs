@@ -1,9 +1,9 @@
-//! Keeping what the user wrote on `@main`.
+//! Restores the axes that the user wrote on `@main`.
 //!
-//! Shardy finally reduces the shardings of arguments and results to what divides their sizes and to whole axes, since
-//! JAX accepts nothing else at a function's boundary. A compiler that pads can accept more: with `keep-annotated` the
-//! axes of an annotated argument or result stay as written. Collectives that combine an argument's partial results then
-//! follow its sharding; other collectives read the argument as Shardy shards it.
+//! At the end, Shardy reduces the shardings of arguments and results to whole axes that divide their sizes, since JAX
+//! accepts no others at a function's boundary. A compiler that pads can accept more: with `keep-annotated` the axes of
+//! an annotated argument or result stay as written. Collectives that combine an argument's partial results then follow
+//! its sharding; other collectives read the argument as Shardy shards it.
 
 use dialect::ir::{AttrData, Block, Program, Value};
 use dialect::ops::{build, func, sdy};
@@ -17,7 +17,7 @@ pub(crate) struct Annotated {
 }
 
 impl Annotated {
-    /// The shardings as written in the program.
+    /// Reads the shardings as written in the program.
     pub(crate) fn read(program: &Program) -> Option<Self> {
         let main = func::function(program, "main")?;
         let types = func::signature(program, main);
@@ -27,7 +27,7 @@ impl Annotated {
         })
     }
 
-    /// Puts back the axes that were removed.
+    /// Restores the axes that were removed.
     pub(crate) fn restore(&self, program: &mut Program) {
         let Some(main) = func::function(program, "main") else { return };
         let Some(block) = func::block(program, main) else { return };
@@ -54,7 +54,7 @@ impl Annotated {
     }
 }
 
-/// Adapts collectives to the values in `moved`, which now have the second sharding in place of the first.
+/// Adapts collectives to the values in `moved`, which now have the second sharding instead of the first.
 fn follow(program: &mut Program, block: Block, moved: &mut FxHashMap<Value, (TensorSharding, TensorSharding)>) {
     let mut ops = Vec::new();
     for op in program.block_ops(block).to_vec() {
@@ -87,7 +87,7 @@ fn follow(program: &mut Program, block: Block, moved: &mut FxHashMap<Value, (Ten
     program.set_block_ops(block, ops);
 }
 
-/// `now` with the axes that `wrote` begins with in every dimension; `None` where it has them all already.
+/// Returns `now` with the axes that `wrote` begins with in every dimension; `None` where it already has them.
 fn with_axes(wrote: &Option<TensorSharding>, now: Option<&TensorSharding>) -> Option<TensorSharding> {
     let (wrote, now) = (wrote.as_ref()?, now?);
     let kept = wrote.dims.iter().zip(&now.dims).all(|(w, n)| n.axes.starts_with(&w.axes));

@@ -1,7 +1,7 @@
-//! Reshards that Shardy's own propagation pipeline inserts where the shardings of an op's tensors disagree: all that a
-//! concatenation needs, the one after a dot whose result would be sharded along its reduction's axes, those around
-//! calls, and the collectives of unreduced values. All other conflicts are left to whoever plans communication. Source:
-//! Shardy, `insert-explicit-reshards`.
+//! Inserts the reshards that Shardy's own propagation pipeline inserts where the shardings of an op's tensors disagree:
+//! all that a concatenation needs, the one after a dot whose result would be sharded along its reduction's axes, those
+//! around calls, and the collectives of unreduced values. All other conflicts are left to the pass that plans
+//! communication. Source: Shardy, `insert-explicit-reshards`.
 
 use dialect::ir::Program;
 use dialect::op::ExplicitReshard;
@@ -40,7 +40,7 @@ pub fn settle(engine: &mut Engine, program: &mut Program, keep: bool) {
             settle_flow(engine, program, node, edges);
             continue;
         }
-        // Still-unreduced operands count too: Shardy looks before it combines them.
+        // Operands that are still unreduced count, too: Shardy compares before it combines them.
         let first = engine.graph.results(node).next().map(|r| engine.graph.sharding(r));
         let differ = program.op(op).def.explicit_reshard() == ExplicitReshard::Operands
             && engine.graph.operands(node).any(|v| Some(engine.graph.sharding(v)) != first);
@@ -68,8 +68,8 @@ pub fn settle(engine: &mut Engine, program: &mut Program, keep: bool) {
     }
 }
 
-/// Removes all-reduces of values that were just made unreduced along the same axes: replicated values are taken as they
-/// were before, and shards are gathered instead. Source: Shardy, `canonicalization`.
+/// Removes all-reduces of values that were just made unreduced along the same axes: replicated values are read from
+/// before that op, and shards are gathered instead. Source: Shardy, `canonicalization`.
 fn combine_what_was_parted(engine: &mut Engine, program: &mut Program) {
     for node in engine.graph.postorder(program, program.body()) {
         let Some(op) = engine.graph.op(node) else { continue };
@@ -123,7 +123,7 @@ fn settle_returns(engine: &mut Engine, program: &mut Program) {
     }
 }
 
-/// Gives what flows through an op with regions the same unreduced axes as where it flows to: first its results in
+/// Gives the values that flow through an op with regions the unreduced axes of their targets: first its results in
 /// order, then its arguments; the edges were added in the opposite order.
 fn settle_flow(engine: &mut Engine, program: &mut Program, node: Node, edges: &[usize]) {
     for &edge in edges.iter().rev() {
@@ -145,7 +145,8 @@ fn tensors(engine: &Engine, node: Node) -> SmallVec<[Val; 4]> {
     engine.graph.tensors(node).collect()
 }
 
-/// The value before the barriers that `value` went through: its sharding counts when an op's conflicts are settled.
+/// Returns the value before the barriers that `value` went through: its sharding counts when an op's conflicts are
+/// resolved.
 fn past_barriers(engine: &Engine, mut value: Val) -> Val {
     loop {
         let def = engine.graph.def(value);
@@ -157,7 +158,7 @@ fn past_barriers(engine: &Engine, mut value: Val) -> Val {
     }
 }
 
-/// The mesh that most of the sharded `values` are on; `None` when they are on different meshes, ignoring the order of
+/// Returns the mesh of most of the sharded `values`; `None` when they are on different meshes, ignoring the order of
 /// devices.
 fn most_common_mesh(engine: &Engine, values: &[Val]) -> Option<u32> {
     let shardings: Vec<&Sharding> = values.iter().filter_map(|&v| engine.sharding(past_barriers(engine, v))).collect();
@@ -241,7 +242,7 @@ fn has_overflow(tensor: &crate::propagate::algorithm::projection::TensorFactors)
     tensor.factors.iter().flatten().any(|f| !f.overflow.is_empty())
 }
 
-/// Gives a result a new sharding, and its readers a reshard to the old one.
+/// Gives a result a new sharding, and its users a reshard to the old one.
 fn reshard_result(engine: &mut Engine, program: &mut Program, node: Node, value: Val, new: ShardingId, mesh: u32) {
     let old = match engine.graph.sharding(value) {
         ShardingId::NONE => engine.shardings.intern(Sharding::whole(mesh, engine.graph.rank(value), false)),
@@ -254,8 +255,8 @@ fn reshard_result(engine: &mut Engine, program: &mut Program, node: Node, value:
     }
 }
 
-/// Lets a dot produce its result with its operands' sharding when exactly one dimension of the result is sharded along
-/// the reduction's axes instead, and the result is no larger than the operand that dimension comes from.
+/// Lets a dot compute its result in its operands' sharding when exactly one dimension of the result is sharded along
+/// the reduction's axes instead, and the result is no larger than the operand that this dimension comes from.
 fn settle_result(engine: &mut Engine, program: &mut Program, node: Node, rule: &Rule, mesh: u32) {
     let values = tensors(engine, node);
     let [lhs, rhs, result] = values[..] else { return };
@@ -305,7 +306,7 @@ fn settle_result(engine: &mut Engine, program: &mut Program, node: Node, rule: &
     reshard_result(engine, program, node, result, new, mesh);
 }
 
-/// Reshards the operands of a call to the shardings its function takes.
+/// Reshards the operands of a call to the argument shardings of its function.
 fn settle_call(engine: &mut Engine, program: &mut Program, node: Node) {
     use dialect::ops::func;
     let Some(op) = engine.graph.op(node) else { return };
@@ -336,8 +337,8 @@ fn settle_call(engine: &mut Engine, program: &mut Program, node: Node) {
     }
 }
 
-/// Inserts an all-reduce before readers that don't take an unreduced value. A reshard to an unreduced sharding becomes
-/// the ops that produce one.
+/// Inserts an all-reduce before users that don't take an unreduced value. Replaces a reshard to an unreduced sharding
+/// by the ops that produce one.
 fn settle_unreduced(engine: &mut Engine, program: &mut Program, node: Node) {
     let Some(result) = engine.graph.results(node).next() else { return };
     let target = engine.sharding(result).cloned();
@@ -358,12 +359,12 @@ fn settle_unreduced(engine: &mut Engine, program: &mut Program, node: Node) {
     reduce_to_promise(engine, program, node);
 }
 
-/// Gives what one use reads exactly the unreduced axes of `target`.
+/// Gives the value of one use exactly the unreduced axes of `target`.
 fn carry_unreduced(engine: &mut Engine, program: &mut Program, u: Use, target: Option<&Sharding>, place: Place) {
     let wanted = target.map(|s| s.unreduced.clone()).unwrap_or_default();
     combine_for(engine, program, u, &wanted, place);
     let value = engine.graph.value_of_use(u);
-    // What was inserted after the value earlier stays before what is inserted now.
+    // Ops inserted after the value earlier stay before the ones inserted now.
     let place = if matches!(place, Place::Before(_)) { place } else { engine.graph.after(value) };
     if let Some(target) = target
         && let Some(value) = make_unreduced(engine, program, value, target, place)
@@ -372,7 +373,7 @@ fn carry_unreduced(engine: &mut Engine, program: &mut Program, u: Use, target: O
     }
 }
 
-/// An all-reduce for one reader that takes only the axes `wanted` unreduced.
+/// Inserts an all-reduce for one user that takes only the axes `wanted` unreduced.
 fn combine_for(engine: &mut Engine, program: &mut Program, u: Use, wanted: &[AxisPart], place: Place) {
     let value = engine.graph.value_of_use(u);
     let Some(own) = engine.sharding(value).filter(|s| !s.unreduced.is_empty()).cloned() else { return };
@@ -388,8 +389,8 @@ fn combine_for(engine: &mut Engine, program: &mut Program, u: Use, wanted: &[Axi
     }
 }
 
-/// `input` made unreduced along the further axes that `target` has: axes that shard it keep their data in place, the
-/// others start from replicated values. `None` when there are none.
+/// Makes `input` unreduced along the additional unreduced axes of `target`: axes that shard it keep their data in
+/// place, the others start from replicated values. `None` when there are no additional axes.
 fn make_unreduced(
     engine: &mut Engine,
     program: &mut Program,
@@ -446,7 +447,7 @@ fn make_unreduced(
     Some(chain.value)
 }
 
-/// Ops inserted one after the other.
+/// A chain of inserted ops.
 struct Chain {
     value: Val,
     place: Place,
@@ -461,8 +462,8 @@ impl Chain {
     }
 }
 
-/// Where results stay unreduced along some of the axes their reduction is sharded along, they are reduced along the
-/// others; rules the user wrote are left alone.
+/// Reduces results that stay unreduced along some of the axes of their reduction along the other axes; skips rules that
+/// the user wrote.
 fn reduce_to_promise(engine: &mut Engine, program: &mut Program, node: Node) {
     if engine.graph.node(node).erased || engine.graph.node(node).role.kind == Kind::Reshard {
         return;
@@ -498,12 +499,12 @@ fn reduce_to_promise(engine: &mut Engine, program: &mut Program, node: Node) {
     }
 }
 
-/// `axes` of the mesh of `sharding`, by name.
+/// Returns `axes` of the mesh of `sharding`, by name.
 fn written(engine: &Engine, sharding: &Sharding, axes: &[AxisPart]) -> AxisList {
     engine.meshes.axes(sharding.mesh, axes)
 }
 
-/// A collective that makes `change` to `input`.
+/// Inserts a collective that makes `change` to `input`.
 fn new_collective(
     engine: &mut Engine,
     program: &mut Program,

@@ -1,7 +1,7 @@
-//! Writes the engine's state back into the program, as Shardy's export passes leave it.
+//! Writes the engine's state back into the program, in the form that Shardy's export passes leave.
 //!
 //! Edges are removed in favor of their ops, constraints become reshards, sharding groups are dropped, shardings of
-//! arguments, results and manual computations are reduced to what divides, and every sharding is closed. Source:
+//! arguments, results and manual computations are reduced to axes that divide, and every sharding is closed. Source:
 //! Shardy, `addExportPipeline`.
 
 pub(crate) mod annotated;
@@ -45,7 +45,7 @@ pub fn write(engine: &mut Engine, program: &mut Program) {
     engine.graph.write_back(program);
 }
 
-/// The shardings of several values that are written in one list: if any has one, the others get replicated ones.
+/// Returns the shardings of values that are written in one list: if any has one, the others get replicated ones.
 pub fn together(engine: &mut Engine, values: &[Val], open: bool) -> Option<SmallVec<[ShardingId; 2]>> {
     let mesh = values.iter().find_map(|&v| engine.sharding(v))?.mesh;
     let fill = |&value: &Val| match engine.graph.sharding(value) {
@@ -61,8 +61,8 @@ fn all_nodes(graph: &Graph, program: &Program) -> Vec<Node> {
     nodes
 }
 
-/// A value that an op passes on gets an open sharding where propagation found none but found one for another value of
-/// the op; readers of an edge read its owner again.
+/// Gives each value that an op passes on an open sharding where propagation found none but found one for another value
+/// of the op; users of an edge read its owner again.
 fn sink_edges(engine: &mut Engine, program: &Program) {
     for node in all_nodes(&engine.graph, program) {
         if engine.graph.node(node).erased {
@@ -145,7 +145,7 @@ fn constraints_to_reshards(engine: &mut Engine, program: &mut Program) {
     }
 }
 
-/// The largest part of a sharding that divides `shape`.
+/// Returns the largest part of a sharding that divides `shape`.
 fn divisible(sharding: &Sharding, shape: &[i64]) -> Sharding {
     let mut out = sharding.clone();
     for (dim, &size) in out.dims.iter_mut().zip(shape) {
@@ -172,8 +172,8 @@ fn divisible(sharding: &Sharding, shape: &[i64]) -> Sharding {
     out
 }
 
-/// The values that the user's own collectives read. A collective's axes depend on its operand's sharding, so that
-/// stays.
+/// Returns the values that the user's own collectives read. Their shardings don't change, because a collective's axes
+/// depend on its operand's sharding.
 fn read_by_collectives(program: &Program) -> FxHashSet<Value> {
     let mut values = FxHashSet::default();
     program.walk(program.body(), &mut |op| {
@@ -255,7 +255,7 @@ fn make_value_divisible(engine: &mut Engine, program: &Program, value: Val) {
     }
 }
 
-/// Shardings that propagation put on arguments and results of the main function end before the first sub-axis.
+/// Cuts shardings that propagation put on arguments and results of the main function before the first sub-axis.
 fn whole_axes_of_main(engine: &mut Engine, program: &Program) {
     let Some(main) = &engine.main else { return };
     let mut slots = main.slots.clone();
@@ -295,7 +295,7 @@ fn close(engine: &mut Engine) {
     }
 }
 
-/// Attributes by the shardings they list: most ops have the same shardings as others.
+/// A cache of attributes by their shardings: most ops have the same shardings as others.
 type Written = FxHashMap<SmallVec<[ShardingId; 2]>, Attr>;
 
 fn write_node(engine: &mut Engine, program: &mut Program, node: Node, op: Op, written: &mut Written) {

@@ -1,6 +1,6 @@
-//! Named computations become functions again: one for each name and set of argument and result shardings, so that calls
-//! with the same shardings share one. Source: Shardy, `export-named-computations`, `propagate-to-func-results`,
-//! `unflatten-call-graph`, `insert-func-call-reshards`.
+//! Turns named computations back into functions: one for each name and set of argument and result shardings, so that
+//! calls with the same shardings share a function. Source: Shardy, `export-named-computations`,
+//! `propagate-to-func-results`, `unflatten-call-graph`, `insert-func-call-reshards`.
 
 use dialect::ir::{Attr, AttrData, Op, Program, Ty};
 use dialect::op::OpDef;
@@ -13,7 +13,7 @@ use crate::propagate::algorithm::sharding::{Sharding, ShardingId};
 use crate::propagate::graph::role::{Kind, Role};
 use crate::propagate::graph::{Graph, Node, Place, Val};
 
-/// What distinguishes functions: the original name, the shardings of arguments and of results.
+/// The key of a function: the original name, the shardings of arguments and of results.
 type Key = (String, Option<Vec<ShardingId>>, Option<Vec<ShardingId>>);
 
 /// Turns the named computations of `program` into functions.
@@ -34,7 +34,7 @@ pub fn outline(engine: &mut Engine, program: &mut Program) {
             functions.insert(symbol, (function, (original, None, None)));
         }
     }
-    // Results need all functions to exist first: a function may return the result of a call of another.
+    // Result shardings need all functions to exist first, since a function may return the result of another call.
     for (function, key) in functions.values_mut() {
         let Some(op) = engine.graph.op(*function) else {
             continue;
@@ -47,7 +47,7 @@ pub fn outline(engine: &mut Engine, program: &mut Program) {
     reshard_results(engine, program, &functions);
 }
 
-/// The symbols in use.
+/// The used symbols.
 struct Names {
     taken: FxHashSet<String>,
     next: usize,
@@ -64,7 +64,7 @@ impl Names {
         Self { taken, next: 0 }
     }
 
-    /// `name`, numbered if it is taken. One counter serves all names, as in MLIR's symbol tables.
+    /// Returns `name`, numbered if it is taken. One counter serves all names, as in MLIR's symbol tables.
     fn fresh(&mut self, name: &str) -> String {
         let mut symbol = name.to_owned();
         while !self.taken.insert(symbol.clone()) {
@@ -75,7 +75,8 @@ impl Names {
     }
 }
 
-/// Makes a function of one named computation and replaces the computation by a call: (symbol, function, original name).
+/// Turns one named computation into a function and replaces the computation by a call; returns (symbol, function,
+/// original name).
 fn outline_one(
     engine: &mut Engine,
     program: &mut Program,
@@ -153,7 +154,7 @@ fn set_callee(program: &mut Program, call: Op, symbol: &str) {
     program.set_attr(call, "callee", attr);
 }
 
-/// The shardings of a function's arguments, open where there is none; `None` when no argument has one.
+/// Returns the shardings of a function's arguments, an open one for each missing one; `None` when no argument has one.
 pub fn argument_shardings(engine: &mut Engine, program: &Program, function: Op) -> Option<Vec<ShardingId>> {
     let block = func::block(program, function)?;
     let arguments: Vec<Val> = program.block_args(block).iter().map(|a| Val::new(a.index())).collect();
@@ -162,7 +163,7 @@ pub fn argument_shardings(engine: &mut Engine, program: &Program, function: Op) 
     filled(engine, &own)
 }
 
-/// The shardings of a function's results, open where there is none; `None` when no result has one.
+/// Returns the shardings of a function's results, an open one for each missing one; `None` when no result has one.
 fn result_shardings(engine: &mut Engine, function: Op) -> Option<Vec<ShardingId>> {
     let results = engine.functions.iter().find(|f| f.function == function)?;
     let returned = engine.graph.operands(results.terminator);
@@ -181,7 +182,7 @@ fn filled(engine: &mut Engine, own: &[(ShardingId, usize)]) -> Option<Vec<Shardi
     Some(own.iter().map(fill).collect())
 }
 
-/// The calls under the module: (node, callee).
+/// Returns the calls in the module: (node, callee).
 fn calls(engine: &Engine, program: &Program) -> Vec<(Node, String)> {
     let nodes = engine.graph.postorder(program, program.body());
     let calls = nodes.into_iter().filter(|&n| engine.graph.node(n).role.kind == Kind::Call);
@@ -202,7 +203,7 @@ fn share(engine: &mut Engine, program: &mut Program, functions: &FxHashMap<Strin
     }
 }
 
-/// Removes the functions that can't be reached by calls from those that stay anyway.
+/// Removes the functions that no call reaches from the functions that are kept anyway.
 fn remove_uncalled(engine: &mut Engine, program: &Program, functions: &FxHashMap<String, (Node, Key)>) {
     let mut called_in: FxHashMap<Node, Vec<String>> = FxHashMap::default();
     for (node, callee) in calls(engine, program) {
@@ -233,7 +234,7 @@ fn remove_uncalled(engine: &mut Engine, program: &Program, functions: &FxHashMap
     }
 }
 
-/// Adds a reshard after a call whose result is sharded differently from what its readers expect.
+/// Adds a reshard after a call whose result is sharded differently from what its users expect.
 fn reshard_results(engine: &mut Engine, program: &mut Program, functions: &FxHashMap<String, (Node, Key)>) {
     for (node, callee) in calls(engine, program) {
         let Some((_, key)) = functions.get(&callee) else {

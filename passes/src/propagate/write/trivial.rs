@@ -1,5 +1,5 @@
-//! Axes of size one in the user's own collectives: they are dropped from shardings, so they are dropped from the
-//! collectives' axis lists too, and a collective that then does nothing is replaced by its operand.
+//! Removes axes of size one from the user's own collectives, because they are dropped from shardings, too, and replaces
+//! a collective that then does nothing by its operand.
 
 use dialect::ir::{AttrData, Block, Program, Value};
 use dialect::ops::sdy::resolve;
@@ -15,7 +15,7 @@ pub(crate) fn forget(program: &mut Program) {
     forget_in(program, program.body(), &mut renamed);
 }
 
-/// Whether any mesh has such an axis.
+/// Returns whether any mesh has such an axis.
 fn has_trivial_axes(program: &Program) -> bool {
     let trivial = |mesh: &Mesh| mesh.axes.iter().any(|a| a.1 == 1);
     let mut found = false;
