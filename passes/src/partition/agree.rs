@@ -1,9 +1,9 @@
-//! What the partitioner relies on: every op can compute its results' shards from its operands' shards as they are.
+//! Checks the partitioner's precondition: every op can compute its results' shards from its operands' shards.
 //!
-//! The planner leaves only such programs. One that was sharded by hand, or comes straight from propagation, may need data
-//! that a device doesn't have: an op that sums over a sharded dimension into a result that isn't unreduced, operands
-//! sharded differently, a loop whose body gives another sharding than it takes. Each of these is an error here, since
-//! local types alone may still fit.
+//! The planner leaves only such programs. A program sharded by hand, or straight from propagation, may need data that a
+//! device doesn't have: an op that sums over a sharded dimension into a result that isn't unreduced, operands sharded
+//! differently, a loop whose body returns another sharding than it takes. Each of these is an error here, because the
+//! local types alone may still match.
 
 use std::rc::Rc;
 
@@ -41,7 +41,8 @@ pub(super) fn check(
 /// A distribution; `None` for a value that is replicated on all devices.
 type Place = Option<Rc<Distribution>>;
 
-/// A model of an op and where its values lie, as places in memory: what lies alike has one distribution in the table.
+/// The key of a check that passed: a model of an op and its tensors' distributions, by address; equal distributions
+/// share one address in the table.
 type Fitting = (Model, SmallVec<[Option<*const Distribution>; 4]>);
 
 struct Check<'a> {
@@ -49,13 +50,13 @@ struct Check<'a> {
     axes: &'a MeshAxes,
     distributions: &'a Distributions,
     models: &'a mut Models,
-    /// Models of ops with places that fit.
+    /// The checks that passed.
     known: FxHashSet<Fitting>,
     diagnostics: &'a mut Diagnostics,
 }
 
 impl<'a> Check<'a> {
-    /// Checks the ops of a block whose terminator must give values distributed as `wanted` to `owner`.
+    /// Checks the ops of a block whose terminator must give `owner` values distributed as `wanted`.
     fn block(&mut self, block: Block, wanted: &[Place], owner: &str) {
         for &op in self.program.block_ops(block) {
             let view = self.program.view(op);
@@ -72,7 +73,7 @@ impl<'a> Check<'a> {
 
     fn op(&mut self, op: OpRef<'a>) {
         match op.def().control(op) {
-            // The verifier knows what each of Shardy's collectives makes of its operand's sharding.
+            // The verifier checks the sharding after each of Shardy's collectives.
             _ if op.def().reshard(op).is_some() => {}
             Some(Control::Call) => {}
             Some(Control::Identity) if sdy::stated_sharding(op).is_some() => self.constraint(op),
@@ -122,7 +123,7 @@ impl<'a> Check<'a> {
         self.region(op, 0, &wanted);
     }
 
-    /// A constraint that the plan left: it must have no effect.
+    /// Checks a constraint that the plan left: it must have no effect.
     fn constraint(&mut self, op: OpRef<'a>) {
         let same = op.operands().iter().zip(op.results()).all(|(&from, to)| self.place(from) == self.place(to));
         if !same {
@@ -132,7 +133,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Reports operand `i` unless it is distributed as `wanted`, which is what `what` is.
+    /// Reports operand `i` unless it is distributed as `wanted`, which `what` describes.
     fn same(&mut self, op: OpRef<'a>, i: usize, wanted: &Place, what: &str) {
         let Some(&value) = op.operands().get(i) else { return };
         let found = self.place(value);
@@ -157,7 +158,7 @@ impl<'a> Check<'a> {
         let fault = |message: String| Diagnostic::error(codes::SHARDED_OPERAND, op.span(), message);
         let remade = rematerializable(op);
         if remade != Rematerializable::No {
-            // Every device makes its shard; partial sums must be zeros.
+            // Every device computes its own shard; partial sums must be zeros.
             let wrong = places.iter().flatten().any(|d| !d.unreduced.is_empty() && remade != Rematerializable::Zero);
             return if wrong { Err(fault(format!("'{}' can't make partial results", op.name()))) } else { Ok(()) };
         }
@@ -231,14 +232,14 @@ impl<'a> Check<'a> {
     }
 }
 
-/// Whether all of these hold the same shards, and whole values of them: then any elementwise op can compute with them.
+/// Returns whether all of these hold the same shards of whole values, so that any elementwise op can compute with them.
 fn is_one_shard(places: &[Place]) -> bool {
     let Some((Some(first), rest)) = places.split_first() else { return false };
     first.unreduced.is_empty()
         && rest.iter().all(|place| place.as_ref().is_some_and(|place| Rc::ptr_eq(place, first) || place == first))
 }
 
-/// `operand 1`, `the result`: a tensor of an op, counting operands before results.
+/// Returns the name of a tensor of an op, operands counted before results: `operand 1`, `the result`.
 fn name(op: OpRef<'_>, tensor: usize) -> String {
     let operands = op.operands().len();
     match tensor.checked_sub(operands) {
@@ -248,7 +249,7 @@ fn name(op: OpRef<'_>, tensor: usize) -> String {
     }
 }
 
-/// Why no strategy places an op's tensors as they are; tensors are counted operands before results.
+/// The reason why no strategy places an op's tensors as they are; tensors are counted operands before results.
 enum Misfit {
     /// A dimension that must be replicated is sharded.
     Sharded { tensor: usize, dim: usize },
@@ -262,13 +263,13 @@ enum Misfit {
     Other,
 }
 
-/// Whether some strategy of the model places operands and results as `at` says.
+/// Checks that some strategy of the model places operands and results as in `at`.
 fn strategy(model: &OpModel, at: &[Distribution]) -> Result<(), Misfit> {
     let operands = model.rule.operands.len();
     if at.len() != operands + model.rule.results.len() {
         return Err(Misfit::Other);
     }
-    // The axes of each factor, and the tensor that said so.
+    // The axes of each factor, and the tensor that determined them.
     let mut factors: Vec<Option<(Axes, usize)>> = vec![None; model.rule.factors.len()];
     for (tensor, place) in at.iter().enumerate() {
         let dims = model.tensor(tensor);
@@ -308,7 +309,7 @@ fn strategy(model: &OpModel, at: &[Distribution]) -> Result<(), Misfit> {
         assigned.operands.iter().chain(&assigned.results).zip(at).position(|(a, b)| a != b)
     };
     let Some(tensor) = fits(&plain) else { return Ok(()) };
-    // Partial sums may also pass through: an operand that nothing is added to says along which axes.
+    // Partial sums may also pass through, along the unreduced axes of an operand that nothing is added to.
     let passes = |set: &crate::bit_set::BitSet| {
         let Some(operand) = set.iter().find(|i| !model.accumulated.contains(i)) else { return false };
         let through = at[operand].unreduced.clone();

@@ -1,6 +1,5 @@
-//! Rows of several tensors put together along a sharded dimension (`OpDef::assembly`): every device takes what it has
-//! itself, and gets the rest in permutes in each of which it sends rows of one operand, perhaps another one than its
-//! neighbors do.
+//! Assembles rows of several tensors along a sharded dimension (`OpDef::assembly`): every device takes its own rows,
+//! and receives the rest in permutes. In one permute, devices may send rows of different operands.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{ElementType, Op, Value};
@@ -15,7 +14,7 @@ use super::Partition;
 use super::position::Positions;
 
 impl Partition<'_> {
-    /// The local result of `op`, if it only puts rows together along a dimension that is sharded.
+    /// Returns the local result of `op`, if it only assembles rows along a dimension that is sharded.
     pub(super) fn assemble(
         &mut self,
         op: Op,
@@ -50,7 +49,7 @@ impl Partition<'_> {
     }
 }
 
-/// A shard being put together.
+/// A shard that is being assembled.
 struct Assembling<'a> {
     b: Builder<'a>,
     mesh: &'a Mesh,
@@ -59,11 +58,12 @@ struct Assembling<'a> {
     positions: &'a mut Positions,
     channel: &'a mut i64,
     assembly: &'a Assembly,
-    /// Local values.
+    /// The local values of the operands.
     operands: &'a [Value],
-    /// Rows of the result's shard.
+    /// The number of rows of the result's shard.
     rows: i64,
-    /// Rows that all devices take from one place: an operand, whether they are reversed, the first and their number.
+    /// Rows that all devices take from the same positions, by operand, whether they are reversed, the first row, and
+    /// their number.
     parts: FxHashMap<((usize, bool), i64, i64), Value>,
 }
 
@@ -80,7 +80,7 @@ impl Assembling<'_> {
         parts.into_iter().fold(filled, |value, (round, part)| self.put(value, round, part))
     }
 
-    /// The parts one after the other, if every device has them at the same places and nothing else.
+    /// Concatenates the parts, if every device has them at the same positions and they fill the shard.
     fn in_order(&mut self, parts: &[(&AssemblyRound, Value)]) -> Option<Value> {
         let mut found = Vec::new();
         for (round, part) in parts {
@@ -95,7 +95,7 @@ impl Assembling<'_> {
         (end == self.rows && end > 0).then(|| build::shape::concatenate(&mut self.b, &values, self.assembly.dim))
     }
 
-    /// What a device sends in a round: rows of the operand whose turn it is there.
+    /// Returns the rows that a device sends in a round, of the operand chosen for the device.
     fn sent(&mut self, round: &AssemblyRound) -> Value {
         let mut kinds: Vec<(usize, bool)> = round.sends.iter().flatten().map(|s| (s.operand, s.reversed)).collect();
         kinds.sort_unstable();
@@ -117,7 +117,7 @@ impl Assembling<'_> {
         value.unwrap_or_else(|| self.nothing(round.rows))
     }
 
-    /// Rows of an operand's shard.
+    /// Returns rows of an operand's shard.
     fn part(&mut self, kind: (usize, bool), starts: &PerDevice, rows: i64) -> Value {
         let PerDevice::Same(start) = *starts else { return self.new_part(kind, starts, rows) };
         if let Some(&known) = self.parts.get(&(kind, start, rows)) {
@@ -158,7 +158,7 @@ impl Assembling<'_> {
         build::collective::permute(&mut self.b, sent, pairs, channel)
     }
 
-    /// The result's shard with what operands of rank 0 fill, and zeros.
+    /// Returns the result's shard filled by operands of rank 0, and zeros elsewhere.
     fn filled(&mut self) -> Value {
         let fills =
             self.assembly.placed().filter(|(p, place)| self.assembly.sizes[p.operand].is_none() && !place.is_empty());
@@ -184,7 +184,7 @@ impl Assembling<'_> {
         value
     }
 
-    /// `part` of `round` in its place in `value`.
+    /// Puts `part` of `round` at its position in `value`.
     fn put(&mut self, value: Value, round: &AssemblyRound, part: Value) -> Value {
         let (rows, last) = (round.rows, self.rows - round.rows);
         let of =
@@ -192,7 +192,7 @@ impl Assembling<'_> {
         let at = of(&|r| r.at.clamp(0, last));
         let mut part = part;
         if round.receives.iter().flatten().any(|r| !(0..=last).contains(&r.at)) {
-            // Not all that was sent has a place: what has is moved to where it is seen.
+            // Some sent rows have no place in the shard: shift the part so that the others are at their positions.
             let nothing = self.nothing(rows);
             let around = build::shape::concatenate(&mut self.b, &[nothing, part, nothing], self.assembly.dim);
             let start = self.each(&of(&|r| rows + r.at.clamp(0, last) - r.at));
@@ -220,7 +220,7 @@ impl Assembling<'_> {
         build::shape::dynamic_update_slice(&mut self.b, value, part, &starts)
     }
 
-    /// Whether a row is from `first` on and before `end`, in the shape of `rows` rows.
+    /// Compares each row's position with `first` (inclusive) and `end` (exclusive), in the shape of `rows` rows.
     fn between(&mut self, first: &PerDevice, end: &PerDevice, rows: i64) -> Value {
         let row = build::iota(&mut self.b, ElementType::I64, &[rows], 0);
         let sides = [(Comparison::Ge, first), (Comparison::Lt, end)].map(|(comparison, bound)| {
@@ -245,7 +245,7 @@ impl Assembling<'_> {
         build::splat(&mut self.b, element, &shape, Scalar::zero(element))
     }
 
-    /// A value for each row, in `shape`.
+    /// Broadcasts a value per row to `shape`.
     fn along(&mut self, by_row: Value, shape: &[i64]) -> Value {
         let dims = [self.assembly.dim as i64];
         if shape.len() == 1 { by_row } else { build::shape::broadcast_in_dim(&mut self.b, by_row, shape, &dims) }
@@ -256,19 +256,19 @@ impl Assembling<'_> {
         (0..rank).map(|d| if d == self.assembly.dim { start } else { build::index(&mut self.b, 0) }).collect()
     }
 
-    /// `rows` rows from `start` on, a rank-0 value.
+    /// Slices `rows` rows beginning at `start`, a rank-0 value.
     fn slice_at(&mut self, value: Value, start: Value, rows: i64) -> Value {
         let (starts, mut sizes) = (self.starts(start), self.b.tensor(value).shape.to_vec());
         sizes[self.assembly.dim] = rows;
         build::shape::dynamic_slice(&mut self.b, value, &starts, &sizes)
     }
 
-    /// The device's number, of rank 0.
+    /// Returns the device's number in `numbers`, of rank 0.
     fn each(&mut self, numbers: &PerDevice) -> Value {
         self.positions.entry(&mut self.b, self.mesh, self.groups.axes, numbers)
     }
 
-    /// Whether the device's number is one.
+    /// Returns whether the device's number is one.
     fn is_one(&mut self, numbers: &PerDevice) -> Value {
         let (number, one) = (self.each(numbers), build::index(&mut self.b, 1));
         build::compare(&mut self.b, Comparison::Eq, number, one)

@@ -1,5 +1,5 @@
-//! What stands beside `@main`: each device has public functions as they are where nothing in them is sharded, functions
-//! that ops name, which one device runs whole, and modules and ops that aren't known here.
+//! Ops next to `@main` in the module: every device keeps public functions without sharded values unchanged, functions
+//! that ops name, which one device runs whole, and modules and unknown ops.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
@@ -11,8 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::symbols::{is_private, led_to};
 
-/// What stays: `main`, public functions, without what the passes before wrote on them, what isn't known here, and the
-/// private functions that those name. Warns of functions that can't stay.
+/// Returns the ops to keep: `main`, public functions (without the annotations of earlier passes), unknown ops, and the
+/// private functions that these name. Warns of functions that can't be kept.
 pub(super) fn kept(program: &mut Program, main: Op, diagnostics: &mut Diagnostics) -> FxHashSet<Op> {
     let others: Vec<Op> = func::functions(program).filter(|&f| f != main && !is_private(program, f)).collect();
     let foreign = |op: &Op| program.op_name(*op) == func::MODULE_NAME || program.op(*op).def.name() == UNKNOWN.name();
@@ -38,7 +38,7 @@ pub(super) fn kept(program: &mut Program, main: Op, diagnostics: &mut Diagnostic
     kept
 }
 
-/// Whether every device computes all of the function.
+/// Returns whether every device computes the whole function.
 fn is_whole(program: &Program, table: &ShardingTable, function: Op) -> bool {
     let Some(block) = func::block(program, function) else { return true };
     let unsharded = |value| table.get(value).is_none_or(|s| s.is_fully_replicated());
@@ -56,7 +56,7 @@ fn is_whole(program: &Program, table: &ShardingTable, function: Op) -> bool {
         })
 }
 
-/// Takes all that is said of shardings out of a function that an op names: whoever runs it has whole values.
+/// Removes all shardings from a function that an op names, because the device that runs it has whole values.
 fn make_whole(program: &mut Program, function: Op, diagnostics: &mut Diagnostics) {
     strip(program, function);
     let Some(block) = func::block(program, function) else { return };
@@ -80,7 +80,7 @@ fn make_whole(program: &mut Program, function: Op, diagnostics: &mut Diagnostics
     }
 }
 
-/// Takes out shardings that say that everything is on every device.
+/// Removes shardings that state that values are replicated on all devices.
 fn strip(program: &mut Program, function: Op) {
     let types = func::signature(program, function);
     let (inputs, results) = (types.inputs.len(), types.results.len());

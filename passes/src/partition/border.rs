@@ -1,9 +1,9 @@
 //! Values that enter or leave a manual computation with some axes free.
 //!
-//! Outside, a dimension sharded by manual axes and then by free ones is divided once, by all of them; inside, the shard
-//! of the manual axes is divided by the free ones. Both give a device the same elements only where the free axes divide
-//! the manual axes' shard: of 12 rows on 2 by 4 devices, the fourth holds rows 6 and 7 outside, and none of the first 6
-//! inside.
+//! Outside, a dimension sharded by manual axes and then by free ones is divided once, by all of them; inside, the free
+//! axes divide the shard of the manual axes. A device has the same elements either way only where the free axes divide
+//! the manual axes' shard: of 12 rows on 2 by 4 devices, the fourth device holds rows 6 and 7 outside, but none of the
+//! first 6 inside.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Name, Op, Value};
@@ -13,20 +13,21 @@ use super::Partition;
 use super::position::Positions;
 use super::reshard::Lowering;
 
-/// How a value at the border is distributed.
+/// The distributions of a value at the border.
 struct Border {
     /// Its global shape outside.
     shape: Vec<i64>,
-    /// Outside the computation.
+    /// The distribution outside the computation.
     outside: Distribution,
-    /// Outside, along the manual axes alone.
+    /// The distribution outside, along the manual axes alone.
     manual: Distribution,
-    /// Inside, along the free axes, of a tensor that is one shard of the manual axes.
+    /// The distribution inside, along the free axes, of a tensor that is one shard of the manual axes.
     free: AxesPerDim,
 }
 
 impl Partition<'_> {
-    /// The local value inside the manual computation `op` of the operand `global`, whose local value is `local`.
+    /// Returns the local value inside the manual computation `op` of the operand `global`, whose local value is
+    /// `local`.
     pub(super) fn enter(
         &mut self,
         op: Op,
@@ -44,7 +45,8 @@ impl Partition<'_> {
         self.lower(op, &sliced, &shape, (&replicated, &inside), whole, ops, positions)
     }
 
-    /// The local value outside the manual computation `op` of its result `global`, whose local value inside is `local`.
+    /// Returns the local value outside the manual computation `op` of its result `global`, whose local value inside is
+    /// `local`.
     pub(super) fn leave(
         &mut self,
         op: Op,
@@ -62,7 +64,7 @@ impl Partition<'_> {
         self.lower(op, &sliced, &border.shape, (&border.manual, &border.outside), whole, ops, positions)
     }
 
-    /// The border that `global` crosses; `None` where every device holds the same elements on both sides.
+    /// Returns the border that `global` crosses; `None` where every device holds the same elements on both sides.
     fn border(&self, global: Value, manual_axes: &[Name]) -> Option<Border> {
         let outside = Distribution::clone(&*self.distribution(global)?);
         let shape = self.program.tensor_type(global)?.shape.to_vec();

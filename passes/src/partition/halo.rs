@@ -1,9 +1,9 @@
-//! Rows from neighbors: ops that read a sharded dimension shifted, strided or through windows first get the rows that
-//! a device reads, so that every device then computes the same thing.
+//! Fetches rows from neighbors: ops that read a sharded dimension shifted, strided or through windows first receive the
+//! rows that the device reads, so that every device then runs the same op.
 //!
-//! Windows that move as far as the shards do are joined from the device's own rows and one permute for each distance
-//! between neighbors. Others are put together row by row under masks. Rows that don't exist are replaced by what the op
-//! reads outside of its operand.
+//! A window that moves as far as the shards do is concatenated from the device's own rows and one permute for each
+//! distance between neighbors. Others are assembled row by row under masks. Rows that don't exist are replaced by the
+//! value that the op reads outside of its operand.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
@@ -22,7 +22,7 @@ use super::position::Positions;
 use super::shared::{Filler, SharedRows};
 use super::{Locals, Partition};
 
-/// Rows of a value along a dimension that were sent along axes already: what other ops read of them is sent once.
+/// Rows of a value along a dimension that were already sent along some axes; later ops reuse them.
 pub(super) type AllSent = FxHashMap<(Value, usize, Axes), Vec<Sent>>;
 
 /// One permute of such rows.
@@ -42,7 +42,8 @@ pub(super) struct Halo {
 }
 
 impl Partition<'_> {
-    /// The operands of `op` with the rows that a device reads, and along which dimensions they were extended.
+    /// Returns the operands of `op` with the rows that a device reads, and the dimensions along which they were
+    /// extended.
     pub(super) fn fetch(
         &mut self,
         op: Op,
@@ -82,7 +83,7 @@ impl Partition<'_> {
         Ok((values, fetched))
     }
 
-    /// `value` with the rows that its device reads along one dimension.
+    /// Returns `value` with the rows that its device reads along one dimension.
     fn fetch_rows(
         &mut self,
         op: Op,
@@ -100,7 +101,7 @@ impl Partition<'_> {
         rows.fetch(&mut b, value)
     }
 
-    /// What `op` reads of the rows that are fetched for several ops.
+    /// Returns the rows that `op` reads among those fetched for several ops.
     fn part_of_shared(
         &mut self,
         op: Op,
@@ -139,13 +140,13 @@ impl Partition<'_> {
         }
     }
 
-    /// Whether all that is read in place of missing rows has been computed.
+    /// Returns whether all values that replace missing rows have been computed.
     fn has_fillers(&self, rows: &SharedRows) -> bool {
         let known = |f: Filler| f.constant.is_some() || f.value.is_some_and(|v| self.values.contains_key(&v));
         rows.dims.iter().filter_map(|d| d.filler).all(known)
     }
 
-    /// A number of the elements of `like`.
+    /// Builds a scalar of the element type of `like`.
     fn scalar(&mut self, op: Op, like: Value, value: Scalar, ops: &mut Vec<Op>) -> Value {
         let loc = self.program.op(op).loc;
         let mut b = Builder::new(self.program, ops, loc);
@@ -154,17 +155,18 @@ impl Partition<'_> {
     }
 }
 
-/// Rows at one place of the window of every device.
+/// Rows at one position of the window of every device.
 pub(super) struct Slot<'a> {
     /// The first row of the window.
     at: i64,
     run: &'a Run,
-    /// Whether they are a device's own.
+    /// Whether they are the device's own rows.
     own: bool,
 }
 
-/// The rows of a window in order, if they can be joined: every device's own are at the same place, and so are those of
-/// each round, or at two places on different devices. A device then has in one of them what it doesn't read there.
+/// Returns the rows of a window in order, if they can be concatenated: every device has its own rows at the same
+/// position, and those of each round at the same position, or at one of two. A device then has rows in one of the two
+/// that it doesn't read.
 pub(super) fn in_order(exchange: &Exchange) -> Option<SmallVec<[Slot<'_>; 4]>> {
     let mut slots: SmallVec<[Slot<'_>; 4]> = SmallVec::new();
     if let Some(run) = &exchange.own {
@@ -196,7 +198,7 @@ pub(super) fn in_order(exchange: &Exchange) -> Option<SmallVec<[Slot<'_>; 4]>> {
     (end <= exchange.window.rows).then_some(slots)
 }
 
-/// The dimensions that `op` reads shifted along a sharded loop.
+/// Returns the dimensions that `op` reads shifted along a sharded loop.
 pub(super) fn halos(program: &Program, distributions: &Distributions, op: Op) -> Result<Vec<Halo>, Diagnostic> {
     let view = program.view(op);
     if !view.def().is_windowed() {
@@ -235,7 +237,8 @@ fn axes_of(distributions: &Distributions, value: Value, dim: usize) -> Axes {
     distributions.get(value).and_then(|d| d.dims.get(dim).cloned()).unwrap_or_default()
 }
 
-/// The axes that shard a loop: those of the result's dimension, or of an operand's that is read at its position.
+/// Returns the axes that shard a loop: those of the result's dimension, or of an operand's dimension that is read at
+/// the loop's position.
 fn axes_along(op: OpRef<'_>, distributions: &Distributions, nest: &Nest, along: usize) -> Axes {
     if along < nest.parallel {
         return op.results().next().map(|r| axes_of(distributions, r, along)).unwrap_or_default();
@@ -251,7 +254,7 @@ fn axes_along(op: OpRef<'_>, distributions: &Distributions, nest: &Nest, along: 
 /// An op of a planned program that reads rows of its neighbors' shards.
 #[derive(Clone, Debug)]
 pub struct NeighborRead {
-    /// The op.
+    /// The operand whose rows are sent; the first if there are several.
     pub op: Op,
     /// The operand whose rows are sent; the first, if there are several.
     pub operand: usize,
@@ -259,8 +262,8 @@ pub struct NeighborRead {
     pub axes: Vec<AxisRef>,
 }
 
-/// The ops of a planned program for which devices send each other rows, in order; none where `partition` would refuse
-/// the program.
+/// Returns the ops of a planned program for which devices send each other rows, in order; none where `partition` would
+/// reject the program.
 pub fn neighbor_reads(planned: &Program) -> Vec<NeighborRead> {
     let main = func::function(planned, "main").and_then(|main| func::block(planned, main));
     let (Some(block), Some((name, mesh))) = (main, super::mesh::one_mesh(planned, &mut Diagnostics::default())) else {
@@ -290,7 +293,7 @@ pub fn neighbor_reads(planned: &Program) -> Vec<NeighborRead> {
     planned.ops_under(block).into_iter().filter_map(reads).collect()
 }
 
-/// The rows of one dimension, being fetched.
+/// The rows of one dimension that are being fetched.
 struct Rows<'a> {
     mesh: &'a Mesh,
     /// The devices that send each other rows.
@@ -299,7 +302,7 @@ struct Rows<'a> {
     channel: &'a mut i64,
     dim: usize,
     exchange: &'a Exchange,
-    /// What is read in place of rows that don't exist: of rank 0.
+    /// The rank-0 value that is read in place of rows that don't exist.
     outside: Option<Value>,
 }
 
@@ -311,14 +314,14 @@ impl Rows<'_> {
         }
     }
 
-    /// The rows in order, if every device has them at the same places.
+    /// Concatenates the rows in order, if every device has them at the same positions.
     fn joined(&mut self, b: &mut Builder<'_>, value: Value) -> Option<Value> {
         let rows = self.exchange.window.rows;
         let slots = in_order(self.exchange)?;
         let mut parts = Vec::new();
         let mut end = 0;
         let mut received: SmallVec<[(&Run, Value); 2]> = SmallVec::new();
-        // Two neighbors send each other what both sides need: permutes between the same devices become one.
+        // Two neighbors send each other the rows for both sides: permutes between the same devices are merged.
         let both = self.exchange.between_all();
         for Slot { at, run, own } in slots {
             self.gap(b, value, at - end, &mut parts);
@@ -339,7 +342,7 @@ impl Rows<'_> {
         Some(build::shape::concatenate(b, &parts, self.dim))
     }
 
-    /// Rows that no device reads, or that exist on none.
+    /// Appends rows that no device reads, or that exist on none.
     fn gap(&mut self, b: &mut Builder<'_>, value: Value, rows: i64, parts: &mut Vec<Value>) {
         if rows > 0 {
             parts.push(self.nothing(b, value, rows));
@@ -363,7 +366,7 @@ impl Rows<'_> {
         }
     }
 
-    /// `part`, whose first row is row `at` of the window, with rows that don't exist replaced.
+    /// Returns `part`, whose first row is row `at` of the window, with missing rows replaced.
     fn masked(&mut self, b: &mut Builder<'_>, part: Value, at: i64) -> Value {
         let Some(outside) = self.outside else { return part };
         let (window, shards) = (self.exchange.window, self.exchange.shards);
@@ -396,7 +399,8 @@ impl Rows<'_> {
         })
     }
 
-    /// The rows that a device receives in a round, sent between these pairs or more. Devices that receive none have zeros, or rows that they don't read.
+    /// Returns the rows that a device receives in a round, sent between at least these pairs. Devices that receive none
+    /// have zeros, or rows that they don't read.
     fn sent(&mut self, b: &mut Builder<'_>, value: Value, round: &Run, between: &Pairs) -> Value {
         let PerDevice::Same(from) = round.from else {
             let from = self.each(b, &round.from);
@@ -436,7 +440,7 @@ impl Rows<'_> {
         build::collective::permute(b, part, pairs, channel)
     }
 
-    /// Runs at places that differ from device to device, each put where it belongs under a mask.
+    /// Places runs at positions that differ between devices, each under a mask.
     fn placed(&mut self, b: &mut Builder<'_>, value: Value) -> Value {
         let mut window = self.nothing(b, value, self.exchange.window.rows);
         if let Some(own) = &self.exchange.own {
@@ -451,7 +455,7 @@ impl Rows<'_> {
 
     fn place(&mut self, b: &mut Builder<'_>, window: Value, part: Value, run: &Run, own: bool) -> Value {
         let (rows, size) = (self.exchange.window.rows, b.tensor(part).shape[self.dim]);
-        // Row r of the window is row r - to of the run, which has `rows` rows of nothing before and after it.
+        // Row r of the window is row r - to of the run, which is padded by `rows` rows before and after it.
         let own_start = |d: usize| run.to.of(d) - if own { run.from.of(d) } else { 0 };
         let devices = self.exchange.shards.shards as usize;
         let starts = PerDevice::from_each((0..devices).map(|d| Some((rows - own_start(d)).clamp(0, rows + size))));
@@ -474,12 +478,12 @@ impl Rows<'_> {
         build::select(b, valid, shifted, window)
     }
 
-    /// A value for each row, in `shape`.
+    /// Broadcasts a value per row to `shape`.
     fn along(&self, b: &mut Builder<'_>, by_row: Value, shape: &[i64]) -> Value {
         if shape.len() == 1 { by_row } else { build::shape::broadcast_in_dim(b, by_row, shape, &[self.dim as i64]) }
     }
 
-    /// `rows` rows from `start` on, a rank-0 value.
+    /// Slices `rows` rows beginning at `start`, a rank-0 value.
     fn slice_at(&self, b: &mut Builder<'_>, value: Value, start: Value, rows: i64) -> Value {
         let mut sizes = b.tensor(value).shape.clone();
         sizes[self.dim] = rows;
@@ -490,7 +494,7 @@ impl Rows<'_> {
         build::shape::dynamic_slice(b, value, &starts, &sizes)
     }
 
-    /// The device's number, of rank 0.
+    /// Returns the device's number in `numbers`, of rank 0.
     fn each(&mut self, b: &mut Builder<'_>, numbers: &PerDevice) -> Value {
         self.positions.entry(b, self.mesh, self.groups.axes, numbers)
     }

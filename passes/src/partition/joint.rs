@@ -1,5 +1,5 @@
-//! One collective for a change along several dimensions at once: the shards are numbered along a dimension of their
-//! own, in front, and each device puts them where they belong with a transpose.
+//! Builds one collective for a change along several dimensions at once: the shards are numbered along an extra leading
+//! dimension, and each device transposes them into their places.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Shape, Value};
@@ -10,7 +10,7 @@ use dialect::sharding::{Axes, AxisPart, Move, ReductionKind};
 use super::reshard::Lowering;
 
 impl Lowering<'_> {
-    /// Whether axes are added to or removed from several dimensions.
+    /// Returns whether axes are added to or removed from several dimensions.
     pub(super) fn is_joint(&self, axes: &[Axes]) -> bool {
         axes.iter().filter(|a| !a.is_empty()).count() > 1
     }
@@ -19,7 +19,7 @@ impl Lowering<'_> {
         axes.iter().map(|a| size_of(a)).collect()
     }
 
-    /// One gather along all dimensions.
+    /// Builds one gather along all dimensions.
     pub(super) fn joint_gather(&mut self, b: &mut Builder<'_>, axes: &[Axes], value: Value) -> Value {
         let (sizes, local) = (self.sizes(axes), b.tensor(value).shape.clone());
         let all: Axes = axes.iter().flatten().copied().collect();
@@ -36,7 +36,7 @@ impl Lowering<'_> {
         self.slice_to_shard(b, merged)
     }
 
-    /// One reduce-scatter along all dimensions.
+    /// Builds one reduce-scatter along all dimensions.
     pub(super) fn joint_reduce_scatter(
         &mut self,
         b: &mut Builder<'_>,
@@ -63,7 +63,7 @@ impl Lowering<'_> {
         build::shape::reshape(b, scattered, &local)
     }
 
-    /// One all-to-all for all moves.
+    /// Builds one all-to-all for all moves.
     pub(super) fn joint_exchange(&mut self, b: &mut Builder<'_>, moves: &[Move<AxisPart>], value: Value) -> Value {
         let mut counts: Vec<(usize, i64)> = (0..b.tensor(value).rank()).map(|d| (d, 1)).collect();
         moves.iter().for_each(|m| counts[m.to].1 *= size_of(&m.axes));
@@ -90,8 +90,8 @@ impl Lowering<'_> {
         let counted = build::shape::reshape(b, in_front, &[&[size_of(&all)], &rest_shape[..]].concat());
         let channel = self.next_channel();
         let exchanged = build::collective::all_to_all(b, counted, 0, 0, self.along(&all), channel);
-        // Now the counts say which shard each part came from: they go in front of the dimensions they left, major
-        // first.
+        // The counts now number the shards that the parts came from: they go before the dimensions that they left,
+        // major first.
         let apart = build::shape::reshape(b, exchanged, &[&sizes[..], &rest_shape[..]].concat());
         let (mut order, mut merged) = (Vec::new(), Shape::new());
         for d in 0..shape.len() {
@@ -106,7 +106,7 @@ impl Lowering<'_> {
         self.slice_to_shard(b, merged)
     }
 
-    /// The position of the first of `axes` among those that shard dimension `d` before.
+    /// Returns the position of the first of `axes` among those that shard dimension `d` before.
     fn place_in(&self, d: usize, axes: &[AxisPart]) -> (usize, u32) {
         let Some(first) = axes.first() else { return (0, 0) };
         let at = self.from.dims[d].iter().position(|a| a.overlaps(*first));

@@ -1,4 +1,4 @@
-//! The mesh to partition by.
+//! The mesh that the program is partitioned over.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
@@ -6,7 +6,7 @@ use dialect::ir::Program;
 use dialect::ops::{func, mhlo, sdy};
 use dialect::sharding::{Mesh, MeshAxes, MeshRef};
 
-/// The only mesh that shardings refer to, with its name; an empty one when there is none.
+/// Returns the only mesh that shardings refer to, with its name; an empty one when there is none.
 pub(super) fn one_mesh(program: &Program, diagnostics: &mut Diagnostics) -> Option<(Option<String>, Mesh)> {
     let mut usable = sdy::meshes(program).filter(|m| !m.2.axes.is_empty());
     match (usable.next(), usable.next()) {
@@ -33,7 +33,7 @@ pub(super) fn one_mesh(program: &Program, diagnostics: &mut Diagnostics) -> Opti
     }
 }
 
-/// The axes of the mesh of that name, without one of a mesh written in place.
+/// Returns the axes of the named mesh; an inline mesh has no name.
 pub(crate) fn axes(program: &Program, name: Option<&str>, mesh: Mesh) -> MeshAxes {
     let named = name.and_then(|name| program.find_name(name)).map(MeshRef::Symbol);
     MeshAxes::new(named.unwrap_or_else(|| MeshRef::Inline(Box::default())), mesh)

@@ -1,10 +1,10 @@
 //! partition: turns the global program into the per-device program.
 //!
-//! Assumes what `plan` leaves, and refuses what doesn't have it (`agree`): every op computes its results' shards from its
-//! operands' shards, and every change of distribution is an `sdy` collective. Leaves `@main` over local types, StableHLO collectives with explicit device
-//! groups, no `sdy` op, and on every argument and result `shardc.global_type` and `shardc.sharding`. Manual
-//! computations of all axes are inlined; loops and branches are partitioned inside. With replicas, each runs the same
-//! program on partitions of its own: only the user's collectives communicate between replicas.
+//! Requires the program that `plan` leaves, and rejects others (`agree`): every op computes its results' shards from
+//! its operands' shards, and every change of distribution is an `sdy` collective. Leaves `@main` over local types,
+//! StableHLO collectives with explicit device groups, no `sdy` op, and `shardc.global_type` and `shardc.sharding` on
+//! every argument and result. Manual computations of all axes are inlined; loops and branches are partitioned inside.
+//! Each replica runs the same program on its own partitions: only the user's collectives communicate between replicas.
 
 mod agree;
 mod assemble;
@@ -46,7 +46,7 @@ use crate::plan::model::meaning::Models;
 /// The local values that an op reads.
 type Locals = SmallVec<[Value; 4]>;
 
-/// Rewrites `program` to what each device runs.
+/// Rewrites `program` to the program of each device.
 pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     let Some(main) = func::function(program, "main") else {
         let d = Diagnostic::error(codes::NO_MAIN, Span::default(), "the module has no function @main");
@@ -122,7 +122,7 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     signature::finish(program, main, new, &kept, &arguments, &returned, mesh_name.as_deref(), mesh);
 }
 
-/// One past the largest channel the ops under `block` use.
+/// Returns one past the largest channel that the ops under `block` use.
 pub(crate) fn first_channel(program: &Program, block: Block) -> i64 {
     let mut last = 0;
     program.walk(block, &mut |op| {
@@ -133,7 +133,7 @@ pub(crate) fn first_channel(program: &Program, block: Block) -> i64 {
     last.saturating_add(1)
 }
 
-/// The first of the user's collectives that names any device besides the first.
+/// Returns the first of the user's collectives that names any device besides the first.
 fn names_devices(program: &Program, block: Block) -> Option<Op> {
     program.ops_under(block).into_iter().find(|&op| {
         let view = program.view(op);
@@ -151,7 +151,7 @@ struct Partition<'a> {
     paddings: uneven::Paddings,
     /// Rows of neighbors that several ops read.
     shared: Rc<shared::Shared>,
-    /// The types of shards, by their tensors' and the place of their distribution in memory.
+    /// The types of shards, by the types of their tensors and the addresses of their distributions.
     local_types: FxHashMap<(Ty, *const Distribution), Ty>,
     /// The local value of each global one.
     values: FxHashMap<Value, Value>,
@@ -166,7 +166,7 @@ impl Partition<'_> {
         self.distributions.get(value).filter(|d| d.rank() == rank).cloned()
     }
 
-    /// The type of a device's shard of `value`.
+    /// Returns the type of a device's shard of `value`.
     fn local_type(&mut self, value: Value) -> Ty {
         let ty = self.program.value_type(value);
         let (Some(d), Some(t)) = (self.distributions.get(value), self.program.tensor_type(value)) else { return ty };
@@ -183,14 +183,14 @@ impl Partition<'_> {
         local
     }
 
-    /// How `value` is sharded.
+    /// Returns the shard of `value`.
     fn shard_of(&self, value: Value) -> Shard {
         let Some(ty) = self.program.tensor_type(value) else { return Shard::default() };
         let distribution = self.distributions.get(value).filter(|d| d.rank() == ty.rank());
         distribution.map_or_else(|| Shard::replicated(&ty.shape), |d| d.shard(&ty.shape))
     }
 
-    /// Partitions the ops of `old` into `new`, whose arguments already stand for `old`'s.
+    /// Partitions the ops of `old` into `new`, whose arguments already replace those of `old`.
     fn fill(&mut self, old: Block, new: Block) {
         let mut ops = Vec::new();
         let mut positions = Positions::default();
@@ -216,7 +216,7 @@ impl Partition<'_> {
         let (def, loc) = (self.program.op(op).def, self.program.op(op).loc);
         let globals = self.program.op(op).operands.clone();
         let Some(operands) = globals.iter().map(|v| self.values.get(v).copied()).collect::<Option<Locals>>() else {
-            // An operand could not be partitioned; that has been reported.
+            // An operand could not be partitioned; this has been reported.
             return;
         };
         if def.terminator() {
@@ -302,7 +302,7 @@ impl Partition<'_> {
         }
     }
 
-    /// Writes on the per-device form of an op that shows how `global` is sharded what it is to show.
+    /// Writes onto the per-device form of an op that shows the sharding of `global` the type and sharding to show.
     fn show(&mut self, global: Value, locals: &[Op]) {
         let ty = self.program.intern_attr(AttrData::Type(self.program.value_type(global)));
         let sharding = self.distributions.shardings().get(global).map(|s| self.program.sharding_text(&s.closed()));
@@ -313,8 +313,8 @@ impl Partition<'_> {
         }
     }
 
-    /// Makes the regions of an op that isn't control flow read local values; `false`, with a diagnostic, when one reads
-    /// a sharded value.
+    /// Makes the regions of an op that isn't control flow read local values; returns `false`, with a diagnostic, when
+    /// one reads a sharded value.
     fn local_regions(&mut self, op: Op) -> bool {
         let regions = self.program.op(op).regions.clone();
         let mut captured: Vec<Value> = Vec::new();
@@ -358,7 +358,7 @@ impl Partition<'_> {
         let result = self.program.result(op, 0);
         let Some(ty) = self.program.tensor_type(global).cloned() else { return };
         if ty.shape.contains(&0) {
-            // Nothing has to move for every device to have nothing.
+            // Every device has an empty shard, so nothing is moved.
             let (local, loc) = (self.local_type(result), self.program.op(op).loc);
             let shape = self.program.type_data(local).tensor().map(|t| t.shape.clone()).unwrap_or_default();
             let mut b = Builder::new(self.program, ops, loc);
@@ -408,7 +408,7 @@ impl Partition<'_> {
         self.values.insert(result, local);
     }
 
-    /// A constraint that the plan left, in a manual computation of all axes: it has no effect.
+    /// Handles a constraint that the plan left in a manual computation of all axes: it has no effect.
     fn constraint(&mut self, op: Op, operand: Option<Value>) {
         let result = self.program.result(op, 0);
         match operand {
@@ -461,7 +461,7 @@ impl Partition<'_> {
         }
     }
 
-    /// A loop or branch: the same op over local types with partitioned regions.
+    /// Builds a loop or branch: the same op over local types with partitioned regions.
     fn with_regions(&mut self, op: Op, operands: &[Value], ops: &mut Vec<Op>) {
         let data = self.program.op(op).clone();
         let mut regions: Vec<Region> = Vec::new();

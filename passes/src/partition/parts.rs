@@ -1,4 +1,4 @@
-//! Shards cut into parts that go straight to the shards that want them, one permute for each.
+//! Sends parts of shards straight to the shards that need them, one permute per part.
 
 use dialect::ir::Value;
 use dialect::ir::build::Builder;
@@ -9,8 +9,9 @@ use dialect::sharding::{AxisPart, Reshard, ShardParts};
 use super::reshard::Lowering;
 
 impl Lowering<'_> {
-    /// In round r a device sends the part whose number is its own place plus r, cyclically, to a device that wants parts
-    /// of that number: in every round each device sends one part and receives one.
+    /// Sends the parts in rounds. In round r a device sends the part whose number is its own position plus r,
+    /// cyclically, to a device that needs parts of that number: in every round each device sends one part and receives
+    /// one.
     pub(super) fn permute_parts(&mut self, b: &mut Builder<'_>, value: Value) -> Value {
         let Some(parts) = ShardParts::of(self.shape, self.from, self.to) else {
             return self.by_gathering(b, &Reshard::PermuteParts, value);
@@ -43,7 +44,7 @@ impl Lowering<'_> {
     }
 }
 
-/// `(at + by) % count`
+/// Builds `(at + by) % count`.
 fn further(b: &mut Builder<'_>, at: Value, by: i64, count: Value) -> Value {
     if by == 0 {
         return at;
@@ -53,17 +54,16 @@ fn further(b: &mut Builder<'_>, at: Value, by: i64, count: Value) -> Value {
     build::remainder(b, at, count)
 }
 
-/// Where parts begin that are numbered in row-major order along some dimensions.
+/// The starts of parts that are numbered in row-major order along some dimensions.
 struct Starts {
-    /// Of each dimension, where all parts begin.
+    /// For each dimension, the start of all parts.
     at_first: Vec<Value>,
-    /// Of each dimension along which they are numbered: how many there are, which nobody asks of the major one, and how
-    /// large they are.
+    /// Per numbered dimension: its index, the count of parts (unused for the outermost) and the size of a part.
     dims: Vec<(usize, Option<Value>, Value)>,
 }
 
 impl Starts {
-    /// Parts of this many along these dimensions, of the shape `each`.
+    /// Creates the starts of these numbers of parts along these dimensions, of the shape `each`.
     fn new(b: &mut Builder<'_>, dims: &[(usize, i64)], each: &[i64]) -> Self {
         let zero = build::index(b, 0);
         let dims = dims.iter().enumerate();

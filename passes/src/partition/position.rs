@@ -1,7 +1,7 @@
-//! A device's position: its coordinates along mesh axes as values of the per-device program.
+//! The device's position: its coordinates along mesh axes as values of the per-device program.
 //!
 //! Digits of the partition id are computed by division and remainder, once per block: a value created inside a loop's
-//! body isn't visible outside, so every block has its own cache.
+//! body isn't visible outside, so every block has a separate cache.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{ElementType, Value};
@@ -11,7 +11,7 @@ use dialect::scalar::Scalar;
 use dialect::sharding::{Axes, AxisPart, Mesh, PerDevice, ReductionKind, digits, index};
 use rustc_hash::FxHashMap;
 
-/// What one block has computed already.
+/// The values that one block has already computed.
 #[derive(Default, Clone)]
 pub(crate) struct Positions {
     partition: Option<Value>,
@@ -21,12 +21,12 @@ pub(crate) struct Positions {
     pub(super) masked: FxHashMap<(Value, usize, ReductionKind), Value>,
     /// Rows that were sent to neighbors.
     pub(super) sent: super::halo::AllSent,
-    /// Values with the rows of neighbors that several ops read, by the set of these ops.
+    /// Values with the rows of neighbors that several ops read, by the index of the set of these ops.
     pub(super) shared: FxHashMap<(Value, usize), Value>,
 }
 
 impl Positions {
-    /// The device's index along `axes`, major first: rank-0 `i64`.
+    /// Returns the device's index along `axes`, major first: rank-0 `i64`.
     pub(crate) fn coordinate(&mut self, b: &mut Builder<'_>, mesh: &Mesh, axes: &[AxisPart]) -> Value {
         let key = Axes::from_slice(axes);
         if let Some(&v) = self.coordinates.get(&key) {
@@ -69,7 +69,7 @@ impl Positions {
         value
     }
 
-    /// The device's index along `axes` times `size`: where its shard begins, rank-0 `i64`.
+    /// Returns the device's index along `axes` times `size`, the start of its shard: rank-0 `i64`.
     pub(super) fn offset(&mut self, b: &mut Builder<'_>, mesh: &Mesh, axes: &[AxisPart], size: i64) -> Value {
         let key = (Axes::from_slice(axes), size);
         if let Some(&v) = self.offsets.get(&key) {
@@ -84,7 +84,7 @@ impl Positions {
         value
     }
 
-    /// The device's number, by its place along `axes`: rank-0 `i64`.
+    /// Returns the device's number in `numbers`, by its position along `axes`: rank-0 `i64`.
     pub(crate) fn entry(&mut self, b: &mut Builder<'_>, mesh: &Mesh, axes: &[AxisPart], numbers: &PerDevice) -> Value {
         let list = match numbers {
             PerDevice::Same(v) => return build::index(b, *v),

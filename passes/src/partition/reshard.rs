@@ -1,7 +1,7 @@
-//! Shardy's collectives over global values, lowered to StableHLO's over each device's shards.
+//! Lowers Shardy's collectives over global values to StableHLO's over each device's shards.
 //!
 //! Each becomes one collective. A dimension that doesn't divide is padded with zeros before it is divided, and the
-//! padding is sliced off after shards come together; a change that would have to shift elements between devices gathers
+//! padding is sliced off after shards are gathered; a change that would have to shift elements between devices gathers
 //! first.
 
 use dialect::collective::MeshAttr;
@@ -73,13 +73,13 @@ impl Lowering<'_> {
         }
     }
 
-    /// How dimension `dim` is divided before and after.
+    /// Returns the division of dimension `dim` before and after.
     fn dim(&self, dim: usize) -> (ShardDim, ShardDim) {
         (self.from.shard_dim(dim, self.shape[dim]), self.to.shard_dim(dim, self.shape[dim]))
     }
 
-    /// Whether the shards of some dimension begin at different elements before and after, so that elements would have
-    /// to shift between devices: it doesn't divide, and other axes shard it too.
+    /// Returns whether the shards of some dimension begin at different elements before and after, so that elements
+    /// would have to shift between devices: the dimension doesn't divide, and other axes shard it, too.
     pub(super) fn shifts(&self, reshard: &Reshard<AxisPart>) -> bool {
         let comes = |d: usize| self.dim(d).1.refines(self.dim(d).0);
         let leaves = |d: usize| self.dim(d).0.refines(self.dim(d).1);
@@ -101,7 +101,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// `reshard` with every dimension that changes replicated in between.
+    /// Builds `reshard` with every changing dimension replicated in between.
     pub(super) fn by_gathering(&mut self, b: &mut Builder<'_>, reshard: &Reshard<AxisPart>, mut value: Value) -> Value {
         if let Reshard::ReduceScatter(axes, kind) = reshard {
             let all: Axes = axes.iter().flatten().copied().collect();
@@ -127,7 +127,7 @@ impl Lowering<'_> {
         value
     }
 
-    /// `value` on the first device along `axes`, the identity of a reduction on others.
+    /// Returns `value` on the first device along `axes`, and the identity of a reduction on others.
     fn on_first(&mut self, b: &mut Builder<'_>, value: Value, axes: &[AxisPart], kind: ReductionKind) -> Value {
         let at = self.positions.coordinate(b, self.mesh, axes);
         let zero = build::index(b, 0);
@@ -149,7 +149,7 @@ impl Lowering<'_> {
         sharded.fold(value, |v, (d, axes)| f(self, b, v, d, axes))
     }
 
-    /// The groups of a collective along `axes`.
+    /// Returns the groups of a collective along `axes`.
     pub(super) fn along<'g>(&self, axes: &'g [AxisPart]) -> Along<'g> {
         Along { mesh: self.groups, axes, devices: size_of(axes) }
     }
@@ -164,7 +164,7 @@ impl Lowering<'_> {
     fn gather(&mut self, b: &mut Builder<'_>, value: Value, dim: usize, axes: &[AxisPart]) -> Value {
         let channel = self.next_channel();
         let gathered = build::collective::all_gather(b, value, dim, self.along(axes), channel);
-        // Sub-axes may be removed too, so the number of remaining shards is computed from sizes.
+        // Sub-axes may be removed, too, so the number of remaining shards is computed from sizes.
         let kept = self.from.shards(dim) / size_of(axes).max(1);
         let local = ShardDim::new(self.shape[dim], kept).size();
         let mut shape = b.tensor(gathered).shape.clone();
@@ -213,7 +213,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Appends padding to dimensions, each given with the number of shards that it is to be divided into further.
+    /// Appends padding to dimensions, each given with the number of shards to divide it into.
     pub(super) fn pad(&mut self, b: &mut Builder<'_>, value: Value, counts: &[(usize, i64)]) -> Value {
         counts.iter().fold(value, |v, &(d, n)| {
             let size = ShardDim::new(b.tensor(v).shape[d], n).size() * n.max(1);
@@ -221,7 +221,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Slices off what is longer than a device's shard after the reshard.
+    /// Slices each dimension to the size of a device's shard after the reshard.
     pub(super) fn slice_to_shard(&mut self, b: &mut Builder<'_>, value: Value) -> Value {
         let local = self.to.local_shape(self.shape);
         self.slice_to(b, value, &local)

@@ -1,9 +1,9 @@
-//! Rows that several ops of a block read of one value: fetched once for all of them.
+//! Rows that several ops of a block read of one value, fetched once for all of them.
 //!
-//! A stencil reads its neighbors through several ops, each of which needs rows on one side, or at a corner. If each
-//! fetched its own, the same rows would be sent again wherever two dimensions move, and the shard be copied as often as
-//! there are ops. So the windows of all ops that read a value are joined as far as that sends no more rows, and each op
-//! takes its part of what was fetched.
+//! A stencil reads its neighbors through several ops, each of which needs rows on one side, or at a corner. If each op
+//! fetched its rows separately, the same rows would be sent again wherever two dimensions move, and the shard would be
+//! copied once per op. So the windows of all ops that read a value are merged as far as that sends no more rows, and
+//! each op takes its part of the fetched rows.
 
 use dialect::ir::{Block, Op, Program, Value, ValueSource};
 use dialect::kernel::Outside;
@@ -14,13 +14,13 @@ use smallvec::SmallVec;
 
 use super::halo::{Halo, halos, in_order};
 
-/// How many sets of ops that read one value are tried for another op.
+/// The limit on the sets of ops reading one value that are tried for another op.
 const MAX_TRIED: usize = 8;
 
-/// What is read in place of rows that don't exist.
+/// The value that is read in place of rows that don't exist.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Filler {
-    /// A value of rank 0 of the global program, if it is one.
+    /// The rank-0 value of the global program, if it is one.
     pub(super) value: Option<Value>,
     /// Its number, if it is a constant.
     pub(super) constant: Option<Scalar>,
@@ -29,7 +29,7 @@ pub(super) struct Filler {
 impl PartialEq for Filler {
     fn eq(&self, other: &Self) -> bool {
         let same = |a: Scalar, b: Scalar| match (a, b) {
-            // Zeros of both signs differ.
+            // Zeros of different signs are different fillers.
             (Scalar::Float(a), Scalar::Float(b)) => a.to_bits() == b.to_bits(),
             (a, b) => a == b,
         };
@@ -64,7 +64,7 @@ pub(super) struct SharedDim {
 }
 
 impl SharedDim {
-    /// What both need, if it can be joined from runs and sends no more rows than both.
+    /// Returns the union of both reads, if it can be concatenated from runs and sends no more rows than both.
     fn with(&self, other: &Self) -> Option<Self> {
         let (a, b) = (self.reach, other.reach);
         let alike = (a.iterations, a.size, a.step, a.divisor) == (b.iterations, b.size, b.step, b.divisor);
@@ -85,7 +85,7 @@ impl SharedDim {
         (fits && in_order(&exchange).is_some()).then_some(Self { exchange, filler, reach, ..self.clone() })
     }
 
-    /// Where a device's own shard begins among the rows, if all of it is there.
+    /// Returns the start of a device's own shard among the rows, if all of the shard is there.
     pub(super) fn own(&self) -> Option<i64> {
         let own = self.exchange.own.as_ref()?;
         match (&own.from, &own.to) {
@@ -95,7 +95,7 @@ impl SharedDim {
     }
 }
 
-/// Ops that read rows of one value, and what they read together.
+/// Ops that read rows of one value, and the rows that they read together.
 #[derive(Default)]
 pub(super) struct SharedRows {
     /// The dimensions, in the order in which their rows are fetched.
@@ -104,9 +104,9 @@ pub(super) struct SharedRows {
 }
 
 impl SharedRows {
-    /// Takes in what another op reads, if all can then be fetched together.
+    /// Adds the reads of another op, if all can then be fetched together; returns whether it did.
     fn take(&mut self, read: &[SharedDim]) -> bool {
-        // An op that reads no dimension that others read would only wait for theirs.
+        // An op that reads none of the other ops' dimensions would only wait for their rows.
         if !read.iter().any(|r| self.dims.iter().any(|d| d.dim == r.dim)) {
             return false;
         }
@@ -120,7 +120,7 @@ impl SharedRows {
                 None => dims.push(r.clone()),
             }
         }
-        // Who reads a dimension as it is finds its own shard among the rows.
+        // An op that reads a dimension unshifted finds its own shard among the rows.
         let all = dims.iter().all(|d| d.own().is_some());
         if !all && (dims.len() != self.dims.len() || dims.len() != read.len()) {
             return false;
@@ -131,7 +131,7 @@ impl SharedRows {
     }
 }
 
-/// What the ops of a program read together.
+/// The rows that the ops of a program read together.
 #[derive(Default)]
 pub(super) struct Shared {
     of: FxHashMap<(Op, usize), usize>,
@@ -139,7 +139,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Of all ops under `block`.
+    /// Finds the shared rows of all ops under `block`.
     pub(super) fn of(program: &Program, distributions: &Distributions, block: Block) -> Self {
         let mut shared = Self::default();
         for block in program.blocks_under(block) {
@@ -152,7 +152,7 @@ impl Shared {
 
     fn read(&mut self, program: &Program, distributions: &Distributions, block: Block) {
         let mut known: FxHashMap<Value, SmallVec<[usize; 2]>> = FxHashMap::default();
-        // Ops that move several dimensions first: those that move one of them find their rows among them.
+        // Ops that move several dimensions come first, because ops that move one of them find their rows there.
         let mut reads: Vec<(Op, usize, Vec<SharedDim>)> = Vec::new();
         for &op in program.block_ops(block) {
             for halo in halos(program, distributions, op).into_iter().flatten() {
@@ -182,7 +182,7 @@ impl Shared {
         }
     }
 
-    /// The rows that `op` reads of an operand together with other ops, and their number.
+    /// Returns the rows that `op` reads of an operand together with other ops, and the index of their set.
     pub(super) fn get(&self, op: Op, operand: usize) -> Option<(usize, &SharedRows)> {
         let set = *self.of.get(&(op, operand))?;
         Some((set, &self.sets[set]))

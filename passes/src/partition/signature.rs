@@ -1,4 +1,4 @@
-//! Records, on the per-device `@main`, the global signature.
+//! Records the global signature on the per-device `@main`.
 
 use dialect::ir::{Attr, AttrData, Block, Op, Program, Ty, Value};
 use dialect::ops::func;
@@ -6,7 +6,7 @@ use dialect::sharding::{Mesh, TensorSharding};
 use dialect::signature::{GLOBAL_TYPE, MESHES, SHARDING, is_stated};
 use rustc_hash::FxHashSet;
 
-/// Replaces the body of `main` and records its global signature; of the ops beside it those in `kept` stay.
+/// Replaces the body of `main` and records its global signature; keeps only `kept` of the other ops in the module.
 pub(super) fn finish(
     program: &mut Program,
     main: Op,
@@ -19,7 +19,7 @@ pub(super) fn finish(
 ) {
     let argument_types: Vec<Ty> = arguments.iter().map(|&v| program.value_type(v)).collect();
     let result_types: Vec<Ty> = returned.iter().map(|&v| program.value_type(v)).collect();
-    // A program that was partitioned before knows its global signature; its own types are local.
+    // A program that was partitioned before already states its global signature; its own types are local.
     let stated = is_stated(program, main);
     record(program, main, &argument_types, stated, func::arg_sharding, func::set_arg_attrs);
     record(program, main, &result_types, stated, func::result_sharding, func::set_result_attrs);
@@ -49,7 +49,7 @@ pub(super) fn finish(
     }
 }
 
-/// Records the global types and the shardings of all arguments or all results, and takes the shardings themselves out.
+/// Records the global types and the shardings of all arguments or all results, and removes the shardings themselves.
 fn record(
     program: &mut Program,
     main: Op,

@@ -1,8 +1,8 @@
-//! Dimensions that don't divide: reductions must not see the padding at the end of a shard.
+//! Handles dimensions that don't divide: reductions must not read the padding at the end of a shard.
 //!
-//! What the padding of each local value holds is tracked through the program. Before an op that reduces over such a
-//! dimension, positions past its end are replaced by the reduction's identity, unless they are known to hold it. They
-//! are replaced by a select, never multiplied by zero: padding may be infinite or NaN.
+//! The contents of the padding of each local value are tracked through the program. Before an op that reduces over such
+//! a dimension, positions past its end are replaced by the reduction's identity, unless they are known to hold it. A
+//! select replaces them, not a multiplication by zero, because padding may be infinite or NaN.
 
 use dialect::codes;
 use dialect::diagnostic::Diagnostic;
@@ -19,21 +19,21 @@ use super::position::Positions;
 use super::{Locals, Partition};
 use crate::padding::reads_padding;
 
-/// What is known of the padding of local values.
+/// The known padding of local values.
 #[derive(Default)]
 pub(super) struct Paddings {
-    /// By position: whether a global value has a dimension that doesn't divide.
+    /// By value: whether a global value has a dimension that doesn't divide.
     uneven: Vec<bool>,
-    /// Whether any value does.
+    /// Whether any value has one.
     any: bool,
-    /// What is past the end of each dimension of a local value; undefined where there is no entry.
+    /// The padding past the end of each dimension of a local value; undefined where there is no entry.
     known: FxHashMap<Value, SmallVec<[Padding; 4]>>,
     /// Local values whose elements all hold one number, padding included.
     uniform: FxHashMap<Value, Scalar>,
 }
 
 impl Paddings {
-    /// Tracks `values`, all of the program, distributed as given.
+    /// Tracks `values`, all values of the program, with these distributions.
     pub(super) fn new(program: &Program, values: &[Value], distributions: &Distributions) -> Self {
         let mut paddings = Self { uneven: vec![false; program.value_count()], ..Self::default() };
         let mut note = |v: Value| {
@@ -47,12 +47,12 @@ impl Paddings {
         paddings
     }
 
-    /// Whether a dimension of a global value doesn't divide.
+    /// Returns whether a dimension of a global value doesn't divide.
     pub(super) fn is_uneven(&self, global: Value) -> bool {
         self.uneven.get(global.index()).copied().unwrap_or(false)
     }
 
-    /// Fills `shard`, that of local value `value`, with what is known of its padding.
+    /// Sets the padding of `shard`, the shard of local value `value`, as far as it is known.
     pub(super) fn fill(&self, value: Value, shard: &mut Shard) {
         if let Some(padding) = self.known.get(&value) {
             shard.padding.clone_from(padding);
@@ -61,7 +61,7 @@ impl Paddings {
         }
     }
 
-    /// Records what the padding of local value `value` holds.
+    /// Records the padding of local value `value`.
     pub(super) fn note(&mut self, value: Value, padding: &[Padding]) {
         if padding.iter().any(|p| p.value().is_some()) {
             self.known.insert(value, padding.into());
@@ -70,7 +70,7 @@ impl Paddings {
 }
 
 impl Partition<'_> {
-    /// The shard of a global value whose local value is `local`, with what is known of its padding.
+    /// Returns the shard of a global value whose local value is `local`, with its known padding.
     pub(super) fn shard(&self, global: Value, local: Value) -> Shard {
         let mut shard = self.shard_of(global);
         if self.paddings.is_uneven(global) {
@@ -79,7 +79,7 @@ impl Partition<'_> {
         shard
     }
 
-    /// The operands of `op` with padding that a reduction would see replaced by its identity.
+    /// Returns the operands of `op`, with padding that a reduction would read replaced by its identity.
     pub(super) fn mask(
         &mut self,
         op: Op,
@@ -95,7 +95,7 @@ impl Partition<'_> {
         let view = self.program.view(op);
         let (def, loc) = (view.def(), self.program.op(op).loc);
         let Some(rule) = def.sharding_rule(view) else { return Ok(masked) };
-        // What padding does to an op with a rule of its own is not known.
+        // The effect of padding on an op with a custom sharding rule is unknown.
         let kind = def.reduction(view).filter(|_| view.attr(sdy::SHARDING_RULE).is_none());
         for (i, &global) in globals.iter().enumerate() {
             if !self.paddings.is_uneven(global) {
@@ -139,8 +139,8 @@ impl Partition<'_> {
         Ok(masked)
     }
 
-    /// Records what is known of the padding of an op's results from that of its operands: the body of a loop nest is
-    /// computed on padding as on everything else.
+    /// Records the padding of an op's results, computed from that of its operands: the body of a loop nest runs on
+    /// padding, too.
     pub(super) fn follow_padding(&mut self, op: Op, operands: &[Value], results: &[Value]) {
         if !self.paddings.any {
             return;
@@ -180,14 +180,14 @@ impl Partition<'_> {
     }
 }
 
-/// Padding along `dim` now holds `value`, even where it is also padding along other dimensions.
+/// Records that padding along `dim` now holds `value`, even where it is also padding along other dimensions.
 fn overwrite(padding: &mut [Padding], dim: usize, value: Scalar) {
     padding.iter_mut().filter(|p| p.value() != Some(value)).for_each(|p| *p = Padding::Undefined);
     padding[dim] = Padding::Filled(value);
 }
 
-/// The padding of a value after `reshard`, from what it was in `from`. Dimensions are padded with zeros before they are
-/// divided; where elements shift, after all of the dimension was gathered.
+/// Returns the padding of a value after `reshard`, given its shard `from`. Dimensions are padded with zeros before they
+/// are divided; where elements shift, after all of the dimension was gathered.
 pub(super) fn after_reshard(
     reshard: &Reshard<AxisPart>,
     from: &Shard,
@@ -220,7 +220,7 @@ pub(super) fn after_reshard(
     padding
 }
 
-/// `value` replaced by `other` wherever dimension `dim`, which begins at `offset`, reaches past `global`.
+/// Replaces `value` by `other` wherever dimension `dim`, which begins at `offset`, reaches past `global`.
 fn inside(b: &mut Builder<'_>, value: Value, dim: usize, offset: Value, global: i64, other: Scalar) -> Value {
     let local = b.tensor(value).clone();
     let at = build::iota(b, ElementType::I64, &local.shape, dim);
@@ -232,8 +232,8 @@ fn inside(b: &mut Builder<'_>, value: Value, dim: usize, offset: Value, global: 
     build::select(b, inside, value, other)
 }
 
-/// The loop nest of an op that computes each element from elements at the same position, if every machine computes it
-/// to the same bits.
+/// Returns the loop nest of an op that computes each element from elements at the same position, if every machine
+/// computes the same bits.
 fn exact_nest(op: OpRef<'_>) -> Option<Nest> {
     let Kernel::Nest(nest) = op.def().kernel(op) else { return None };
     let plain = |at: &Index| matches!(at, Index::Loop(_));
@@ -254,7 +254,7 @@ fn is_exact(op: ScalarOp) -> bool {
     matches!(op, Add | Sub | Mul | Div | Max | Min | And | Or | Xor | Not | Neg | Abs | Select | Compare(_) | Convert)
 }
 
-/// What combining values by `kind` makes of padding that is the same in all of them.
+/// Returns the result of combining by `kind` equal padding from all devices.
 fn combined(padding: Padding, kind: ReductionKind) -> Padding {
     match padding.value() {
         Some(v)

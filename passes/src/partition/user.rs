@@ -1,15 +1,16 @@
-//! The user's collectives, which name devices, and numbers of devices, in a program that is otherwise independent of devices.
+//! Checks the user's collectives, which name devices, and device numbers, in a program that is otherwise independent of
+//! devices.
 //!
-//! Along axes that are not manual the program is about global values: the compiler chooses which device holds what. A
-//! collective may only be between devices that differ in manual axes, or in the replica alone.
+//! Along axes that are not manual the program describes global values, and the compiler chooses which device holds
+//! which shard. A collective may only connect devices that differ in manual axes, or only in the replica.
 
 use dialect::codes;
 use dialect::diagnostic::Diagnostic;
 use dialect::ir::{Name, Op, Program};
 use dialect::sharding::{AxisPart, Mesh, digits, index};
 
-/// An error if `op` is a collective between devices that differ along an axis of the mesh other than these manual ones,
-/// or the number of a device where none are manual.
+/// Reports an error if `op` is a collective between devices that differ along an axis of the mesh not in `manual`, or a
+/// device's number where no axis is manual.
 pub(super) fn check(program: &Program, op: Op, mesh: &Mesh, manual: &[Name]) -> Result<(), Diagnostic> {
     let view = program.view(op);
     if manual.is_empty() && mesh.devices() > 1 && view.def().is_device_number() {
@@ -21,7 +22,7 @@ pub(super) fn check(program: &Program, op: Op, mesh: &Mesh, manual: &[Name]) -> 
         ));
     }
     let Some(collective) = view.def().collective(view) else { return Ok(()) };
-    // Groups along axes of this very mesh say themselves what their devices differ in.
+    // Groups along axes of this very mesh state the axes in which their devices differ.
     let along = collective.groups.axes().filter(|groups| {
         let names = mesh.axes.iter().map(|a| program.name_text(a.0));
         let same = groups.mesh().names().eq(names) && groups.mesh().sizes().eq(mesh.axes.iter().map(|a| a.1));
