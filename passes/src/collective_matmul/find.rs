@@ -1,4 +1,4 @@
-//! Finds the gathers whose readers are products, and the products whose sums are scattered.
+//! Finds gathers whose users are products, and products whose sums are scattered.
 
 use std::rc::Rc;
 
@@ -10,17 +10,17 @@ use dialect::sharding::{Axes, Mesh, axis};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// The most devices of a ring: each has a product of its own in the program.
+/// The limit on the devices of a ring: each device adds a product to the program.
 pub(super) const MOST_DEVICES: i64 = 32;
 
-/// Which collective of a product is taken apart.
+/// The collective of a product that is decomposed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Side {
     /// The all_gather of an operand.
     Gather,
     /// The reduce_scatter of the result.
     Scatter,
-    /// The all_reduce of the result: what a ring has scattered is gathered in the end.
+    /// The all_reduce of the result: the ring scatters it, and a gather follows.
     Reduce,
 }
 
@@ -31,39 +31,39 @@ pub(super) struct Product {
     pub(super) op: Op,
     /// The dimension of each operand.
     pub(super) operands: [Option<usize>; 2],
-    /// The dimension of the result; `None` where the loop is summed over.
+    /// The dimension of the result; `None` where the loop is reduced.
     pub(super) result: Option<usize>,
 }
 
-/// A collective that a ring of permutes between partial products can take the place of.
+/// A collective that a ring of permutes between partial products can replace.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
     pub(super) side: Side,
     pub(super) collective: Op,
-    /// One, unless it is a gather.
+    /// The products; only a gather may have several.
     pub(super) products: SmallVec<[Product; 1]>,
     /// The axes along which the ring goes.
     pub(super) axes: Axes,
-    /// The devices of a ring.
+    /// The number of devices of a ring.
     pub(super) devices: i64,
-    /// The places of a group in the order of the ring, where it isn't their own.
+    /// The positions in a group in the order of the ring; `None` for the group's own order.
     pub(super) order: Option<Rc<[i64]>>,
-    /// Equal for candidates that look alike, so that one answer does for all of them.
+    /// The same number for candidates that look alike, which share one decision.
     pub(super) class: usize,
 }
 
 impl Candidate {
-    /// The place in a group of the ring's device `i`.
+    /// Returns the position in a group of the ring's device `i`.
     pub(super) fn place(&self, i: i64) -> i64 {
         self.order.as_ref().map_or(i, |order| order[i as usize])
     }
 }
 
-/// What candidates of one class have in common.
+/// The properties that candidates of one class share.
 #[derive(PartialEq, Eq, Hash)]
 struct Class(Side, Axes, Ty, Vec<(Ty, Ty, Ty, [Option<usize>; 2], Option<usize>)>);
 
-/// All candidates, in the order of the program.
+/// Returns all candidates in the order of the program.
 pub(super) fn candidates(program: &Program, mesh: &Mesh) -> Vec<Candidate> {
     let uses = Uses::of(program);
     let mut classes: FxHashMap<Class, usize> = FxHashMap::default();
@@ -127,14 +127,15 @@ fn candidate(program: &Program, mesh: &Mesh, uses: &Uses, block: Block, op: Op) 
     fits.then_some(Candidate { side, collective: op, products, axes, devices, order: None, class: 0 })
 }
 
-/// The largest dimension that this many devices divide.
+/// Returns the largest dimension that this many devices divide.
 pub(crate) fn divided(ty: &TensorType, devices: i64) -> Option<usize> {
     let divided = (0..ty.rank()).filter(|&d| ty.shape[d] > 0 && ty.shape[d] % devices == 0);
     divided.max_by_key(|&d| (ty.shape[d], std::cmp::Reverse(d)))
 }
 
 impl Product {
-    /// The product of `gathered`, once, with another tensor, and what its loop over dimension `dim` of it runs over.
+    /// Returns the product of `gathered`, read once, with another tensor, and the dimensions of the loop over its
+    /// dimension `dim`.
     fn reading(op: OpRef<'_>, gathered: Value, dim: usize) -> Option<Self> {
         let which = match op.operands() {
             &[a, b] if (a == gathered) != (b == gathered) => usize::from(b == gathered),
@@ -146,7 +147,7 @@ impl Product {
         })
     }
 
-    /// A product, and what its loop over dimension `dim` of the result runs over.
+    /// Returns a product, and the dimensions of the loop over dimension `dim` of the result.
     fn making(op: OpRef<'_>, dim: usize) -> Option<Self> {
         Self::of(op, |_, parallel| (dim < parallel).then_some(dim))
     }
@@ -174,7 +175,7 @@ impl Product {
     }
 }
 
-/// Who reads each value.
+/// The users of each value.
 struct Uses {
     readers: FxHashMap<Value, Vec<Op>>,
     /// The block of each op.
@@ -195,14 +196,15 @@ impl Uses {
         uses
     }
 
-    /// Who reads a value, if all are in this block; whoever reads it twice is there twice.
+    /// Returns the users of a value, if all are in this block; a user that reads it twice is listed twice.
     fn within(&self, value: Value, block: Block) -> Option<&[Op]> {
         let readers = self.readers.get(&value)?;
         readers.iter().all(|r| self.blocks.get(r) == Some(&block)).then_some(readers)
     }
 }
 
-/// The element type in which partial products are added: sums of narrow floats would be rounded once for each device.
+/// Returns the element type in which partial products are added: sums of narrow floats would be rounded once per
+/// device.
 pub(super) fn sum_type(element: ElementType) -> ElementType {
     if element.is_float() && element.bits() < 32 { ElementType::F32 } else { element }
 }

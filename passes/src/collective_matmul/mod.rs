@@ -1,10 +1,10 @@
-//! collective-matmul: multiplies while data is on its way, instead of gathering an operand before a product or
+//! collective-matmul: multiplies while data is being sent, instead of gathering an operand before a product or
 //! scattering its sum after it ("windowed einsum": Wang et al., "Overlap Communication with Dependent Computation via
 //! Decomposition in Large Deep Learning Models", ASPLOS 2023).
 //!
-//! Assumes what `partition` leaves. Leaves the same results, up to the order in which partial products are added. A
-//! gather or scatter is taken apart where the modelled timeline of the whole program gets shorter, on machines whose
-//! links work beside their arithmetic. Collectives that look alike get one answer.
+//! Requires the program that `partition` leaves. Keeps the results, up to the order in which partial products are
+//! added. Decomposes a gather or scatter where the modelled timeline of the whole program gets shorter, on machines
+//! whose links work during arithmetic. Collectives that look alike share one decision.
 
 mod find;
 mod order;
@@ -55,7 +55,7 @@ pub(crate) static PASS: Pass = Pass {
     run: |program, options, diagnostics| {
         let (Some(target), when) = (options.target(diagnostics), options.text("when")) else { return };
         if when == "never" || when == "shorter" && !overlaps(&target) {
-            // Nothing overlaps there.
+            // Nothing overlaps on this machine.
             return;
         }
         let Some((machine, mesh)) = options.machine(program, diagnostics) else { return };
@@ -74,7 +74,7 @@ pub(crate) static PASS: Pass = Pass {
     },
 };
 
-/// Whether anything can run beside arithmetic on a machine of this kind.
+/// Returns whether collectives can overlap arithmetic on a machine of this kind.
 fn overlaps(target: &Target) -> bool {
     match target {
         Target::Flat(_) => false,
@@ -83,12 +83,12 @@ fn overlaps(target: &Target) -> bool {
     }
 }
 
-/// The most classes of collectives that are tried: those that take longest.
+/// The limit on the classes of collectives that are tried; those that take longest are tried.
 const MOST_CLASSES: usize = 12;
 /// A timeline must get shorter by at least this share.
 const WORTH: f64 = 1e-3;
 
-/// What is chosen: numbers of candidates, and directions.
+/// The chosen candidates, by index, with their directions.
 type Chosen = Vec<(usize, Directions)>;
 
 fn always(program: &mut Program, mesh: &Mesh, machine: &Machine, directions: Directions) {
@@ -115,7 +115,7 @@ fn where_shorter(program: &mut Program, mesh: &Mesh, machine: &Machine, memory: 
             let mut trial = chosen.clone();
             let tried = trial.iter().any(|c| found[c.0].class == class);
             trial.retain(|c| found[c.0].class != class);
-            // Between two devices there is one way.
+            // Between two devices there is only one direction.
             if tried && found.iter().any(|c| c.class == class && c.devices == 2) {
                 break;
             }
@@ -133,7 +133,7 @@ fn where_shorter(program: &mut Program, mesh: &Mesh, machine: &Machine, memory: 
     apply(program, mesh, &found, &chosen);
 }
 
-/// All candidates, with the cheapest order of their rings.
+/// Returns all candidates, with the cheapest order of their rings.
 fn on_rings(program: &Program, mesh: &Mesh, machine: &Machine) -> Vec<Candidate> {
     let mut found = candidates(program, mesh);
     let mut orders = FxHashMap::default();
@@ -148,7 +148,7 @@ fn on_rings(program: &Program, mesh: &Mesh, machine: &Machine) -> Vec<Candidate>
     found
 }
 
-/// The classes whose collectives take most of the time that nothing is computed in, dearest first.
+/// Returns the classes whose collectives take most of the time in which nothing is computed, the most expensive first.
 fn dearest(found: &[Candidate], before: &Estimate) -> Vec<usize> {
     let count = found.iter().map(|c| c.class + 1).max().unwrap_or(0);
     let mut seconds = vec![0.0; count];
@@ -165,7 +165,7 @@ fn dearest(found: &[Candidate], before: &Estimate) -> Vec<usize> {
     classes
 }
 
-/// Chooses the candidates of a class that share no op with those that are chosen; returns whether there were any.
+/// Chooses the candidates of a class that share no op with the chosen ones; returns whether there were any.
 fn add(found: &[Candidate], allowed: &[bool], class: usize, directions: Directions, chosen: &mut Chosen) -> bool {
     let ops = |c: &Candidate| c.products.iter().map(|p| p.op).chain([c.collective]).collect::<Vec<Op>>();
     let mut taken: FxHashSet<Op> = chosen.iter().flat_map(|c| ops(&found[c.0])).collect();
@@ -180,8 +180,8 @@ fn add(found: &[Candidate], allowed: &[bool], class: usize, directions: Directio
     chosen.len() > before
 }
 
-/// Which candidates keep equal what devices hold equal: each device adds the partial products of a contracted dimension
-/// in an order of its own, so devices of a ring must not compute one result together.
+/// Returns which candidates keep values equal that devices hold in common. Each device adds the partial products of a
+/// contracted dimension in a different order, so devices of a ring must not compute one result together.
 fn allowed(program: &mut Program, found: &[Candidate]) -> Vec<bool> {
     let adds = |c: &Candidate| c.side == Side::Gather && c.products.iter().any(|p| p.result.is_none());
     if !found.iter().any(adds) {

@@ -1,8 +1,8 @@
-//! The order in which a ring goes through the devices of a group, so that neighbors are one link apart.
+//! Orders the devices of a group in a ring so that neighbors are one link apart.
 //!
-//! Where an axis lies across several physical dimensions, devices that follow each other in the mesh may be far apart.
-//! A grid of which one side is even has a cycle along its links: through all columns but the first, back and forth row
-//! by row, and back through the first.
+//! Where an axis spans several physical dimensions, devices that follow each other in the mesh may be far apart. A grid
+//! with one even side has a cycle along its links: through all columns but the first, back and forth row by row, and
+//! back through the first.
 
 use std::rc::Rc;
 
@@ -13,8 +13,8 @@ use smallvec::SmallVec;
 use crate::estimate::Machine;
 use crate::estimate::placement::{DIMS, Place};
 
-/// The places of a group in the order of the cheapest ring; `None` where that is the group's own order, or distances
-/// don't matter.
+/// Returns the positions in a group in the order of the cheapest ring; `None` where that is the group's own order, or
+/// distances don't matter.
 pub(super) fn ring_order(machine: &Machine, groups: &Groups) -> Option<Rc<[i64]>> {
     let placement = machine.placement()?;
     let first: Option<Vec<Place>> = groups.group(0).map(|d| placement.coordinates(machine.position(d))).collect();
@@ -29,7 +29,7 @@ pub(super) fn ring_order(machine: &Machine, groups: &Groups) -> Option<Rc<[i64]>
     best.1
 }
 
-/// Seconds in which every device sends a large message to the one before it.
+/// Returns the seconds in which every device sends a large message to the device before it.
 fn seconds(machine: &Machine, groups: &Groups, order: &[i64]) -> f64 {
     const BYTES: u64 = 1 << 20;
     let mut pairs = Vec::new();
@@ -43,8 +43,8 @@ fn seconds(machine: &Machine, groups: &Groups, order: &[i64]) -> f64 {
     machine.permute_seconds(BYTES, machine.route(&pairs).as_ref())
 }
 
-/// Orders of these places along links, if they fill a box: for each side that is even, or the only one, the cycle
-/// through it.
+/// Returns orders of these positions along links, if they fill a box: the cycle through each side that is even, or that
+/// is the only one.
 fn cycles(places: &[Place]) -> Vec<Vec<i64>> {
     let mut sides: [Vec<u64>; DIMS] = Default::default();
     for (d, side) in sides.iter_mut().enumerate() {
@@ -80,7 +80,8 @@ fn cycles(places: &[Place]) -> Vec<Vec<i64>> {
     long.iter().filter(|d| along(d)).map(cycle).collect()
 }
 
-/// A path through all places of some sides, back and forth; the other coordinates are those of the first place.
+/// Returns a path through all positions of some sides, back and forth; the other coordinates are those of the first
+/// position.
 fn path(sides: &[Vec<u64>; DIMS], dims: SmallVec<[usize; DIMS]>) -> Vec<Place> {
     let mut path = vec![std::array::from_fn(|d| sides[d].first().copied().unwrap_or(0))];
     for d in dims {

@@ -1,9 +1,9 @@
-//! Takes collectives of products apart: what a device has goes around a ring of devices, one permute after the other,
-//! and between two of them each device multiplies what it has by then.
+//! Decomposes collectives of products: a device's data goes around a ring of devices, one permute after the other, and
+//! between two permutes each device multiplies the data it has received.
 //!
-//! Device `p` of a ring starts with chunk `p`. Where chunks arrive from the device after it, the chunk at distance `s`
-//! is chunk `p + s`, or that of the device which is `s` places further on where the ring has an order of its own. In both directions at once, as links carry data both ways, half as many permutes follow each
-//! other.
+//! Device `p` of a ring starts with chunk `p`. Where chunks arrive from the next device, the chunk at distance `s` is
+//! chunk `p + s`, or the chunk of the device `s` positions further on if the ring has a custom order. Links carry data
+//! both ways; if both directions are used at once, only half as many permutes follow each other.
 
 use dialect::collective::MeshAttr;
 use dialect::ir::build::Builder;
@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 use super::find::{Candidate, Product, Side, sum_type};
 use crate::partition::{first_channel, position::Positions};
 
-/// Which ways around the ring data is sent.
+/// The directions around the ring in which data is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Directions {
     One,
@@ -55,16 +55,16 @@ struct Unroll<'a> {
     chosen: &'a [(&'a Candidate, Directions)],
     /// The candidate that each op belongs to.
     of: FxHashMap<Op, usize>,
-    /// The chunks that a gather became.
+    /// The chunks that replace each gather.
     chunks: FxHashMap<usize, Vec<Chunk>>,
     renamed: FxHashMap<Value, Value>,
 }
 
-/// A chunk that a device holds at some time.
+/// A chunk that a device holds during the ring.
 #[derive(Clone, Copy)]
 struct Chunk {
     value: Value,
-    /// Its number is that of the device plus this, modulo the ring.
+    /// The chunk's number is that of the device plus this, modulo the size of the ring.
     distance: i64,
 }
 
@@ -93,7 +93,7 @@ impl Unroll<'_> {
             let mut ring =
                 Ring { b: Builder::new(program, &mut ops, loc), unroll: self, positions: &mut positions, candidate };
             match (candidate.side, op == candidate.collective) {
-                // Sent at the first product: what that waits for besides goes ahead.
+                // The chunks are sent at the first product, after all its other operands are computed.
                 (Side::Gather, true) => {}
                 (Side::Gather, false) => {
                     let known = ring.unroll.chunks.get(&i).cloned();
@@ -104,7 +104,7 @@ impl Unroll<'_> {
                     let made = product.map(|product| ring.product(product, &chunks));
                     self.renamed.extend(made.map(|v| (program.result(op, 0), v)));
                 }
-                // The product is made where its sum was scattered.
+                // The product is computed where its sum was scattered.
                 (Side::Scatter | Side::Reduce, false) => {}
                 (Side::Scatter | Side::Reduce, true) => {
                     let made = ring.scattered(&candidate.products[0], directions);
@@ -124,7 +124,7 @@ impl Unroll<'_> {
     }
 }
 
-/// One candidate, being rewritten.
+/// One candidate that is being rewritten.
 struct Ring<'b, 'u, 'a> {
     b: Builder<'b>,
     unroll: &'u mut Unroll<'a>,
@@ -133,7 +133,7 @@ struct Ring<'b, 'u, 'a> {
 }
 
 impl Ring<'_, '_, '_> {
-    /// The device's chunk, then those that arrive.
+    /// Returns the device's own chunk, then the chunks that arrive.
     fn chunks(&mut self, own: Value, directions: Directions) -> Vec<Chunk> {
         let devices = self.candidate.devices;
         let (up, down) = hops(devices, directions);
@@ -150,7 +150,7 @@ impl Ring<'_, '_, '_> {
         chunks
     }
 
-    /// A product with a tensor of which these chunks are all.
+    /// Builds a product with a tensor that consists of these chunks.
     fn product(&mut self, product: &Product, chunks: &[Chunk]) -> Value {
         let result = self.b.program.result(product.op, 0);
         let ty = self.b.tensor(result).clone();
@@ -173,13 +173,13 @@ impl Ring<'_, '_, '_> {
         if self.b.tensor(made).element == ty.element { made } else { build::convert(&mut self.b, made, ty.element) }
     }
 
-    /// The device's chunk of the sum of all devices' products.
+    /// Builds the device's chunk of the sum of all devices' products.
     fn scattered(&mut self, product: &Product, directions: Directions) -> Value {
         let devices = self.candidate.devices;
         let (up, down) = hops(devices, directions);
         let result = self.b.program.result(product.op, 0);
         let ty = self.b.program.value_type(result);
-        // Sums on their way to the device before, and to the one after; both arrive at once.
+        // Sums on their way to the previous and to the next device; both arrive at once.
         let (mut falling, mut rising): (Option<Value>, Option<Value>) = (None, None);
         for left in (1..=up).rev() {
             let number = self.number(devices - left);
@@ -194,14 +194,14 @@ impl Ring<'_, '_, '_> {
         [falling, rising].into_iter().flatten().fold(own, |sum, arrived| build::add(&mut self.b, arrived, sum))
     }
 
-    /// A sum that has arrived, with the device's share of chunk `number`, sent `by` devices further.
+    /// Adds the device's share of chunk `number` to a sum that has arrived, and sends it `by` devices further.
     fn passed_on(&mut self, product: &Product, ty: Ty, arrived: Option<Value>, number: Value, by: i64) -> Value {
         let part = self.part(product, None, number, ty);
         let sum = arrived.map_or(part, |arrived| build::add(&mut self.b, arrived, part));
         self.send(sum, by)
     }
 
-    /// All chunks of the product, of which each device has its own.
+    /// Gathers all chunks of the product, of which each device has one.
     fn gathered(&mut self, chunk: Value) -> Value {
         let Candidate { products, axes, devices, .. } = self.candidate;
         let Some(dim) = products[0].result else { return chunk };
@@ -210,7 +210,7 @@ impl Ring<'_, '_, '_> {
         build::collective::all_gather(&mut self.b, chunk, dim, groups, channel)
     }
 
-    /// A value, sent to the device `by` places further on.
+    /// Sends a value to the device `by` positions further on.
     fn send(&mut self, value: Value, by: i64) -> Value {
         let devices = self.candidate.devices;
         let place = |i: i64| self.candidate.place(i.rem_euclid(devices));
@@ -220,7 +220,7 @@ impl Ring<'_, '_, '_> {
         build::collective::permute(&mut self.b, value, pairs, channel)
     }
 
-    /// The number of the chunk at `distance`, of rank 0.
+    /// Returns the number of the chunk at `distance`, of rank 0.
     fn number(&mut self, distance: i64) -> Value {
         let own = self.positions.coordinate(&mut self.b, self.unroll.mesh, &self.candidate.axes);
         if distance == 0 {
@@ -239,14 +239,14 @@ impl Ring<'_, '_, '_> {
         build::remainder(&mut self.b, sum, devices)
     }
 
-    /// Where chunk `number` of a dimension begins in a tensor of this shape.
+    /// Returns the start of chunk `number` of a dimension in a tensor of this shape.
     fn starts(&mut self, shape: &[i64], dim: usize, number: Value) -> SmallVec<[Value; 4]> {
         let size = build::index(&mut self.b, shape[dim] / self.candidate.devices);
         let start = build::multiply(&mut self.b, number, size);
         (0..shape.len()).map(|d| if d == dim { start } else { build::index(&mut self.b, 0) }).collect()
     }
 
-    /// The product's chunk `number`: of the operand that is gathered, its chunk is given.
+    /// Builds chunk `number` of the product; `chunk` is the chunk of the gathered operand.
     fn part(&mut self, product: &Product, chunk: Option<Value>, number: Value, ty: Ty) -> Value {
         let devices = self.candidate.devices;
         let of_gather = chunk.map(|_| self.b.program.result(self.candidate.collective, 0));
@@ -299,7 +299,7 @@ impl Ring<'_, '_, '_> {
         cx.results[0]
     }
 
-    /// The type of partial products of which a sum is taken: in a wider element type, if the op can have one.
+    /// Returns the type of partial products that are summed: of a wider element type, if the op supports one.
     fn sum_type(&mut self, product: &Product) -> Ty {
         let program = &mut *self.b.program;
         let own = program.value_type(program.result(product.op, 0));
@@ -319,7 +319,7 @@ impl Ring<'_, '_, '_> {
     }
 }
 
-/// How many permutes follow each other from the device above, and how many from the one below.
+/// Returns the number of consecutive permutes from the device above, and from the device below.
 fn hops(devices: i64, directions: Directions) -> (i64, i64) {
     match directions {
         Directions::One => (devices - 1, 0),
