@@ -1,4 +1,4 @@
-//! Writes ops that make values again.
+//! Writes ops that recompute values.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Op, Program, Renaming, Value, ValueSource};
@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::held::{Candidate, Held};
 use crate::partition::first_channel;
 
-/// Makes the values again before they are read late.
+/// Recomputes the values before their late users.
 pub(super) fn make(program: &mut Program, held: &Held, chosen: &[Candidate]) {
     let channel = first_channel(program, program.body());
     let mut writer = Writer {
@@ -28,11 +28,11 @@ struct Writer<'a> {
     program: &'a mut Program,
     held: &'a Held,
     channel: i64,
-    /// What is written before each op.
+    /// The ops to insert before each op.
     before: FxHashMap<Op, Vec<Op>>,
-    /// Of copies, the op that they are of.
+    /// The original op of each copy.
     original: FxHashMap<Op, Op>,
-    /// Ops of which a reader has a copy, so that nobody may need them any more.
+    /// Ops that a copy replaces for some user, so that they may have no users left.
     replaced: FxHashSet<Op>,
 }
 
@@ -55,15 +55,15 @@ impl Writer<'_> {
         }
     }
 
-    /// The op that makes a value, if it is one that takes no memory.
+    /// Returns the op that defines a value, if the op takes no memory.
     fn folded(&self, value: Value) -> Option<Op> {
         let ValueSource::Result(op, _) = self.program.value_source(value) else { return None };
         let original = self.original.get(&op).copied().unwrap_or(op);
         self.held.is_folded(self.program, original).then_some(op)
     }
 
-    /// A copy of the op that makes a value, and of those computed in its kernel. A compiler that comes later would take the
-    /// copy for the first one, but for a barrier before what it reads.
+    /// Copies the op that defines a value, and those computed in its kernel. The copy reads its operands through a
+    /// barrier, because otherwise XLA's CSE would merge it with the original.
     fn copy(&mut self, value: Value, known: &mut FxHashMap<Value, Value>, ops: &mut Vec<Op>) -> Value {
         if let Some(&copy) = known.get(&value) {
             return copy;
@@ -102,7 +102,7 @@ impl Writer<'_> {
         build::optimization_barrier(&mut Builder::new(self.program, ops, loc), value)
     }
 
-    /// What `value` becomes for a reader of values that are made again; `None` if it has nothing to do with them.
+    /// Returns the replacement of `value` for a user of recomputed values; `None` if it depends on none of them.
     fn reading(&mut self, value: Value, known: &mut FxHashMap<Value, Value>, ops: &mut Vec<Op>) -> Option<Value> {
         if let Some(&copy) = known.get(&self.held.named(value)) {
             return (copy != value).then_some(copy);
@@ -137,7 +137,7 @@ impl Writer<'_> {
         self.program.result(copy, 0)
     }
 
-    /// Puts all that was written into its place, and takes out what nobody reads any more.
+    /// Inserts all written ops, and removes ops without users.
     fn finish(mut self) {
         let body = self.program.body();
         let all = self.program.blocks_under(body);

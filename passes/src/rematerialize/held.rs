@@ -1,4 +1,4 @@
-//! What a device holds, who reads it when, and which values may be made again.
+//! The values that a device holds, when they are read, and which of them may be recomputed.
 
 use dialect::buffers::{Buffers, Facts, simplify};
 use dialect::ir::{Block, Op, Program, Value, ValueSource};
@@ -10,28 +10,28 @@ use rustc_hash::FxHashMap;
 
 use crate::estimate::bytes_of;
 
-/// Smaller values, as a share of all memory, aren't worth an op.
+/// Values smaller than this share of all memory aren't worth an op.
 const WORTH: f64 = 1e-4;
 
 /// The memory of a device while it runs a program.
 pub(super) struct Held {
     /// Bytes of all buffers.
     pub(super) bytes: u64,
-    /// The program without what a device needn't compute.
+    /// The program after `simplify`, which drops ops that a device needn't compute.
     simple: Program,
-    /// Of the ops that are only there, which one they are of.
+    /// The original op of each op that exists only in `simple`.
     written: FxHashMap<Op, Op>,
     buffers: Buffers,
-    /// The step that needs the most bytes, and these.
+    /// The step that needs the most bytes, and their number.
     most: (u32, u64),
-    /// The ops that read each value from memory, in order; of those that share a kernel, the one that it is for.
+    /// The ops that read each value from memory, in order; for ops that share a kernel, the kernel's root.
     readers: FxHashMap<Value, Vec<Op>>,
-    /// Other names of values, which barriers give them.
+    /// Values that barriers pass through, by the barrier's result.
     names: FxHashMap<Value, Value>,
     blocks: Blocks,
 }
 
-/// Where ops are.
+/// The position of ops in blocks and regions.
 #[derive(Default)]
 pub(super) struct Blocks {
     block: FxHashMap<Op, Block>,
@@ -53,7 +53,7 @@ impl Blocks {
         }
     }
 
-    /// The op of `block` that is `op`, or in whose regions it is.
+    /// Returns the op of `block` that is `op` or contains it.
     pub(super) fn within(&self, block: Block, mut op: Op) -> Option<Op> {
         loop {
             let own = *self.block.get(&op)?;
@@ -65,30 +65,30 @@ impl Blocks {
     }
 }
 
-/// A value that may be made again.
+/// A value that may be recomputed.
 pub(super) struct Candidate {
     /// The value.
     pub(super) value: Value,
-    /// The ops that read it late, in order, and the block that it is made in.
+    /// The late users, in order, and the block of the value's op.
     pub(super) late: Vec<Op>,
     pub(super) block: Block,
-    /// The values in memory that it is made from.
+    /// The values in memory that it is computed from.
     pub(super) reads: Vec<Value>,
-    /// Bytes that are free at the step that needs most.
+    /// Bytes that recomputing frees at the step that needs most.
     pub(super) freed: f64,
-    /// Seconds to make it.
+    /// Seconds to compute it.
     seconds: f64,
 }
 
 impl Candidate {
-    /// Seconds for each byte.
+    /// Returns the seconds per freed byte.
     pub(super) fn price(&self) -> f64 {
         self.seconds / self.freed
     }
 }
 
 impl Held {
-    /// What a device holds while it runs `main`.
+    /// Computes the memory of a device that runs `main`.
     pub(super) fn of(program: &Program, main: Op) -> Option<Self> {
         let block = func::block(program, main)?;
         let mut simple = program.clone();
@@ -115,7 +115,7 @@ impl Held {
                 }
                 None if !ends => {
                     buffers.fusion.reads(&simple, op).iter().for_each(|source| _ = read(source.value));
-                    // What its regions read besides.
+                    // The values that its regions read, too.
                     let regions = simple.op(op).regions.iter().flat_map(|&region| simple.region_blocks(region));
                     for inner in regions.flat_map(|&block| simple.ops_under(block)) {
                         simple.op(inner).operands.iter().for_each(|&value| _ = read(value));
@@ -147,12 +147,12 @@ impl Held {
         Some(Self { bytes: buffers.device_bytes as u64, simple, written, buffers, most, readers, names, blocks })
     }
 
-    /// The value that is in memory under this name, too.
+    /// Returns the value that is in memory under this name.
     pub(super) fn named(&self, value: Value) -> Value {
         self.names.get(&value).copied().unwrap_or(value)
     }
 
-    /// The most bytes that any step needs.
+    /// Returns the most bytes that any step needs.
     pub(super) fn most_needed(&self) -> u64 {
         self.most.1
     }
@@ -161,8 +161,8 @@ impl Held {
         &self.blocks
     }
 
-    /// Whether an op of the program takes no memory of its own: it is computed in the kernels of its readers, or its readers
-    /// read what it reads.
+    /// Returns whether an op of the program takes no memory: it is computed in the kernels of its users, or its users
+    /// read its operands instead.
     pub(super) fn is_folded(&self, program: &Program, op: Op) -> bool {
         let moves = || {
             let view = program.view(op);
@@ -171,12 +171,12 @@ impl Held {
         self.buffers.fusion.is_folded(op) || !self.buffers.steps.contains_key(&op) && moves()
     }
 
-    /// When an op that reads a value of `block` reads it for the first and the last time.
+    /// Returns the first and the last step in which an op reads a value of `block`.
     fn reading(&self, block: Block, reader: Op) -> Option<(u32, u32)> {
         self.buffers.steps.get(&self.blocks.within(block, reader)?).copied()
     }
 
-    /// Whether a value is in memory at the step that needs most.
+    /// Returns whether a value is in memory at the step that needs most.
     fn is_held(&self, value: Value) -> bool {
         let ValueSource::Result(op, _) = self.simple.value_source(value) else { return true };
         let (Some(block), Some(made)) = (self.blocks.block.get(&op), self.buffers.steps.get(&op)) else { return true };
@@ -185,7 +185,7 @@ impl Held {
             && readers.iter().any(|&reader| self.reading(*block, reader).is_none_or(|(_, last)| last >= self.most.0))
     }
 
-    /// The values that are held at the step that needs most, only for ops that come later.
+    /// Returns the values that are live at the step that needs most only because later ops read them.
     pub(super) fn candidates(&self, program: &Program, seconds: &FxHashMap<Op, f64>) -> Vec<Candidate> {
         let mut values: Vec<Value> = self.readers.keys().copied().collect();
         values.sort_unstable();
@@ -205,7 +205,7 @@ impl Held {
         }
         let mut late = Vec::new();
         for &reader in self.readers.get(&value)? {
-            // The end of a block, too, holds it to the last.
+            // The end of a block keeps it live to the last step, too.
             let (first, last) = self.reading(block, reader)?;
             if first > self.most.0 {
                 late.push(self.written.get(&reader).copied().unwrap_or(reader));
@@ -225,7 +225,7 @@ impl Held {
     }
 }
 
-/// Whether an op gives the same when it runs again: a loop nest, or a collective.
+/// Returns whether an op gives the same result when it runs again: a loop nest, or a collective.
 fn is_repeatable(program: &Program, op: Op) -> bool {
     let view = program.view(op);
     let def = view.def();

@@ -1,9 +1,9 @@
-//! rematerialize: makes values again, just before they are read late, where holding them in between takes more memory than a
-//! device has ("rematerialization": Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016).
+//! rematerialize: recomputes values just before their late users, where keeping them takes more memory than a device
+//! has ("rematerialization": Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016).
 //!
-//! Assumes what `partition` leaves. Leaves the same results, bit for bit. Weights are gathered again, elementwise values and
-//! products computed again, those first that cost the least seconds for the bytes that are free in between. Memory is that
-//! of the buffers a device would have, as `cost` prints it. A program that fits stays as it is.
+//! Requires the program that `partition` leaves. Keeps the results, bit for bit. Weights are gathered again,
+//! elementwise values and products computed again, first those that cost the fewest seconds per freed byte. Memory is
+//! counted in the buffers that a device would have, as `cost` prints it. A program that fits isn't changed.
 
 mod again;
 mod held;
@@ -36,7 +36,7 @@ pub(crate) static PASS: Pass = Pass {
         },
     ],
     run: |program, options, diagnostics| {
-        // Where there are several meshes, each has been looked at alone.
+        // With several meshes, the pass has already run on each alone.
         if program.attr(program.module, mpmd::ORDERED).is_some() {
             return;
         }
@@ -47,10 +47,10 @@ pub(crate) static PASS: Pass = Pass {
     },
 };
 
-/// How often values are chosen, each time by the memory that is left then.
+/// The limit on rounds of choosing values, each with the memory that the previous one left.
 const ROUNDS: usize = 64;
 
-/// Makes values again until a device holds at most `limit` bytes, or as little as is found.
+/// Recomputes values until a device holds at most `limit` bytes, or no further reduction is found.
 fn fit(program: &mut Program, machine: &Machine, limit: u64) {
     let Some(main) = func::function(program, "main") else { return };
     let Some(mut held) = Held::of(program, main) else { return };
@@ -79,7 +79,7 @@ fn fit(program: &mut Program, machine: &Machine, limit: u64) {
     }
 }
 
-/// Seconds of each op, with what is computed in its kernel.
+/// Returns the seconds of each op, including the ops in its kernel.
 fn seconds(program: &Program, machine: &Machine) -> FxHashMap<Op, f64> {
     let mut seconds: FxHashMap<Op, f64> = FxHashMap::default();
     for event in estimate(program, machine).timeline {
@@ -88,11 +88,11 @@ fn seconds(program: &Program, machine: &Machine) -> FxHashMap<Op, f64> {
     seconds
 }
 
-/// The cheapest for what they free, until enough is free at the step that needs most. None of them reads another, whose
-/// price would then be another one.
+/// Chooses the cheapest candidates per freed byte, until enough is free at the step that needs most. No chosen
+/// candidate reads another, since that would change its price.
 fn choose(held: &Held, mut candidates: Vec<Candidate>, limit: u64) -> Vec<Candidate> {
     candidates.sort_by(|a, b| a.price().total_cmp(&b.price()).then(a.value.cmp(&b.value)));
-    // Buffers don't lie without gaps.
+    // The plan of buffers has gaps, so the limit is scaled by needed over allocated bytes.
     let needed = held.most_needed();
     let mut wanted = needed.saturating_sub((limit as f64 * (needed as f64 / held.bytes as f64)) as u64) as f64;
     let (mut made, mut read) = (FxHashSet::default(), FxHashSet::default());
