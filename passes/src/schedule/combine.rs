@@ -1,8 +1,9 @@
-//! Collectives of one kind, over the same groups and with the same computation, become one with several operands, or
-//! with one packed operand where the kind takes only one: a device pays the start-up latency once.
+//! Combines collectives of one kind, over the same groups and with the same computation, into one with several
+//! operands, or with one packed operand where the kind takes only one: a device pays the start-up latency once.
 //!
-//! Each candidate has a level: the longest chain of candidates that lead to it. Candidates of one level don't wait for
-//! each other, and however they are joined no cycle arises, since levels rise along every path between candidates.
+//! Each candidate has a level: the length of the longest chain of candidates that lead to it. Candidates of one level
+//! don't depend on each other, and merging them in any way creates no cycle, since levels rise along every path between
+//! candidates.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +24,7 @@ const SCATTERED: &str = "scatter_dimension";
 /// Combining two must save at least this share of the shorter one's time.
 const WORTH: f64 = 1e-3;
 
-/// Combines collectives where it pays, in every block, into those of allowed `forms`; returns whether any were.
+/// Combines collectives in every block where that is faster, into the allowed `forms`; returns whether it combined any.
 /// Reduce_scatters are packed, all others get several operands.
 pub(super) fn combine(program: &mut Program, worth: &Worth<'_>, forms: Forms) -> bool {
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
@@ -34,7 +35,7 @@ pub(super) fn combine(program: &mut Program, worth: &Worth<'_>, forms: Forms) ->
     !renamed.is_empty()
 }
 
-/// What says whether combining pays.
+/// The limits that decide whether combining is worth it.
 pub(super) struct Worth<'a> {
     pub(super) machine: &'a Machine,
     /// The most bytes of operands and results of a combined collective.
@@ -55,16 +56,16 @@ struct Group {
     seconds: f64,
 }
 
-/// Groups that may be combined with each other if that pays.
+/// Groups that may be combined with each other if that is faster.
 #[derive(Default)]
 struct Alike(FxHashMap<Key, Vec<(Option<Body>, Sizes)>>);
 
-/// What such groups have in common besides the computation: level, kind, dimensions, element type and attributes. Groups of
-/// one level don't wait for each other; equal groups of devices are one attribute.
+/// The properties that such groups share besides the computation: level, kind, dimensions, element type and attributes.
+/// Groups of one level don't depend on each other; equal groups of devices are one attribute.
 type Key = (usize, Kind, (usize, usize), ElementType, Vec<(Name, Attr)>);
 
 impl Alike {
-    /// Those of kind `kind` that are otherwise like `group`.
+    /// Returns the groups of kind `kind` that are otherwise like `group`.
     fn of(&mut self, kind: Kind, group: &Group) -> &mut Sizes {
         let Collective { dim, concat_dim, computation, .. } = &group.collective;
         let key = (group.level, kind, (*dim, *concat_dim), group.element, group.attrs.clone());
@@ -78,8 +79,8 @@ impl Alike {
     }
 }
 
-/// Groups that are alike, by size: whether combining pays depends only on that, and on whether nothing was packed yet. So the
-/// time it takes to find one grows with the number of sizes, not with that of groups.
+/// Groups that are alike, by size. Whether combining is worth it depends only on the size and on whether a group has a
+/// single member, so the time to find a group grows with the number of sizes, not with the number of groups.
 #[derive(Default)]
 struct Sizes(Vec<(Size, BTreeSet<usize>)>);
 
@@ -101,7 +102,7 @@ impl Sizes {
         self.0.retain(|of| !of.1.is_empty());
     }
 
-    /// The first group from number `from` on that fits.
+    /// Returns the first group from number `from` on that fits.
     fn first(&self, from: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
         let firsts = self.0.iter().filter_map(|of| of.1.range(from..).next().copied());
         firsts.filter(|&number| fits(number)).min()
@@ -171,8 +172,8 @@ fn combine_block(
     program.set_block_ops(block, ops);
 }
 
-/// Packs all_reduces into reduce_scatters of their level where that saves enough: every device keeps the all_reduces'
-/// results in full.
+/// Packs all_reduces into reduce_scatters of their level where that saves enough time: every device keeps the
+/// all_reduces' results in full.
 fn scatter_all_reduces(groups: &mut Vec<Group>, worth: &Worth<'_>) {
     let (scattered, others): (Vec<Group>, Vec<Group>) =
         std::mem::take(groups).into_iter().partition(|g| g.collective.kind == Kind::ReduceScatter);
@@ -199,7 +200,7 @@ fn scatter_all_reduces(groups: &mut Vec<Group>, worth: &Worth<'_>) {
     groups.extend(others.into_iter().zip(joined).filter(|o| !o.1).map(|o| o.0));
 }
 
-/// A group of `op` alone, if it is a collective of a kind that can be combined.
+/// Returns a group with only `op`, if it is a collective of a kind that can be combined.
 fn candidate(program: &Program, machine: &Machine, op: Op) -> Option<Group> {
     let view = program.view(op);
     let mut collective = view.def().collective(view)?;
@@ -238,13 +239,14 @@ fn candidate(program: &Program, machine: &Machine, op: Op) -> Option<Group> {
 }
 
 impl Group {
-    /// Whether combining it with `other`, which is [`Alike`], pays.
+    /// Returns whether combining it with `other`, which is [`Alike`], is worth it.
     fn takes(&self, other: &Group, worth: &Worth<'_>) -> bool {
         let packed = (self.collective.kind == Kind::ReduceScatter).then(|| other.bytes.0.saturating_add(other.bytes.1));
         self.pays(other, self.bytes_with(other), packed, worth)
     }
 
-    /// Whether it pays that these reduce_scatters take in the all_reduces of `other`, which are otherwise [`Alike`].
+    /// Returns whether packing the all_reduces of `other`, which are otherwise [`Alike`], into these reduce_scatters is
+    /// worth it.
     fn takes_whole(&self, other: &Group, worth: &Worth<'_>) -> bool {
         let bytes = self.bytes_with_whole(other);
         let rows = bytes.0 - self.bytes.0;
@@ -255,8 +257,8 @@ impl Group {
         (self.bytes, self.members.len() == 1)
     }
 
-    /// Whether combining it with `other`, these bytes in all, isn't too large and saves enough. Every byte packed for
-    /// it costs a read and a write: of operands before, of results after.
+    /// Returns whether the combination with `other`, of `bytes` in total, isn't too large and saves enough time. Every
+    /// packed byte costs a read and a write: of operands before, of results after.
     fn pays(&self, other: &Group, bytes: (u64, u64), packed: Option<u64>, worth: &Worth<'_>) -> bool {
         if bytes.0.saturating_add(bytes.1) > worth.largest {
             return false;
@@ -271,7 +273,7 @@ impl Group {
         saved >= WORTH * self.seconds.min(other.seconds)
     }
 
-    /// Bytes when every device's row also holds `other`'s operands.
+    /// Returns the bytes if every device's row also holds the operands of `other`.
     fn bytes_with_whole(&self, other: &Group) -> (u64, u64) {
         let devices = self.collective.groups.size().max(1) as u64;
         let rows = other.bytes.0.saturating_mul(devices);
@@ -288,7 +290,7 @@ impl Group {
         (self.bytes.0.saturating_add(other.bytes.0), self.bytes.1.saturating_add(other.bytes.1))
     }
 
-    /// Seconds of the collective over these bytes.
+    /// Returns the seconds of the collective over these bytes.
     fn seconds_of(&self, (operand, result): (u64, u64), machine: &Machine) -> f64 {
         if self.collective.groups.size() < 2 {
             return 0.0;
@@ -298,7 +300,7 @@ impl Group {
     }
 }
 
-/// Joins `members` into one op, with the channel and the computation of the first of its kind, and the ops that pack
+/// Merges `members` into one op, with the channel and the computation of the first of its kind, and the ops that pack
 /// and unpack its operand; returns the values that replace the members' results, in order.
 fn join(program: &mut Program, members: &[Op], group: &Group, ops: &mut Vec<Op>) -> Vec<Value> {
     let scatters = |m: &&Op| group.collective.kind != Kind::ReduceScatter || program.attr(**m, SCATTERED).is_some();
@@ -308,7 +310,7 @@ fn join(program: &mut Program, members: &[Op], group: &Group, ops: &mut Vec<Op>)
     let mut operands: Vec<Value> = members.iter().flat_map(|&m| program.op(m).operands.to_vec()).collect();
     let results: Vec<Value> = members.iter().flat_map(|&m| program.results(m)).collect();
     let mut types: Vec<Ty> = results.iter().map(|&v| program.value_type(v)).collect();
-    // A location for each operand, and the causes in the same order.
+    // One location per operand, and the causes in the same order.
     let mut locs: Vec<Loc> =
         members.iter().flat_map(|&m| vec![program.op(m).loc; program.op(m).operands.len()]).collect();
     let loc = if locs.windows(2).all(|w| w[0] == w[1]) {

@@ -1,7 +1,7 @@
-//! schedule: fixes the order in which the per-device program does things and writes it into the program.
+//! schedule: chooses the order of the per-device program's ops and writes it into the program.
 //!
-//! Assumes what `partition` leaves. Leaves the same results, bit for bit, with collectives that don't wait for each
-//! other combined into one with several operands, and permutes between the same devices into one.
+//! Requires the program that `partition` leaves. Keeps the results, bit for bit; combines independent collectives into
+//! one with several operands, and permutes between the same devices into one.
 
 mod combine;
 mod order;
@@ -47,7 +47,7 @@ pub static PASS: Pass = Pass {
     ],
     run: |program, options, diagnostics| {
         if program.attr(program.module, dialect::ops::mpmd::ORDERED).is_some() {
-            // Joining what two microbatches send would make one wait for the other.
+            // Merging the collectives of two microbatches would make one wait for the other.
             return;
         }
         if let Some((machine, _)) = options.machine(program, diagnostics) {
@@ -58,27 +58,27 @@ pub static PASS: Pass = Pass {
     },
 };
 
-/// What a combined collective may look like.
+/// The allowed forms of a combined collective.
 #[derive(Clone, Copy)]
 struct Forms {
-    /// One with several operands.
+    /// A collective with several operands.
     several_operands: bool,
-    /// One with an operand that others are packed into.
+    /// A collective with one operand into which others are packed.
     packed: bool,
 }
 
-/// A combined collective has at most this many bytes of operands and results: all of it is alive at once. The smaller ones
-/// are tried where a device would hold more than it may.
+/// The limits in bytes on the operands and results of a combined collective, all of which are live at once. The smaller
+/// limits are tried where a device would exceed its memory.
 const LARGEST: [u64; 4] = [64 << 20, 8 << 20, 1 << 20, 1 << 17];
 
-/// Schedules `program` for `machine`, of which a device may hold `memory` bytes.
+/// Schedules `program` for `machine`, where a device may hold `memory` bytes.
 fn schedule(program: &mut Program, machine: &Machine, forms: Forms, memory: Option<f64>) {
     let combine = |program: &mut Program, largest: u64| {
         let any = combine::combine(program, &Worth { machine, largest }, forms);
         permutes::join(program, machine) || any
     };
     if memory.is_none() && !machine.overlaps_communication() {
-        // Without overlap everything runs in sequence, so what saves latency saves time.
+        // Without overlap everything runs in sequence, so saved latency is saved time.
         combine(program, LARGEST[0]);
         return;
     }
@@ -91,7 +91,7 @@ fn schedule(program: &mut Program, machine: &Machine, forms: Forms, memory: Opti
         let (before, after) = (before.get_or_insert_with(|| estimate(program, machine)), estimate(&combined, machine));
         let fits = memory.is_none_or(|memory| after.peak_bytes <= memory.max(before.peak_bytes));
         if fits {
-            // A combined collective waits for its last operand, and may be hidden less than each alone.
+            // A combined collective waits for its last operand, and may overlap less than its members would.
             if !machine.overlaps_communication() || after.step_seconds <= before.step_seconds {
                 *program = combined;
             }

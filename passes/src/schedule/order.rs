@@ -1,4 +1,4 @@
-//! Reorders a block so that some ops happen together, staying as close to the old order as dependences allow.
+//! Reorders a block so that some ops run together, staying as close to the old order as dependences allow.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,8 +7,8 @@ use dialect::ir::{Block, Op, Program, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// What each op of a block waits for: the ops whose values it or its regions read, and the last op with side effects
-/// before it, as positions in the block.
+/// The dependences of each op of a block: the ops whose values it or its regions read, and the last op with side
+/// effects before it, as positions in the block.
 pub(super) struct Dependences {
     /// The ops, in order.
     pub(super) ops: Vec<Op>,
@@ -17,7 +17,7 @@ pub(super) struct Dependences {
 }
 
 impl Dependences {
-    /// The dependences of `block`.
+    /// Finds the dependences of `block`.
     pub(super) fn of(program: &Program, block: Block) -> Self {
         let ops = program.block_ops(block).to_vec();
         let mut maker: FxHashMap<Value, usize> = FxHashMap::default();
@@ -46,10 +46,10 @@ impl Dependences {
         Self { ops, waits }
     }
 
-    /// The ops in an order in which every group, positions in ascending order, happens where its last op was, or
-    /// earlier if another op needs it before. `together` gives each position its group's number, which is the position
-    /// of the group's last op; an op in no group has its own position. Only that last op represents the group in the
-    /// output.
+    /// Returns the ops in an order in which every group (positions in ascending order) runs at its last op's old
+    /// position, or earlier if another op needs it before. `together` gives each position its group's number, which is
+    /// the position of the group's last op; an op in no group has its own position. Only that last op represents the
+    /// group in the output.
     pub(super) fn sorted(&self, together: &[usize]) -> Vec<Op> {
         let count = self.ops.len();
         let mut missing = vec![0usize; count];

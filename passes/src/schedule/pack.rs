@@ -1,6 +1,6 @@
-//! Several tensors that are scattered among `n` devices, packed as one of shape `n x elements`: row `i` is what device
-//! `i` keeps of each; tensors that every device keeps in full are in every row. A reduce_scatter of StableHLO takes one
-//! operand only.
+//! Packs several tensors that are scattered among `n` devices into one of shape `n x elements`: row `i` has the
+//! elements of each that device `i` keeps; tensors that every device keeps in full are in every row. StableHLO's
+//! reduce_scatter takes only one operand.
 
 use dialect::ir::Value;
 use dialect::ir::build::Builder;
@@ -32,7 +32,7 @@ fn rows(b: &mut Builder<'_>, value: Value, dim: Option<usize>, n: i64) -> Value 
     shape::reshape(b, front, &[n, elements / n])
 }
 
-/// A device's part of each tensor, of these shapes, from its row.
+/// Returns a device's part of each tensor, of these shapes, from its row.
 pub(super) fn unpack(b: &mut Builder<'_>, row: Value, shapes: &[Vec<i64>]) -> Vec<Value> {
     let mut start = 0;
     let mut values = Vec::with_capacity(shapes.len());

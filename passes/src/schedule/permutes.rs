@@ -1,10 +1,10 @@
-//! Permutes between the same pairs of devices become one: halos of several tensors, and rows that neighbors exchange in
+//! Merges permutes between the same pairs of devices: halos of several tensors, and rows that neighbors exchange in
 //! both directions, are sent together.
 //!
-//! Each permute has a height: the longest chain of permutes that wait for it. Those of one height don't wait for each
-//! other, and however they are joined no cycle arises, since heights fall along every path between permutes. Counted
-//! from the end, a permute is sent with the last ones that it can wait for, so the rows of an argument wait for those of
-//! what is computed meanwhile.
+//! Each permute has a height: the length of the longest chain of permutes that depend on it. Permutes of one height
+//! don't depend on each other, and merging them in any way creates no cycle, since heights fall along every path
+//! between permutes. Because heights count from the end, a permute is sent with the last ones that it can wait for: the
+//! rows of an argument wait for rows computed meanwhile.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Attr, AttrData, Block, ElementClass, ElementType, Loc, LocData, Op, Program, Value};
@@ -17,10 +17,10 @@ use rustc_hash::FxHashMap;
 use super::order::Dependences;
 use crate::estimate::{Machine, Route, bytes_of};
 
-/// Joining must save at least this share of the shorter one's time.
+/// Merging must save at least this share of the shorter permute's time.
 const WORTH: f64 = 1e-3;
 
-/// Joins permutes where it pays, in every block; returns whether any were.
+/// Merges permutes in every block where that is faster; returns whether it merged any.
 pub(super) fn join(program: &mut Program, machine: &Machine) -> bool {
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
     for block in program.blocks_under(program.body()) {
@@ -32,7 +32,7 @@ pub(super) fn join(program: &mut Program, machine: &Machine) -> bool {
 
 /// Permutes that are sent together.
 struct Group {
-    /// Elements of what is sent: those of the members, or their bits.
+    /// The element type that is sent: that of the members, or an integer type for their bits.
     carrier: ElementType,
     /// Positions in the block, descending.
     members: Vec<usize>,
@@ -40,7 +40,7 @@ struct Group {
     route: Option<Route>,
 }
 
-/// The pairs of a permute that may be joined with others, and what its elements can be sent as.
+/// Returns the pairs of a permute that may be merged with others, and the element type to send it as.
 fn candidate(program: &Program, op: Op) -> Option<(Attr, ElementType)> {
     let view = program.view(op);
     let collective = view.def().collective(view).filter(|c| c.kind == CollectiveKind::CollectivePermute)?;
@@ -114,15 +114,15 @@ fn join_block(program: &mut Program, machine: &Machine, block: Block, renamed: &
     program.set_block_ops(block, ops);
 }
 
-/// Whether sending `b` bytes with the `a` bytes of another permute saves more than packing them costs: every byte is
-/// written and read once more before and after.
+/// Returns whether sending `b` bytes together with the `a` bytes of another permute saves more than packing costs:
+/// every byte is written and read once more before and after.
 fn pays(machine: &Machine, route: Option<&Route>, a: f64, b: f64) -> bool {
     let seconds = |bytes: f64| machine.permute_seconds(bytes as u64, route);
     let saved = seconds(a) + seconds(b) - seconds(a + b) - machine.memory_seconds(4.0 * b);
     saved >= WORTH * seconds(a.min(b))
 }
 
-/// How a permute loads the links between chips, where that matters.
+/// Returns the load of a permute on the links between chips, on machines with a placement.
 fn route(program: &Program, machine: &Machine, op: Op) -> Option<Route> {
     machine.placement()?;
     let view = program.view(op);
@@ -132,7 +132,7 @@ fn route(program: &Program, machine: &Machine, op: Op) -> Option<Route> {
     machine.route(&groups.pairs().map(|(s, t)| (position(s), position(t))).collect::<Vec<_>>())
 }
 
-/// One permute of all that `members` send; returns what replaces their results.
+/// Builds one permute of all operands of `members`; returns the values that replace their results.
 fn send(program: &mut Program, members: &[Op], carrier: ElementType, ops: &mut Vec<Op>) -> Vec<Value> {
     let data = program.op(members[0]).clone();
     let name = program.op_name(members[0]).to_owned();
