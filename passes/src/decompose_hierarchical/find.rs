@@ -1,4 +1,4 @@
-//! Finds the collectives whose groups lie in several slices, and say which of their axes do.
+//! Finds the collectives whose groups span several slices, and their axes across slices.
 
 use dialect::ir::{ElementType, Op, Program, Ty};
 use dialect::kernel::Body;
@@ -10,10 +10,10 @@ use rustc_hash::FxHashMap;
 use crate::collective_matmul::divided;
 use crate::estimate::Machine;
 
-/// Axes of a group that lie on one level.
+/// Axes of a group that are on one level.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Run {
-    /// Whether they lie across slices.
+    /// Whether they span slices.
     pub(super) across: bool,
     pub(super) axes: Axes,
 }
@@ -24,7 +24,7 @@ impl Run {
     }
 }
 
-/// What is combined, and along which dimension shards lie.
+/// The operation, and the dimension that is gathered or scattered.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Kind {
     /// Gathers along a dimension.
@@ -35,18 +35,18 @@ pub(super) enum Kind {
     Reduce(ScalarOp, usize),
 }
 
-/// A collective that is possible in stages.
+/// A collective that can be decomposed into stages.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
     pub(super) op: Op,
     pub(super) kind: Kind,
     /// The axes of its groups, major first; neighbors are on different levels.
     pub(super) runs: Vec<Run>,
-    /// Equal for candidates that look alike, so that one answer does for all of them.
+    /// The same number for candidates that look alike, which share one decision.
     pub(super) class: usize,
 }
 
-/// All of them, in the order of the program.
+/// Returns all candidates in the order of the program.
 pub(super) fn candidates(program: &Program, mesh: &Mesh, machine: &Machine) -> Vec<Candidate> {
     let mut classes: FxHashMap<(Kind, Vec<Run>, Ty), usize> = FxHashMap::default();
     let mut found = Vec::new();
@@ -86,7 +86,7 @@ fn candidate(program: &Program, mesh: &Mesh, machine: &Machine, op: Op) -> Optio
     Some((kind, runs))
 }
 
-/// What two elements are combined by, if that is one operation whose order doesn't matter.
+/// Returns the operation that combines two elements, if it is a single operation whose order doesn't matter.
 fn combining(collective: &Collective, element: ElementType) -> Option<ScalarOp> {
     const KNOWN: [ScalarOp; 7] =
         [ScalarOp::Add, ScalarOp::Mul, ScalarOp::Max, ScalarOp::Min, ScalarOp::And, ScalarOp::Or, ScalarOp::Xor];

@@ -1,10 +1,10 @@
-//! decompose-hierarchical: takes collectives between slices apart into stages, one inside of every slice and one over the
-//! network that joins them.
+//! decompose-hierarchical: decomposes collectives between slices into stages, one inside of every slice and one over
+//! the network that connects them.
 //!
-//! Assumes what `partition` leaves, with small collectives joined (`schedule`): what was sent together is left whole. Leaves
-//! the same results, up to the order in which sums are added. The model prices a collective over several levels as these
-//! stages, one after the other (see `estimate::collective`), and libraries run it so; apart they are worth more where
-//! something else may run between them: what stays inside of a slice beside what is on its way between slices.
+//! Requires the program that `partition` leaves, with small collectives merged (`schedule`); merged collectives aren't
+//! decomposed. Keeps the results, up to the order in which sums are added. The model prices a collective over several
+//! levels as these stages, one after the other (see `estimate::collective`), and libraries run it so. Separate stages
+//! are faster where something else may run between them: stages inside of a slice overlap those over the network.
 
 mod find;
 mod stages;
@@ -62,12 +62,12 @@ pub(crate) static PASS: Pass = Pass {
     },
 };
 
-/// The most classes of collectives that are looked at one by one: those that take longest.
+/// The limit on the classes of collectives that are examined one by one; those that take longest are.
 const MOST_CLASSES: usize = 12;
 /// A timeline must get shorter by at least this share.
 const WORTH: f64 = 1e-3;
 
-/// A program with some collectives in stages, and which those are.
+/// A program with some classes of collectives in stages, and its estimate.
 struct Trial {
     program: Program,
     estimate: Estimate,
@@ -87,7 +87,7 @@ fn where_shorter(program: &mut Program, mesh: &Mesh, machine: &Machine, memory: 
         (estimate.peak_bytes <= memory).then_some(Trial { program: staged, estimate, last, classes })
     };
     let shorter = |a: &Trial, seconds: f64| a.estimate.step_seconds < seconds * (1.0 - WORTH);
-    // All of them, then each class by itself.
+    // All classes together, then each class separately.
     let all = [Last::Late, Last::AtOnce].into_iter().filter_map(|last| trial(vec![true; count], last));
     let all = all.min_by(|a, b| a.estimate.step_seconds.total_cmp(&b.estimate.step_seconds));
     let mut best = all.filter(|all| shorter(all, before.step_seconds));
@@ -103,7 +103,7 @@ fn where_shorter(program: &mut Program, mesh: &Mesh, machine: &Machine, memory: 
     }
 }
 
-/// The classes whose collectives take most of the time, dearest first.
+/// Returns the classes of collectives, those that take most of the time first.
 fn dearest(found: &[Candidate], before: &Estimate) -> Vec<usize> {
     let seconds: FxHashMap<_, f64> = before.collectives.iter().map(|c| (c.op, c.seconds * c.count as f64)).collect();
     let mut classes: Vec<f64> = Vec::new();

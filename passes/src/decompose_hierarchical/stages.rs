@@ -1,8 +1,8 @@
 //! Writes collectives in stages.
 //!
-//! Data is small when it goes over the network: it is combined and scattered inside of slices before, and gathered there
-//! after. Where a dimension is shared by both levels with the slices major, their shards lie next to those of the other
-//! slices; the dimension is then one of its own for each level until the end, which moves nothing.
+//! Data is small when it goes over the network: it is combined and scattered inside of slices before, and gathered
+//! inside of them after. Where both levels shard a dimension with the slices major, the shards of a slice are next to
+//! those of other slices; the dimension is then split into one per level until the end, which moves nothing.
 
 use dialect::collective::MeshAttr;
 use dialect::ir::build::Builder;
@@ -17,12 +17,12 @@ use rustc_hash::FxHashMap;
 use super::find::{Candidate, Kind, Run};
 use crate::partition::first_channel;
 
-/// Where gathers inside of slices stand that come after the network.
+/// The position of gathers inside of slices that come after the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Last {
-    /// Where the collective was.
+    /// At the position of the collective.
     AtOnce,
-    /// Before the first reader: what else stays inside of slices doesn't wait for the network.
+    /// Before the first user, so that other stages inside of slices don't wait for the network.
     Late,
 }
 
@@ -55,7 +55,7 @@ impl Apply<'_> {
             return;
         }
         let mut ops = Vec::new();
-        // Ops of last stages that nobody has read yet, by the value that they make again.
+        // Ops of last stages whose value has no user yet, by the value that they produce.
         let mut late: Vec<(Value, Vec<Op>)> = Vec::new();
         for op in program.block_ops(block).to_vec() {
             let read = reads(program, op);
@@ -77,12 +77,12 @@ impl Apply<'_> {
         program.set_block_ops(block, ops);
     }
 
-    /// Builds at the end of `ops`.
+    /// Returns a builder at the end of `ops`.
     fn stage<'b>(&self, program: &'b mut Program, ops: &'b mut Vec<Op>, loc: Loc) -> Stage<'b> {
         Stage { b: Builder::new(program, ops, loc), groups: self.groups, channel: self.channel }
     }
 
-    /// The ops in place of a collective: those up to the network, and the gathers inside of slices after it.
+    /// Returns the ops that replace a collective: those up to the network, and the gathers inside of slices after it.
     fn stages(&mut self, program: &mut Program, candidate: &Candidate) -> [Vec<Op>; 2] {
         let old = program.op(candidate.op).clone();
         let cause = program.attr(candidate.op, CAUSE);
@@ -110,7 +110,7 @@ impl Apply<'_> {
                 made
             }
             Kind::Gather(dim) => {
-                // Slices first, and of one level the minor run first.
+                // Slices first, and on each level the minor run first.
                 let apart = !(runs.len() == 2 && across(&1));
                 let at = |r: usize| if apart { dim + r } else { dim };
                 let order = || (0..runs.len()).rev();
@@ -127,7 +127,7 @@ impl Apply<'_> {
                 reshape(&mut stage.b, value, &shape)
             }
             Kind::Scatter(op, dim) => {
-                // The other way around.
+                // The opposite order.
                 let apart = !(runs.len() == 2 && across(&1));
                 let at = |r: usize| if apart { dim + r } else { dim };
                 let sizes: Vec<i64> = if apart { runs.iter().map(Run::devices).collect() } else { vec![1] };
@@ -151,7 +151,7 @@ impl Apply<'_> {
     }
 }
 
-/// Values that an op reads, its regions too.
+/// Returns the values that an op reads, including its regions.
 fn reads(program: &Program, op: Op) -> Vec<Value> {
     let mut read = program.op(op).operands.to_vec();
     for &region in &program.op(op).regions {
@@ -162,7 +162,7 @@ fn reads(program: &Program, op: Op) -> Vec<Value> {
     read
 }
 
-/// What builds collectives along runs of axes.
+/// A builder of collectives along runs of axes.
 struct Stage<'b> {
     b: Builder<'b>,
     groups: MeshAttr,
@@ -190,7 +190,7 @@ impl Stage<'_> {
         all_reduce(&mut self.b, x, op, groups, channel)
     }
 
-    /// A dimension as several of these sizes, the last of which also has what is left.
+    /// Splits a dimension into several of these sizes; the last one takes the rest.
     fn apart(&mut self, x: Value, dim: usize, sizes: &[i64]) -> Value {
         let shape = self.b.tensor(x).shape.to_vec();
         let (before, size, after) = (&shape[..dim], shape[dim], &shape[dim + 1..]);
