@@ -254,9 +254,9 @@ fn axes_along(op: OpRef<'_>, distributions: &Distributions, nest: &Nest, along: 
 /// An op of a planned program that reads rows of its neighbors' shards.
 #[derive(Clone, Debug)]
 pub struct NeighborRead {
-    /// The operand whose rows are sent; the first if there are several.
+    /// The op.
     pub op: Op,
-    /// The operand whose rows are sent; the first, if there are several.
+    /// The operand whose rows are sent; the first if there are several.
     pub operand: usize,
     /// The axes along which devices are neighbors.
     pub axes: Vec<AxisRef>,
