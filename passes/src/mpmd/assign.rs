@@ -1,10 +1,11 @@
-//! mpmd-assign: takes `@main` apart into fragments, each on one mesh of its topology, and transfers between them.
+//! mpmd-assign: splits `@main` into fragments, each on one mesh of its topology, and transfers between them.
 //!
-//! Named computations go to the mesh that the option `assign` gives their name, or, without it, names in the order in
-//! which they first occur go to the meshes in theirs, so that the most seconds of any mesh are as few as possible.
-//! Other ops go where most of what they read was made, else where they are first read; what is made of constants alone
-//! is made wherever it is read. An argument is on the mesh that reads it first. Calls and loops of a fixed number of
-//! turns are taken into `@main`, and their fragments know the number of the turn.
+//! Named computations go to the mesh that the option `assign` gives their name. Without it, names in order of first
+//! occurrence go to the meshes in order, so that the largest sum of modelled seconds on a mesh is as small as possible.
+//! Other ops go to the mesh where most bytes of their operands are made, else where they are first read; values
+//! computed from constants alone are computed on every mesh that reads them. An argument is on the mesh that reads it
+//! first. Calls and loops with a fixed number of iterations are inlined into `@main`, and their fragments record the
+//! iteration.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
@@ -22,16 +23,16 @@ use crate::estimate::{Machine, estimate};
 use crate::options::Options;
 use crate::symbols::led_to;
 
-/// A computation on one mesh, in the making.
+/// A fragment under construction.
 struct Item {
     mesh: Name,
-    /// Its ops, in order, which read values of `@main`.
+    /// Its ops, in order; they read values of `@main`.
     ops: Vec<Op>,
     origins: Vec<(Name, i64)>,
     turn: Option<i64>,
 }
 
-/// Where a value is, and how it is sharded there.
+/// The mesh and the sharding of a value.
 #[derive(Clone)]
 struct Home {
     value: Value,
@@ -56,7 +57,7 @@ pub(super) fn assign(program: &mut Program, options: &Options, diagnostics: &mut
     program.set_block_ops(program.body(), top);
 }
 
-/// The name of a named computation or tensor.
+/// Returns the name of a named computation or tensor.
 fn name_of(program: &Program, op: Op) -> Option<Name> {
     let view = program.view(op);
     match mpmd::kind(view)? {
@@ -66,7 +67,7 @@ fn name_of(program: &Program, op: Op) -> Option<Name> {
     }
 }
 
-/// The mesh of every name: as the option says, or balanced by modelled seconds.
+/// Returns the mesh of every name: by the option, or balanced by modelled seconds.
 fn meshes_of_names(
     program: &mut Program,
     options: &Options,
@@ -111,8 +112,8 @@ fn meshes_of_names(
     Some(meshes)
 }
 
-/// Names in the order in which they first occur, as consecutive stages: the most seconds of any mesh are as few as
-/// possible.
+/// Assigns names, in order of first occurrence, to consecutive stages, so that the largest sum of seconds on a mesh is
+/// as small as possible.
 fn balanced(
     program: &mut Program,
     options: &Options,
@@ -148,7 +149,7 @@ fn balanced(
     Some(names.into_iter().zip(stages.into_iter().map(|stage| topology.meshes[stage].0)).collect())
 }
 
-/// What every op of a block becomes part of.
+/// Returns the fragments that the ops of a block become part of.
 fn items(
     program: &Program,
     topology: &Topology,
@@ -161,7 +162,7 @@ fn items(
     let returned: FxHashSet<Value> = last.iter().flat_map(|&op| program.op(op).operands.to_vec()).collect();
     let mut constants: FxHashSet<Value> = FxHashSet::default();
     let mut fixed: FxHashMap<Op, Name> = FxHashMap::default();
-    // Where a value is made, as far as that follows from what it is made of.
+    // The mesh where a value is made, as far as its operands determine it.
     let mut made = stated_arguments(program, topology, block);
     let bytes = |v: Value| program.tensor_type(v).and_then(|t| t.bytes()).unwrap_or(0);
     for &op in &ops {
@@ -179,7 +180,7 @@ fn items(
             made.extend(view.results().map(|v| (v, mesh)));
         }
     }
-    // The others are where they are first read.
+    // The others are on the mesh that first reads them.
     let mut first_read: FxHashMap<Value, Name> = FxHashMap::default();
     for &op in ops.iter().rev() {
         let view = program.view(op);
@@ -218,7 +219,7 @@ fn items(
     items
 }
 
-/// The mesh of the topology that a sharding is over.
+/// Returns the mesh of the topology that a sharding is over.
 fn mesh_of_sharding(topology: &Topology, sharding: &TensorSharding) -> Option<Name> {
     match sharding.mesh {
         MeshRef::Symbol(name) => topology.mesh(name).map(|_| name),
@@ -226,7 +227,7 @@ fn mesh_of_sharding(topology: &Topology, sharding: &TensorSharding) -> Option<Na
     }
 }
 
-/// The mesh of the topology that an op is stated to be on, by its own sharding or its results'.
+/// Returns the mesh of the topology stated by an op's own sharding or its results' shardings.
 fn stated_mesh(program: &Program, topology: &Topology, op: Op) -> Option<Name> {
     let view = program.view(op);
     let own = sdy::stated_sharding(view).into_iter().chain(sdy::result_shardings(view).into_iter().flatten());
@@ -237,20 +238,20 @@ fn stated_mesh(program: &Program, topology: &Topology, op: Op) -> Option<Name> {
     own.chain(of_manual).find_map(|sharding| mesh_of_sharding(topology, sharding))
 }
 
-/// The arguments of `@main` that are stated to be on a mesh.
+/// Returns the arguments of `@main` with a stated mesh.
 fn stated_arguments(program: &Program, topology: &Topology, block: Block) -> FxHashMap<Value, Name> {
     let Some(main) = func::function(program, "main") else { return FxHashMap::default() };
     let mesh = |i: usize| mesh_of_sharding(topology, func::arg_sharding(program, main, i)?);
     program.block_args(block).iter().enumerate().filter_map(|(i, &v)| Some((v, mesh(i)?))).collect()
 }
 
-/// A sharding as it is over its mesh; `None` on a mesh of one device, where there is nothing to shard.
+/// Returns a sharding in its form over its mesh; `None` on a mesh of one device, where nothing can be sharded.
 fn stated(topology: &Topology, sharding: &TensorSharding) -> Option<TensorSharding> {
     let alone = mesh_of_sharding(topology, sharding).and_then(|mesh| topology.mesh(mesh));
     alone.is_none_or(|mesh| !mesh.axes.is_empty()).then(|| sharding.closed())
 }
 
-/// Whether an op is made of constants alone, so that every mesh may make it.
+/// Returns whether an op is cheap and reads only constants, so that every mesh may compute it.
 fn is_constant(program: &Program, op: Op, constants: &FxHashSet<Value>, returned: &FxHashSet<Value>) -> bool {
     let view = program.view(op);
     let of_constants = view.operands().iter().all(|v| constants.contains(v));
@@ -262,7 +263,7 @@ struct Emit<'a> {
     program: &'a mut Program,
     topology: &'a Topology,
     homes: FxHashMap<Value, Home>,
-    /// Values on other meshes than they were made on.
+    /// Copies of values on other meshes than the one that made them.
     sent: FxHashMap<(Value, Name), Value>,
     ops: Vec<Op>,
 }
@@ -346,7 +347,7 @@ fn emit(
     outline::replace_body(program, main, new, ops, &results);
 }
 
-/// Why a sharding doesn't fit the mesh that a value is on.
+/// Returns the reason why a sharding doesn't fit the mesh that a value is on.
 fn misfit(
     program: &Program,
     topology: &Topology,
@@ -367,7 +368,7 @@ fn misfit(
 }
 
 impl Emit<'_> {
-    /// A value of the old `@main` on a mesh; it is sent there if it is elsewhere.
+    /// Returns a value of the old `@main` on a mesh; sends it there if it is on another one.
     fn on(&mut self, value: Value, mesh: Name) -> Option<Value> {
         let home = self.homes.get(&value)?.clone();
         if home.tensor.mesh == mesh {
@@ -387,7 +388,7 @@ impl Emit<'_> {
 
     fn item(&mut self, item: Item, outside: &FxHashSet<Value>) {
         let read = outline::reads(self.program, &item.ops);
-        // What is made of constants alone is made here.
+        // Values computed from constants alone are computed here.
         let (mut constants, mut inputs) = (Vec::new(), Vec::new());
         for value in read {
             match self.on(value, item.mesh) {
@@ -453,13 +454,14 @@ impl Emit<'_> {
     }
 }
 
-/// Whether an op says that its operand is on one device, and nothing else.
+/// Returns whether an op only states that its operand is on one device.
 fn is_on_one_device(op: OpRef<'_>) -> bool {
     let mesh = sdy::stated_sharding(op).and_then(|sharding| sdy::resolve(op.program, &sharding.mesh));
     op.def().control(op) == Some(Control::Identity) && mesh.is_some_and(|mesh| mesh.axes.is_empty())
 }
 
-/// Appends what an op of `@main` is inside a fragment: the ops of a named computation, the operand of what only gives it on.
+/// Appends the form of an op of `@main` inside a fragment: the ops of a named computation, or the operand of an op that
+/// only passes it on.
 fn inline(b: &mut Builder<'_>, op: Op, renaming: &mut Renaming) {
     let view = b.program.view(op);
     let results: Vec<Value> = view.results().collect();

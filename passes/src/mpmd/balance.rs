@@ -1,11 +1,11 @@
 //! Consecutive stages of balanced cost.
 
-/// The stage of each item, in order, for `stages` consecutive stages: the largest sum of any stage is as small as
-/// possible, and no stage is empty while there are enough items.
+/// Returns the stage of each item, in order, for `stages` consecutive stages: the largest sum of any stage is as small
+/// as possible, and no stage is empty while there are enough items.
 pub(super) fn stages(costs: &[f64], stages: usize) -> Vec<usize> {
     let stages = stages.clamp(1, costs.len().max(1));
     let most = costs.iter().copied().fold(0.0, f64::max);
-    // A bound between the largest cost, which some stage has, and all of them.
+    // A bound between the largest cost, which some stage has, and the sum of all costs.
     let (mut low, mut high) = (most, costs.iter().sum::<f64>());
     for _ in 0..64 {
         let middle = (low + high) / 2.0;
@@ -17,13 +17,13 @@ pub(super) fn stages(costs: &[f64], stages: usize) -> Vec<usize> {
     filled(costs, stages, high).unwrap_or_else(|| (0..costs.len()).map(|i| i.min(stages - 1)).collect())
 }
 
-/// Stages of at most `bound`, each as full as it gets; `None` where they are too few.
+/// Fills stages up to `bound`, each as full as possible; `None` where they are too few.
 fn filled(costs: &[f64], stages: usize, bound: f64) -> Option<Vec<usize>> {
     let (mut of, mut stage, mut sum) = (Vec::with_capacity(costs.len()), 0, 0.0);
     for (i, &cost) in costs.iter().enumerate() {
         let left = costs.len() - i;
         let empty_stages = stages - 1 - stage;
-        // Sums are of rounded numbers.
+        // Sums have rounding errors.
         let full = sum > 0.0 && sum + cost > bound * (1.0 + 1e-12);
         if i > 0 && (full || left == empty_stages) {
             (stage, sum) = (stage + 1, 0.0);
@@ -41,7 +41,7 @@ fn filled(costs: &[f64], stages: usize, bound: f64) -> Option<Vec<usize>> {
 mod tests {
     use super::stages;
 
-    /// The least maximum over all ways to divide, by trying all.
+    /// Returns the least maximum over all ways to divide, by trying all.
     fn least(costs: &[f64], n: usize) -> f64 {
         if n == 1 {
             return costs.iter().sum();

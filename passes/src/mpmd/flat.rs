@@ -1,4 +1,5 @@
-//! Calls and loops of a fixed number of turns, taken into `@main`: passes that take it apart see its ops in one block.
+//! Inlines calls and loops with a fixed number of iterations into `@main`, so that passes which split it see its ops in
+//! one block.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Block, Op, Program, Renaming, Value};
@@ -7,7 +8,7 @@ use dialect::ops::mpmd::{self, Kind};
 use dialect::ops::{build, func};
 use rustc_hash::FxHashMap;
 
-/// Takes calls and loops into a block; gives the number of the turn, or of the microbatch, of each op that is of one.
+/// Inlines calls and loops into a block; returns the iteration or microbatch of each op that belongs to one.
 pub(super) fn flatten(program: &mut Program, block: Block) -> FxHashMap<Op, i64> {
     let mut flat = Flat { program, ops: Vec::new(), renaming: Renaming::default(), turns: FxHashMap::default() };
     flat.block(block, None);
@@ -16,12 +17,12 @@ pub(super) fn flatten(program: &mut Program, block: Block) -> FxHashMap<Op, i64>
     turns
 }
 
-/// Takes calls and loops of a fixed number of turns into a block.
+/// The state of inlining calls and loops with a fixed number of iterations into a block.
 struct Flat<'a> {
     program: &'a mut Program,
     ops: Vec<Op>,
     renaming: Renaming,
-    /// The number of the turn that an op is of.
+    /// The iteration that an op belongs to.
     turns: FxHashMap<Op, i64>,
 }
 
@@ -50,7 +51,7 @@ impl Flat<'_> {
                 }
                 self.renaming.values.extend(results.into_iter().zip(values));
             }
-            // What may be sent to several meshes is sent to those that read it.
+            // A value that may be sent to several meshes is sent to those that read it.
             Some(Kind::Same) => self.renaming.values.extend(results.into_iter().zip(operands)),
             _ if control == Some(Control::Call) => {
                 let callee = func::callee(view).and_then(|name| func::function(self.program, name));
@@ -68,7 +69,7 @@ impl Flat<'_> {
         }
     }
 
-    /// The values that a body gives for these arguments.
+    /// Inlines a body; returns its results for these arguments.
     fn body(&mut self, body: Block, arguments: &[Value], turn: Option<i64>) -> Vec<Value> {
         let copy = self.program.clone_block(body, &mut Renaming::default());
         let own = self.program.block_args(copy).to_vec();

@@ -1,7 +1,7 @@
-//! mpmd-meshes: a program whose shardings are over meshes of different devices gets a topology of these meshes.
+//! mpmd-meshes: gives a program whose shardings are over meshes of different devices a topology of these meshes.
 //!
-//! The module says how many devices there are (`mhlo.num_partitions`), and each mesh which of them it has, in any order.
-//! A value that is stated to be sharded over another mesh is moved there, as JAX's `device_put` does.
+//! The module states the number of devices (`mhlo.num_partitions`), and each mesh lists its own, in any order. A value
+//! with a stated sharding over another mesh is moved there, as by JAX's `device_put`.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
@@ -13,7 +13,7 @@ use dialect::ops::sdy;
 use dialect::sharding::{Mesh, MeshRef};
 use rustc_hash::FxHashSet;
 
-/// The devices of a mesh, by their positions.
+/// Returns the devices of a mesh, by their positions.
 fn ids(mesh: &Mesh) -> Vec<i64> {
     mesh.device_ids.clone().unwrap_or_else(|| (0..mesh.devices()).collect())
 }
@@ -25,7 +25,7 @@ pub(super) fn meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
         return;
     }
     if program.attr(main, TOPOLOGY).is_some() {
-        // JAX says how many devices it had itself, which are one mesh's perhaps.
+        // JAX states its own number of devices, which may be that of one mesh.
         return state_devices(program, main, devices);
     }
     let known: Vec<(String, Mesh)> =
@@ -42,7 +42,7 @@ pub(super) fn meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
     let mut found: Vec<(Name, Mesh)> = Vec::new();
     for (name, mesh) in known {
         let name = program.name(&name);
-        // Without axes and devices a mesh says nothing of where a value is.
+        // A mesh without axes and devices doesn't determine where a value is.
         if used.contains(&name) && (!mesh.axes.is_empty() || mesh.is_maximal()) {
             found.push((name, mesh));
         }
@@ -51,7 +51,7 @@ pub(super) fn meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
         return;
     }
     if let [(name, mesh)] = &found[..] {
-        // One mesh of more devices than there are is an error, which partition reports.
+        // A single mesh of more devices than the module has is an error, which partition reports.
         if ids(mesh).iter().any(|&id| id >= devices) {
             return;
         }
@@ -71,7 +71,7 @@ pub(super) fn meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
     program.set_block_ops(program.body(), kept);
 }
 
-/// A warning that most likely the module or its only mesh gives another number of devices than was meant.
+/// Returns a warning that the module or its only mesh probably has another number of devices than intended.
 fn idle_devices(program: &Program, name: Name, has: i64, devices: i64) -> Diagnostic {
     let name = program.name_text(name);
     let span = sdy::meshes(program).find(|mesh| mesh.1 == name).map(|mesh| program.op(mesh.0).span);
@@ -80,24 +80,25 @@ fn idle_devices(program: &Program, name: Name, has: i64, devices: i64) -> Diagno
     d.note(format!("if the program runs on {has} devices, {NUM_PARTITIONS} is {has}"))
 }
 
-/// Fragments run on the devices of their meshes, and not on all that the module says there are.
+/// Moves the number of devices from the module to `main`, because fragments run on the devices of their meshes, not on
+/// all of the module's.
 fn state_devices(program: &mut Program, main: Op, devices: i64) {
     let devices = program.attr_i64(devices);
     program.set_attr(main, DEVICES, devices);
     program.remove_attr(program.module, NUM_PARTITIONS);
 }
 
-/// How many devices a program over several meshes says there are.
+/// Returns the number of devices that a program over several meshes states.
 pub(super) fn stated_devices(program: &Program, main: Op) -> Option<i64> {
     program.attr(main, DEVICES).and_then(|attr| program.attr_data(attr).as_int())
 }
 
-/// Forgets it, when the module says so.
+/// Removes that number, when the module states it.
 pub(super) fn forget_devices(program: &mut Program, main: Op) {
     program.remove_attr(main, DEVICES);
 }
 
-/// The meshes that shardings name.
+/// Returns the meshes that shardings name.
 fn used(program: &Program) -> FxHashSet<Name> {
     let (mut names, mut seen) = (FxHashSet::default(), FxHashSet::default());
     program.walk(program.body(), &mut |op| {

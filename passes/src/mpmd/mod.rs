@@ -1,6 +1,7 @@
-//! Programs over several meshes: the batch is cut into microbatches (`mpmd-microbatch`), `@main` is taken apart into fragments, each on one mesh (`mpmd-assign`), each fragment
-//! is partitioned on its mesh by the passes for one mesh (`mpmd-partition`), and all become one program for the devices
-//! of all meshes (`mpmd-spmd`). A program without a topology stays as it is.
+//! Programs over several meshes: the batch is cut into microbatches (`mpmd-microbatch`), `@main` is split into
+//! fragments, each on one mesh (`mpmd-assign`), the passes for one mesh partition each fragment on its mesh
+//! (`mpmd-partition`), and all become one program for the devices of all meshes (`mpmd-spmd`). A program without a
+//! topology isn't changed.
 
 mod assign;
 mod balance;
@@ -31,12 +32,13 @@ const TARGET: OptionDef = OptionDef {
     doc: "What runs each mesh: flat, or a slice of TPUs like v5e:4x2.",
 };
 
-/// Whether nothing is on a mesh of a topology any more, as passes for one mesh need it; otherwise it says what to run.
+/// Returns whether no value is on a mesh of a topology any more, as passes for one mesh require; otherwise reports
+/// which passes to run.
 pub(crate) fn is_on_one_mesh(program: &Program, diagnostics: &mut Diagnostics) -> bool {
     if !program.knows_mesh_tensors() {
         return true;
     }
-    // In nested modules, too.
+    // Values in nested modules count, too.
     let found = program.values_under(program.body()).into_iter().find(|&v| mpmd::mesh_of(program, v).is_some());
     if let Some(value) = found {
         let span = program.value_span(value);
@@ -68,7 +70,7 @@ pub(crate) static MESHES: Pass = Pass {
     run: |program, _, diagnostics| meshes::meshes(program, diagnostics),
 };
 
-/// The pass that makes named computations of JAX's names.
+/// The pass that turns ops under JAX's name scopes into named computations.
 pub(crate) static SCOPES: Pass = Pass {
     name: "mpmd-scopes",
     doc: "Makes named computations of the ops under names of JAX's, which stand in their locations.",
@@ -84,7 +86,7 @@ pub(crate) static SCOPES: Pass = Pass {
     run: scopes::scopes,
 };
 
-/// The pass that makes microbatches.
+/// The pass that cuts the batch into microbatches.
 pub(crate) static MICROBATCH: Pass = Pass {
     name: "mpmd-microbatch",
     doc: "Cuts the batch of a program with a topology into microbatches: sums what they add up to, joins what they give.",
@@ -114,7 +116,7 @@ pub(crate) static MICROBATCH: Pass = Pass {
     run: microbatch::microbatch,
 };
 
-/// The pass that makes fragments.
+/// The pass that splits `@main` into fragments.
 pub(crate) static ASSIGN: Pass = Pass {
     name: "mpmd-assign",
     doc: "Takes a program with a topology apart into fragments, each on one mesh, and transfers between them.",
@@ -155,7 +157,7 @@ pub(crate) static SCHEDULE: Pass = Pass {
     run: schedule::schedule,
 };
 
-/// The pass that makes one program of all fragments.
+/// The pass that merges all fragments into one program.
 pub(crate) static SPMD: Pass = Pass {
     name: "mpmd-spmd",
     doc: "Makes one program for the devices of all meshes of fragments and transfers.",

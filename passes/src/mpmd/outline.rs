@@ -1,5 +1,5 @@
-//! Computations taken out of a program of several meshes: what they read, when two are alike, and as the only function
-//! of their module, so that passes for one mesh run on them.
+//! Computations of a program over several meshes: the values they read, a key for equal ones, and a way to make one the
+//! only function of the module, so that passes for one mesh run on it.
 
 use dialect::diagnostic::Span;
 use dialect::ir::build::Builder;
@@ -8,7 +8,7 @@ use dialect::ops::{build, func};
 use dialect::sharding::{Mesh, MeshRef, TensorSharding};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The values that ops read, those inside their regions included, and don't make; each once, in order.
+/// Returns the values that ops, including those inside their regions, read but don't define; each once, in order.
 pub(super) fn reads(program: &Program, ops: &[Op]) -> Vec<Value> {
     let mut known: FxHashSet<Value> = ops.iter().flat_map(|&op| program.results(op)).collect();
     for &block in ops.iter().flat_map(|&op| &program.op(op).regions).flat_map(|&r| program.region_blocks(r)) {
@@ -25,7 +25,7 @@ pub(super) fn reads(program: &Program, ops: &[Op]) -> Vec<Value> {
     read
 }
 
-/// Appends a copy of the op that makes a value, and of all that it is made of.
+/// Appends a copy of the op that defines a value, and of all ops that it depends on.
 pub(super) fn clone_constant(b: &mut Builder<'_>, value: Value, renaming: &mut Renaming) {
     if renaming.values.contains_key(&value) {
         return;
@@ -40,11 +40,11 @@ pub(super) fn clone_constant(b: &mut Builder<'_>, value: Value, renaming: &mut R
     b.ops.push(copy);
 }
 
-/// What a block computes: equal for blocks that differ in nothing but the names of values.
+/// The key of a block's computation: equal for blocks that differ only in the names of values.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Key(Vec<u64>);
 
-/// The key of a block that reads nothing from outside.
+/// Returns the key of a block that reads no values from outside.
 pub(super) fn key(program: &Program, block: Block) -> Key {
     let (mut key, mut numbers) = (Vec::new(), FxHashMap::default());
     block_key(program, block, &mut numbers, &mut key);
@@ -72,7 +72,7 @@ fn block_key(program: &Program, block: Block, numbers: &mut FxHashMap<Value, u64
     }
 }
 
-/// Replaces the body of a function by a block of these ops, which return these values.
+/// Replaces the body of a function by a block of these ops, which returns these values.
 pub(super) fn replace_body(program: &mut Program, function: Op, block: Block, ops: Vec<Op>, returned: &[Value]) {
     program.set_block_ops(block, ops);
     let region = program.op(function).regions[0];
@@ -89,17 +89,17 @@ pub(super) fn replace_body(program: &mut Program, function: Op, block: Block, op
 /// A mesh with its name.
 pub(super) type Named = (String, Mesh);
 
-/// A program whose `@main` is one computation, until the rest of it comes back.
+/// A program whose `@main` is temporarily a single computation.
 pub(super) struct Alone<'a> {
     pub(super) program: &'a mut Program,
-    /// What else the module has.
+    /// The other ops of the module.
     top: Vec<Op>,
     attrs: AttrList,
 }
 
 impl<'a> Alone<'a> {
-    /// Makes a copy of `body` the program's `@main`, over `mesh` alone; `ins` and `outs` say how its arguments and results
-    /// are sharded, as far as that is decided.
+    /// Makes a copy of `body` the program's `@main`, over `mesh` alone; `ins` and `outs` have the shardings of its
+    /// arguments and results, as far as they are decided.
     pub(super) fn enter(
         program: &'a mut Program,
         body: Block,
@@ -146,7 +146,7 @@ impl<'a> Alone<'a> {
         Self { program, top, attrs }
     }
 
-    /// Puts back what the program was, and gives the functions that passes made of the computation, `@main` first.
+    /// Restores the program, and returns the functions that passes made from the computation, `@main` first.
     pub(super) fn leave(self) -> Vec<Op> {
         let Self { program, top, attrs } = self;
         let before: FxHashSet<Op> = top.iter().copied().collect();
@@ -159,7 +159,7 @@ impl<'a> Alone<'a> {
     }
 }
 
-/// A span of the source for what was made of `op`.
+/// Sets the source span of ops that have none.
 pub(super) fn set_spans(program: &mut Program, ops: &[Op], span: Span) {
     for &op in ops {
         let data = program.op_mut(op);

@@ -1,10 +1,10 @@
-//! mpmd-partition: every fragment becomes a function that the devices of its mesh run, by the passes for one mesh, and
-//! every value gets its sharding.
+//! mpmd-partition: turns every fragment into a function for the devices of its mesh, by the passes for one mesh, and
+//! gives every value its sharding.
 //!
-//! Goes through `@main` in order. What is known of a fragment's operands and results is fixed; a result that no type
-//! shards, and an argument that no other fragment read before, is sharded as the fragment's own plan has it. Fragments
-//! that are alike become one function. A transfer moves shards between meshes of the same axes, and replicated values
-//! between others; what it changes besides is done by fragments of their own before and after it.
+//! The pass goes through `@main` in order. Shardings of a fragment's operands and results that are known are fixed; a
+//! result without a sharding in its type, and an argument that no fragment has read yet, get the sharding that the
+//! fragment's own plan chooses. Equal fragments become one function. A transfer moves shards between meshes of the same
+//! axes, and replicated values between others; extra fragments before and after it make all other changes of sharding.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
@@ -40,9 +40,9 @@ struct Pass<'a> {
     done: FxHashMap<(Name, Key, Shardings, Shardings), Partitioned>,
     names: FxHashSet<String>,
     functions: Vec<Op>,
-    /// Values of the old `@main` in the new one.
+    /// The new values for values of the old `@main`.
     values: FxHashMap<Value, Value>,
-    /// Arguments that nothing shards yet.
+    /// Arguments that have no sharding yet.
     undecided: FxHashSet<Value>,
     /// Results that are sent to a mesh of other axes.
     leaves: FxHashSet<Value>,
@@ -69,8 +69,8 @@ pub(super) fn partition(program: &mut Program, options: &Options, diagnostics: &
             return diagnostics.push(d.note("run the pass mpmd-assign before, or write it into a fragment"));
         }
     }
-    // Groups are of a mesh's devices from here on. Where the number of partitions isn't said, one replica would be said to be
-    // the only device.
+    // From here on, groups consist of a mesh's devices. Without a number of partitions, a stated single replica would
+    // mean a single device.
     program.remove_attr(program.module, NUM_REPLICAS);
     let names = func::functions(program).filter_map(|f| func::symbol(program, f).map(str::to_owned)).collect();
     let leaves = sent_elsewhere(program, &topology, &ops);
@@ -104,7 +104,7 @@ pub(super) fn partition(program: &mut Program, options: &Options, diagnostics: &
     functions.into_iter().for_each(|function| program.append(program.body(), function));
 }
 
-/// The values that are sent to a mesh of other axes than they are on: those stay replicated.
+/// Returns the values that are sent to a mesh of other axes than their own; they stay replicated.
 fn sent_elsewhere(program: &Program, topology: &Topology, ops: &[Op]) -> FxHashSet<Value> {
     let transfers = ops.iter().filter(|&&op| mpmd::kind(program.view(op)) == Some(Kind::Transfer));
     let ends = transfers.filter_map(|&op| Some((*program.op(op).operands.first()?, program.result(op, 0))));
@@ -113,14 +113,14 @@ fn sent_elsewhere(program: &Program, topology: &Topology, ops: &[Op]) -> FxHashS
 }
 
 impl Pass<'_> {
-    /// The type of a value on a mesh; its sharding is closed, over its own mesh, and only there if it shards anything.
+    /// Returns the type of a value on a mesh; its sharding is closed, over that mesh, and missing if it shards nothing.
     fn tensor(&self, value: Value) -> Option<MeshTensor> {
         let mut tensor = self.program.type_data(self.program.value_type(value)).mesh_tensor().cloned()?;
         tensor.sharding = tensor.sharding.and_then(|s| over(&s, tensor.mesh));
         Some(tensor)
     }
 
-    /// `None` after an error.
+    /// Partitions one op; returns `None` after an error.
     fn op(&mut self, op: Op) -> Option<()> {
         let old = self.program.op(op).operands.to_vec();
         let operands: Vec<Value> = old.iter().map(|v| self.values.get(v).copied()).collect::<Option<_>>()?;
@@ -170,7 +170,7 @@ impl Pass<'_> {
         let mut ins = Shardings::with_capacity(operands.len());
         for (i, &operand) in operands.iter().enumerate() {
             let tensor = self.tensor(operand)?;
-            // An argument that the fragment reads twice has one sharding.
+            // An argument that the fragment reads twice gets one sharding.
             let open = self.undecided.contains(&operand) && seen.insert(operand) && !self.leaves.contains(&operand);
             let own = stated(sdy::IN_SHARDINGS, i).filter(|_| open);
             ins.push(if open {
@@ -217,7 +217,7 @@ impl Pass<'_> {
         TensorSharding::replicated(MeshRef::Symbol(tensor.mesh), tensor.tensor.rank())
     }
 
-    /// Gives an argument its sharding.
+    /// Sets the sharding of an argument.
     fn decide(&mut self, argument: Value, sharding: Option<TensorSharding>) {
         if let Some(tensor) = self.tensor(argument) {
             let ty = self.program.intern_type(MeshTensor { sharding, ..tensor });
@@ -225,7 +225,8 @@ impl Pass<'_> {
         }
     }
 
-    /// The value that is where and sharded as the type of `result` says, or as `from` is where that says nothing.
+    /// Returns the value on the mesh and in the sharding of the type of `result`; without a sharding there, in that of
+    /// `from`.
     fn transfer(&mut self, from: Value, result: Value, loc: Loc) -> Option<Value> {
         self.undecided.remove(&from);
         let (source, mut target) = (self.tensor(from)?, self.tensor(result)?);
@@ -247,7 +248,7 @@ impl Pass<'_> {
         self.resharded(arrived, &target, loc)
     }
 
-    /// A value sharded otherwise on the same mesh, by a fragment that does nothing else.
+    /// Reshards a value on its mesh, by a fragment that does nothing else.
     fn resharded(&mut self, value: Value, wanted: &MeshTensor, loc: Loc) -> Option<Value> {
         let tensor = self.tensor(value)?;
         if tensor.sharding == wanted.sharding {
@@ -272,7 +273,7 @@ impl Pass<'_> {
         Some(self.program.result(made, 0))
     }
 
-    /// The function that the devices of `mesh` run of `body`; one for all that are alike.
+    /// Returns the function that the devices of `mesh` run for `body`; equal bodies share one function.
     fn partitioned(
         &mut self,
         mesh: Name,
@@ -290,7 +291,7 @@ impl Pass<'_> {
         let (mut ins, mut outs) = (ins, outs);
         let found = loop {
             let found = self.on_mesh(&named, body, &ins, &outs, at)?;
-            // What doesn't divide is replicated between fragments.
+            // Values that don't divide are replicated between fragments.
             let uneven = |shardings: &Shardings, fixed: &Shardings, values: &[TypeData]| -> Vec<usize> {
                 let even = |s: &TensorSharding, ty: &TypeData| {
                     let sizes = s.dims.iter().map(|d| dialect::sharding::axes_size(&d.axes, &named.1));
@@ -388,7 +389,7 @@ impl Pass<'_> {
         Some(Found { function, ins, outs, globals: types })
     }
 
-    /// Records what is known of a fragment's function.
+    /// Records the results of partitioning on a fragment's function.
     fn finish(&mut self, function: Op, mesh: &Named, seconds: f64, peak: f64) {
         let p = &mut *self.program;
         let count = |attr: &str, p: &Program| match p.attr(function, attr).map(|a| p.attr_data(a)) {
@@ -413,7 +414,7 @@ impl Pass<'_> {
     }
 }
 
-/// What the passes made of a fragment.
+/// A fragment after the passes for one mesh.
 struct Found {
     function: Op,
     ins: Shardings,
@@ -422,7 +423,7 @@ struct Found {
     globals: (Vec<TypeData>, Vec<TypeData>),
 }
 
-/// A sharding as a type on `mesh` has it.
+/// Returns a sharding in the form that a type on `mesh` has.
 fn over(sharding: &TensorSharding, mesh: Name) -> Option<TensorSharding> {
     let closed = TensorSharding { mesh: MeshRef::Symbol(mesh), ..sharding.closed() };
     Some(closed).filter(is_sharded)

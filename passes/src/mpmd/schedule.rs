@@ -1,7 +1,7 @@
-//! mpmd-schedule: the order in which the meshes run the fragments of microbatches.
+//! mpmd-schedule: chooses the order in which the meshes run the fragments of microbatches.
 //!
-//! Fragments with a `call_counter` belong to that microbatch; one whose computation JAX transposed is a backward one.
-//! The order is written as the order of `@main`, and what the model says of it as an attribute of the module.
+//! Fragments with a `call_counter` belong to that microbatch; one whose computation JAX transposed is a backward
+//! fragment. The pass reorders `@main` accordingly, and writes the model's estimate as an attribute of the module.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
@@ -15,14 +15,14 @@ use crate::estimate::Machine;
 use crate::options::Options;
 use crate::units;
 
-/// What the model says of a program of several meshes.
+/// The model's estimate of a program over several meshes.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Pipeline {
-    /// The schedule, as the option of `mpmd-schedule` names it.
+    /// The schedule, by its name in the option of `mpmd-schedule`.
     pub schedule: String,
     /// Seconds from start to end.
     pub seconds: f64,
-    /// The share of all meshes' time in which they wait.
+    /// The share of all meshes' time in which they are idle.
     pub bubble: f64,
     /// Each mesh.
     pub meshes: Vec<PipelineMesh>,
@@ -33,14 +33,14 @@ pub struct Pipeline {
 pub struct PipelineMesh {
     /// Its name in the topology.
     pub name: String,
-    /// The seconds in which it runs something.
+    /// The seconds in which it runs fragments.
     pub busy_seconds: f64,
     /// The most bytes that one of its devices holds.
     pub peak_bytes: u64,
 }
 
 impl Pipeline {
-    /// What `mpmd-schedule` wrote into a program.
+    /// Reads the estimate that `mpmd-schedule` wrote into a program.
     pub fn of(program: &Program) -> Option<Self> {
         let AttrData::Dict(entries) = program.attr_data(program.attr(program.module, mpmd::PIPELINE)?) else {
             return None;
@@ -67,7 +67,7 @@ impl Pipeline {
     }
 }
 
-/// The words of schedules.
+/// The names of schedules.
 const WORDS: [(&str, Schedule); 4] = [
     ("program", Schedule::Program),
     ("1f1b", Schedule::OneForwardOneBackward),
@@ -93,7 +93,7 @@ pub(super) fn schedule(program: &mut Program, options: &Options, diagnostics: &m
 struct Scheduled {
     word: &'static str,
     line: Timeline,
-    /// The most bytes that a device holds, and how many of them are more than it has.
+    /// The most bytes that a device holds, and by how many bytes that exceeds its memory.
     peak: f64,
     excess: f64,
 }
@@ -105,7 +105,7 @@ impl Scheduled {
     }
 }
 
-/// The best of the schedules that the options allow; `None` where there is nothing to schedule.
+/// Returns the best of the schedules that the options allow; `None` where there is nothing to schedule.
 fn choose(program: &Program, options: &Options, diagnostics: &mut Diagnostics) -> Option<(Graph, Scheduled)> {
     let main = func::function(program, "main")?;
     let (topology, block) = (Topology::of(program, main)?, func::block(program, main)?);
@@ -123,8 +123,8 @@ fn choose(program: &Program, options: &Options, diagnostics: &mut Diagnostics) -
     Some((graph, best))
 }
 
-/// Of programs that are not taken apart yet, the one that is fastest under the schedules that the options allow, within
-/// memory if any is; of equals the first. `None` if none of them can be taken apart.
+/// Returns, of programs that are not split yet, the one that is fastest under the schedules that the options allow,
+/// within memory if any is; the first of equally fast ones. `None` if none can be split.
 pub(super) fn fastest(programs: Vec<Program>, options: &Options) -> Option<Program> {
     let mut best: Option<(Scheduled, Program)> = None;
     for program in programs {
@@ -133,7 +133,7 @@ pub(super) fn fastest(programs: Vec<Program>, options: &Options) -> Option<Progr
         if !faults.has_errors() {
             partition::partition(&mut apart, options, &mut faults);
         }
-        // What is wrong with the program is reported by the passes that follow.
+        // The passes that follow report errors in the program.
         if !faults.has_errors()
             && let Some((_, found)) = choose(&apart, options, &mut faults)
             && best.as_ref().is_none_or(|best| found.is_better(&best.0))
@@ -144,11 +144,12 @@ pub(super) fn fastest(programs: Vec<Program>, options: &Options) -> Option<Progr
     best.map(|best| best.1)
 }
 
-/// Puts fragments in the order in which they start, and each transfer where what it sends is there.
+/// Sorts fragments by their start, and puts each transfer right after its value is computed.
 fn reorder(program: &mut Program, main: Op, graph: &Graph, line: &Timeline) {
     let Some(block) = func::block(program, main) else { return };
     let last = program.terminator(block);
-    // A transfer ends when its maker ends, before what starts then; transfers of one value keep their order.
+    // A transfer ends when its producer ends, before fragments that start then; transfers of one value keep their
+    // order.
     let mut events: Vec<(f64, usize, usize, Op)> = Vec::new();
     let mut place = vec![0; graph.units.len()];
     line.order.iter().enumerate().for_each(|(at, &i)| place[i] = at);
@@ -159,7 +160,7 @@ fn reorder(program: &mut Program, main: Op, graph: &Graph, line: &Timeline) {
         events.push((line.times[i].0, 1, place[i], unit.op));
     }
     events.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2)));
-    // A fragment that takes no time ends when it starts: what it makes is sent after it all the same.
+    // A fragment that takes no time ends when it starts; its results are still sent after it.
     let mut ops: Vec<Op> = Vec::with_capacity(events.len() + 1);
     let mut waiting: Vec<Op> = Vec::new();
     let mut known: rustc_hash::FxHashSet<dialect::ir::Value> = program.block_args(block).iter().copied().collect();
@@ -175,7 +176,7 @@ fn reorder(program: &mut Program, main: Op, graph: &Graph, line: &Timeline) {
     program.set_block_ops(block, ops);
 }
 
-/// Writes down what the model says.
+/// Writes the model's estimate into the program.
 fn state(program: &mut Program, topology: &Topology, word: &str, line: &Timeline) {
     let float = program.intern_type(TypeData::Scalar(ElementType::F64));
     let number = |v: f64| AttrData::Float(v.to_bits(), float);

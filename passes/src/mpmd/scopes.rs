@@ -1,8 +1,8 @@
-//! mpmd-scopes: ops under a name of JAX's (`jax.named_scope`) become named computations.
+//! mpmd-scopes: turns ops under a name scope of JAX (`jax.named_scope`) into named computations.
 //!
 //! JAX writes the names in ops' locations: `jit(step)/jvp(stage0)/dot_general` is an op of the forward computation of
-//! `stage0`, `jit(step)/transpose(jvp(stage0))/dot_general` one of its backward computation. Ops of one name stand in one
-//! computation, unless others in between read what some of them make and make what others of them read.
+//! `stage0`, `jit(step)/transpose(jvp(stage0))/dot_general` one of its backward computation. Ops with one name are in
+//! one computation, unless ops with other names in between depend on some of them and others of them depend on those.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::outline;
 use crate::options::Options;
 
-/// A name, and how often JAX transposed what stands under it.
+/// A name, and the number of times JAX transposed the ops under it.
 type Scope = (Name, i64);
 
 pub(super) fn scopes(program: &mut Program, options: &Options, diagnostics: &mut Diagnostics) {
@@ -40,7 +40,7 @@ pub(super) fn scopes(program: &mut Program, options: &Options, diagnostics: &mut
         return;
     }
     let mut of_locations: FxHashMap<Loc, Option<Scope>> = FxHashMap::default();
-    // Constants come first, and each computation makes its own.
+    // Constants come first, and each computation copies those it reads.
     let mut slots: Vec<(Option<Scope>, Vec<Op>)> = vec![(None, Vec::new())];
     let mut constants: FxHashSet<Value> = FxHashSet::default();
     let mut made_in: FxHashMap<Value, usize> = FxHashMap::default();
@@ -97,7 +97,7 @@ pub(super) fn scopes(program: &mut Program, options: &Options, diagnostics: &mut
     program.rename(&renamed);
 }
 
-/// Of each slot, the values that others read.
+/// Returns for each slot the values that other slots read.
 fn readers(program: &Program, slots: &[(Option<Scope>, Vec<Op>)]) -> Vec<FxHashSet<Value>> {
     let made = slots.iter().enumerate().flat_map(|(at, slot)| slot.1.iter().map(move |&op| (at, op)));
     let made_in: FxHashMap<Value, usize> =
@@ -113,7 +113,7 @@ fn readers(program: &Program, slots: &[(Option<Scope>, Vec<Op>)]) -> Vec<FxHashS
     read
 }
 
-/// Ops as a computation under a name.
+/// Turns ops into a named computation.
 fn named(
     program: &mut Program,
     scope: Scope,
@@ -151,7 +151,7 @@ fn named(
     renamed.extend(outputs.into_iter().zip(program.results(op)));
 }
 
-/// The outermost of these names that a location says.
+/// Returns the outermost of these names in a location.
 fn scope_of(program: &Program, loc: Loc, wanted: &[String]) -> Option<(String, i64)> {
     match &*program.loc_data(loc) {
         LocData::Name(name, child) => {
@@ -165,7 +165,7 @@ fn scope_of(program: &Program, loc: Loc, wanted: &[String]) -> Option<(String, i
     }
 }
 
-/// The first of these names in a path, and how often it was transposed; else how often all of it was.
+/// Returns the first of these names in a path, and how often it was transposed; else how often the whole path was.
 fn in_path(path: &str, mut transposed: i64, wanted: &[String]) -> Result<(String, i64), i64> {
     let mut depth = 0;
     let parts = path.split(|c| {
@@ -185,7 +185,7 @@ fn in_path(path: &str, mut transposed: i64, wanted: &[String]) -> Result<(String
     Err(transposed)
 }
 
-/// Whether a name is one that is wanted; `layer*` wants all that begin with `layer`.
+/// Returns whether `name` matches `wanted`; `layer*` matches all names that begin with `layer`.
 fn matches(wanted: &str, name: &str) -> bool {
     wanted.strip_suffix('*').map_or(wanted == name, |start| name.starts_with(start))
 }

@@ -1,10 +1,10 @@
-//! mpmd-spmd: one program for the devices of all meshes, in place of fragments and transfers.
+//! mpmd-spmd: replaces fragments and transfers by one program for the devices of all meshes.
 //!
-//! A fragment becomes a branch that the devices of its mesh take; on the others its results are zeros that nothing
-//! reads. A transfer becomes permutes from devices of one mesh to those of another. Every device goes through `@main`
-//! in order and only waits for those that it exchanges data with, so the order of the fragments of a mesh in `@main` is
-//! the order in which its devices run them, and meshes run beside each other. What `@main` takes and gives is on its
-//! mesh alone: the signature says which devices those are.
+//! A fragment becomes a branch that the devices of its mesh take; on other devices its results are zeros without users.
+//! A transfer becomes permutes from devices of one mesh to those of another. Every device goes through `@main` in order
+//! and only waits for devices that it exchanges data with, so the order of a mesh's fragments in `@main` is the order
+//! in which its devices run them, and meshes run at the same time. Arguments and results of `@main` exist on their mesh
+//! alone: the signature names its devices.
 
 use dialect::codes;
 use dialect::collective::{Rows, rows};
@@ -97,8 +97,8 @@ pub(super) fn spmd(program: &mut Program, diagnostics: &mut Diagnostics) {
     finish(program, main, devices);
 }
 
-/// The number of devices of the program: those of all meshes, and idle ones where groups of one size would not cover all
-/// devices, which the specification wants. `None` for too many.
+/// Returns the number of devices of the program: those of all meshes, and idle ones where groups of equal size wouldn't
+/// cover all devices, as the specification requires. `None` if there are too many.
 fn devices(program: &Program, topology: &Topology, ops: &[Op]) -> Option<i64> {
     let mut multiple = 1i64;
     let mut seen: FxHashSet<Op> = FxHashSet::default();
@@ -140,11 +140,11 @@ fn state(program: &mut Program, main: Op, topology: &Topology, side: MeshTensor,
     set(program, main, i, SHARDING, text);
 }
 
-/// Leaves nothing of the several meshes but a mesh of all devices.
+/// Removes the topology and the fragments' functions, and declares one mesh of all devices.
 fn finish(program: &mut Program, main: Op, devices: i64) {
     program.remove_attr(main, TOPOLOGY);
     super::meshes::forget_devices(program, main);
-    // The functions of fragments are in @main now.
+    // The functions of fragments are inlined in @main.
     let top = vec![main];
     program.set_block_ops(program.body(), top);
     func::set_devices(program, 1, devices);
@@ -162,13 +162,13 @@ struct Lower<'a> {
     program: &'a mut Program,
     diagnostics: &'a mut Diagnostics,
     topology: &'a Topology,
-    /// The devices of the program.
+    /// The number of the program's devices.
     devices: i64,
     /// The shard of each value of the old `@main`.
     values: FxHashMap<Value, Value>,
-    /// The entry for this device of tables of one number each for all of them.
+    /// This device's entry of each table with one number per device.
     tables: FxHashMap<Vec<i64>, Value>,
-    /// Whether this device is among some.
+    /// Whether this device is among the devices of each list.
     members: FxHashMap<Vec<i64>, Value>,
     /// The number of this device.
     number: Option<Value>,
@@ -185,13 +185,13 @@ impl Lower<'_> {
         self.topology.layout(&self.tensor(value)?)
     }
 
-    /// The type of a device's shard.
+    /// Returns the type of a device's shard.
     fn local(&mut self, value: Value) -> Option<Ty> {
         let local = self.layout(value)?.local_type();
         Some(self.program.intern_type(local))
     }
 
-    /// This device's entry of a table: a rank-0 `i64`, computed once.
+    /// Returns this device's entry of a table: a rank-0 `i64`, computed once.
     fn entry(&mut self, table: Vec<i64>) -> Value {
         if let Some(&value) = self.tables.get(&table) {
             return value;
@@ -210,7 +210,7 @@ impl Lower<'_> {
         value
     }
 
-    /// Whether this device is one of `devices`: a rank-0 `i1`, computed once.
+    /// Returns whether this device is one of `devices`: a rank-0 `i1`, computed once.
     fn is_among(&mut self, devices: &[i64]) -> Value {
         if let Some(&value) = self.members.get(devices) {
             return value;
@@ -240,7 +240,7 @@ impl Lower<'_> {
         let mut positions = vec![0; self.devices as usize];
         ids.iter().enumerate().for_each(|(at, &id)| positions[id as usize] = at as i64);
         let regular = ids.iter().copied().eq(0..self.devices);
-        // Before the branch, since the branches of others read them too.
+        // Computed before the branch, since branches of other fragments use them, too.
         let under = self.program.ops_under(copy);
         let numbers: Vec<Op> = under.iter().copied().filter(|&op| self.program.op(op).def.is_device_number()).collect();
         let position = (!regular && !numbers.is_empty()).then(|| self.entry(positions));
@@ -279,7 +279,7 @@ impl Lower<'_> {
         self.values.extend(results.into_iter().zip(made));
     }
 
-    /// Makes the groups of a fragment's collectives groups of the devices of its mesh, with channels of their own.
+    /// Rewrites the groups of a fragment's collectives to devices of its mesh, with new channels.
     fn renumber(&mut self, block: Block, ids: &[i64], at: Op) -> bool {
         let devices = self.devices;
         let whole = ids.iter().copied().eq(0..devices);
@@ -367,8 +367,8 @@ impl Lower<'_> {
         self.values.extend(arrived.map(|value| (to, value)));
     }
 
-    /// Who sends to whom, in rounds in which no device sends twice: to every device of the target's mesh one that has its
-    /// shard, of several the one that has sent least.
+    /// Returns senders and receivers, in rounds in which no device sends twice. Every device of the target's mesh
+    /// receives from a device that has its shard; among several, from the one that has sent least.
     fn pairs(
         &self,
         source: &MeshTensor,

@@ -1,5 +1,5 @@
-//! When fragments run: a model of the meshes as machines that run one fragment at a time, and of transfers as messages
-//! that nobody waits for but who reads them.
+//! A model of when fragments run: each mesh runs one fragment at a time, and only the readers of a transferred value
+//! wait for the transfer.
 
 use dialect::ir::{AttrData, Block, Name, Op, Program, Value};
 use dialect::ops::func;
@@ -8,43 +8,43 @@ use rustc_hash::FxHashMap;
 
 use crate::estimate::Machine;
 
-/// In which order the fragments of microbatches run.
+/// The order in which the fragments of microbatches run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Schedule {
-    /// As the program has them.
+    /// In program order.
     Program,
     /// Every mesh runs all forward computations before the first backward one. Source: Huang et al., GPipe.
     Gpipe,
-    /// A mesh has at most as many microbatches under way as there are stages from it to the end, and runs backward
+    /// A mesh has at most as many microbatches in flight as there are stages from it to the end, and runs backward
     /// computations first. Source: Narayanan et al., PipeDream.
     OneForwardOneBackward,
-    /// The same for meshes of several stages each. Source: Narayanan et al., Megatron-LM.
+    /// `OneForwardOneBackward` for meshes of several stages each. Source: Narayanan et al., Megatron-LM.
     Interleaved,
 }
 
-/// What a fragment is in a pipeline.
+/// The role of a fragment in a pipeline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     Forward,
     Backward,
-    /// Not of a microbatch: an optimizer's step, what is done before the first.
+    /// A fragment outside of microbatches: an optimizer's step, or work before the first microbatch.
     Other,
 }
 
-/// A fragment, as the model sees it.
+/// A fragment in the model.
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
     pub(super) op: Op,
-    /// Its mesh, by its place in the topology.
+    /// The index of its mesh in the topology.
     pub(super) mesh: usize,
     pub(super) role: Role,
     pub(super) microbatch: i64,
-    /// How many stages of its mesh come before its own.
+    /// The number of stages of its mesh before its own.
     chunk: usize,
     seconds: f64,
-    /// Bytes that it takes besides its operands and results.
+    /// The bytes that it needs in addition to its operands and results.
     extra: f64,
-    /// The fragments whose results it reads, and how long those take to arrive.
+    /// The fragments whose results it reads, and the seconds that those take to arrive.
     after: Vec<(usize, f64)>,
 }
 
@@ -52,15 +52,15 @@ pub(super) struct Unit {
 #[derive(Clone, Debug)]
 pub(super) struct Graph {
     pub(super) units: Vec<Unit>,
-    /// The transfers on the way of each value from where it is made, by the value's unit; `None` for arguments.
+    /// The transfers of each value, with the unit that computes the value; `None` for arguments.
     pub(super) transfers: Vec<(Op, Option<usize>)>,
     meshes: usize,
-    /// Of each mesh, the others that have some of its devices.
+    /// For each mesh, the other meshes that share devices with it.
     beside: Vec<Vec<usize>>,
     /// Bytes of a device's shards of the arguments of each mesh.
     arguments: Vec<f64>,
-    /// Values of fragments and transfers: their mesh, their bytes on a device, who makes them, who reads them. A value
-    /// that `@main` gives is held to the end.
+    /// Values of fragments and transfers: their mesh, their bytes on a device, their producer, their readers, and
+    /// whether `@main` returns the value, which keeps it live to the end.
     held: Vec<(usize, f64, Option<usize>, Vec<usize>, bool)>,
 }
 
@@ -69,18 +69,18 @@ pub(super) struct Graph {
 pub(super) struct Timeline {
     /// The units in the order in which they start.
     pub(super) order: Vec<usize>,
-    /// When each unit starts and ends, in seconds.
+    /// The start and end of each unit in seconds.
     pub(super) times: Vec<(f64, f64)>,
     /// Seconds from start to end.
     pub(super) seconds: f64,
-    /// The seconds in which each mesh runs something.
+    /// The seconds in which each mesh runs fragments.
     pub(super) busy: Vec<f64>,
     /// The most bytes that a device of each mesh holds.
     pub(super) peaks: Vec<f64>,
 }
 
 impl Timeline {
-    /// The share of all meshes' time in which they wait.
+    /// Returns the share of all meshes' time in which they are idle.
     pub(super) fn bubble(&self) -> f64 {
         let all = self.seconds * self.busy.len() as f64;
         if all > 0.0 { 1.0 - self.busy.iter().sum::<f64>() / all } else { 0.0 }
@@ -99,7 +99,7 @@ impl Graph {
         };
         let (arguments, beside) = (vec![0.0; meshes], overlaps(topology));
         let mut graph = Self { units: Vec::new(), transfers: Vec::new(), meshes, beside, arguments, held: Vec::new() };
-        // Of each value: who makes it, how long it is on its way, and its place in `held`.
+        // For each value: its producer, its transfer time, and its index in `held`.
         let mut made: FxHashMap<Value, (Option<usize>, f64, Option<usize>)> = FxHashMap::default();
         for &argument in program.block_args(block) {
             let (mesh, size) = bytes(argument)?;
@@ -191,7 +191,7 @@ impl Graph {
         let mut ready = vec![0.0f64; n];
         let mut open: Vec<Vec<usize>> = vec![Vec::new(); self.meshes];
         (0..n).filter(|&i| waits[i] == 0).for_each(|i| open[self.units[i].mesh].push(i));
-        // In program order a mesh runs its next unit and no other.
+        // In program order a mesh may only run its next unit.
         let mut next: Vec<std::collections::VecDeque<usize>> = vec![Default::default(); self.meshes];
         (0..n).for_each(|i| next[self.units[i].mesh].push_back(i));
         let mut free = vec![0.0f64; self.meshes];
@@ -252,12 +252,12 @@ impl Graph {
         line
     }
 
-    /// The most bytes that a device of each mesh holds: its arguments, what fragments made that others still read, and
-    /// what the fragment that runs takes for itself.
+    /// Returns the most bytes that a device of each mesh holds: its arguments, results of fragments that later ones
+    /// still read, and the extra bytes of the running fragment.
     fn peaks(&self, line: &Timeline) -> Vec<f64> {
         let mut place = vec![0; self.units.len()];
         line.order.iter().enumerate().for_each(|(at, &i)| place[i] = at);
-        // What begins to be held, and what is given up, at each place in the order.
+        // The values that become live, and those that die, at each position in the order.
         let n = line.order.len();
         let mut changes: Vec<Vec<(usize, f64)>> = vec![Vec::new(); n + 1];
         for (mesh, bytes, by, read, to_the_end) in &self.held {
@@ -280,7 +280,7 @@ impl Graph {
     }
 }
 
-/// Of each mesh, the others that have some of its devices.
+/// Returns for each mesh the other meshes that share devices with it.
 fn overlaps(topology: &Topology) -> Vec<Vec<usize>> {
     let mut of: FxHashMap<i64, Vec<usize>> = FxHashMap::default();
     for (at, (_, mesh)) in topology.meshes.iter().enumerate() {
@@ -299,7 +299,7 @@ fn overlaps(topology: &Topology) -> Vec<Vec<usize>> {
     beside
 }
 
-/// What runs first of units that can start at the same time.
+/// The key by which units that can start at the same time are ordered; the least runs first.
 type Rank = (usize, i64, usize, i64, usize);
 
 fn rank(unit: &Unit, at: usize, schedule: Schedule, meshes: usize) -> Rank {

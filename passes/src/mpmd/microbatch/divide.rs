@@ -1,9 +1,9 @@
-//! What of a program is done for each microbatch, given arguments whose first dimensions are cut.
+//! Decides which ops of a program run for each microbatch, given arguments whose first dimensions are cut.
 //!
-//! A microbatch is a place along an axis that no device has: a value that is sharded along it is there in parts, one for
-//! each microbatch, and one that is unreduced along it is the sum of what they give. So the models of ops that the plan
-//! chooses shardings by say how an op is computed for one microbatch. Goes forward, in the order of the program: an op
-//! that no part of an operand is enough for is done once, of all of it.
+//! A microbatch is a position along an axis that no device has: a value sharded along the axis exists in parts, one per
+//! microbatch, and a value unreduced along it is the sum of the microbatches' results. So the op models by which the
+//! plan chooses shardings also describe how an op is computed for one microbatch. The analysis goes forward in program
+//! order: an op that needs more than a part of an operand runs once, on the whole.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,18 +20,18 @@ use crate::mpmd::outline;
 use crate::plan::model::meaning::Models;
 use crate::plan::model::strategy::{Assignment, Exchanges, OpModel};
 
-/// How an op is done for each microbatch.
+/// The form of an op for each microbatch.
 #[derive(Clone)]
 pub(super) enum Each {
-    /// By its own form for parts.
+    /// Its local form for parts.
     Parts(Rc<Assignment>),
-    /// The same op on parts: a constraint.
+    /// The same op on parts, for a constraint.
     Same,
-    /// A named computation, whose body is done for each.
+    /// A named computation, whose body runs for each microbatch.
     Body,
 }
 
-/// Which values there are in parts, and which ops give them.
+/// The values that exist in parts, and the ops that compute them.
 pub(super) struct Division<'a> {
     program: &'a Program,
     models: &'a mut Models,
@@ -39,12 +39,12 @@ pub(super) struct Division<'a> {
     /// The distributions of values that aren't whole.
     pub(super) parts: FxHashMap<Value, Distribution>,
     pub(super) each: FxHashMap<Op, Each>,
-    /// How much is computed, with what is done for each microbatch counted once a microbatch.
+    /// The total work; ops that run for each microbatch count once per microbatch.
     pub(super) work: f64,
 }
 
 impl<'a> Division<'a> {
-    /// What follows of a block when the first dimensions of these arguments are cut into `count` parts.
+    /// Analyzes a block whose `arguments` have their first dimensions cut into `count` parts.
     pub(super) fn of(
         program: &'a Program,
         models: &'a mut Models,
@@ -73,13 +73,13 @@ impl<'a> Division<'a> {
         Distribution::replicated(self.program.tensor_type(value).map_or(0, |t| t.rank()))
     }
 
-    /// How a value is there.
+    /// Returns the distribution of a value.
     fn at(&self, value: Value) -> Distribution {
         self.parts.get(&value).cloned().unwrap_or_else(|| self.whole(value))
     }
 
-    /// Decides about an op; `inside` a body that is done for each microbatch, nothing can be put together. Whether the op
-    /// can be done.
+    /// Decides about an op; returns whether it can be computed. Inside a body that runs for each microbatch (`inside`),
+    /// parts can't be combined.
     fn op(&mut self, op: Op, inside: bool) -> bool {
         let (program, view) = (self.program, self.program.view(op));
         if view.def().terminator() {
@@ -108,11 +108,11 @@ impl<'a> Division<'a> {
         true
     }
 
-    /// How an op that reads parts is done for each microbatch, and how its results are there.
+    /// Returns the form of an op that reads parts, and the distributions of its results.
     fn each(&mut self, op: Op, read: &[Value], inside: bool) -> Option<(Each, Vec<Distribution>)> {
         let (program, view) = (self.program, self.program.view(op));
         let operands = view.operands();
-        // A region that reads parts from outside would have to be copied with them.
+        // A region that reads parts from outside would have to be copied along with them.
         if view.def().side_effect(view) || read.iter().any(|v| !operands.contains(v) && self.parts.contains_key(v)) {
             return None;
         }
@@ -134,7 +134,7 @@ impl<'a> Division<'a> {
         Some((Each::Parts(Rc::new(assignment)), results))
     }
 
-    /// Decides about the body of a named computation; `None`, and nothing noted, where it can't be done for each
+    /// Decides about the body of a named computation; returns `None`, without side effects, where it can't run for each
     /// microbatch.
     fn body(&mut self, op: Op) -> Option<Vec<Distribution>> {
         let (program, view) = (self.program, self.program.view(op));
@@ -142,7 +142,7 @@ impl<'a> Division<'a> {
         let args = program.block_args(body).to_vec();
         for (&arg, operand) in args.iter().zip(view.operands()) {
             let at = self.at(*operand);
-            // What sums up is summed up before it.
+            // Partial sums are added up before the computation.
             if at.unreduced.is_empty() && !at.is_replicated() {
                 self.parts.insert(arg, at);
             }
@@ -162,8 +162,8 @@ impl<'a> Division<'a> {
         Some(returned.into_iter().map(|v| self.at(v)).collect())
     }
 
-    /// The distributions of an op's operands and results where each microbatch has its part of the work, with operands
-    /// that can be had of what is there.
+    /// Returns the distributions of an op's operands and results if each microbatch has its part of the work, with
+    /// operands that can be made from the existing distributions.
     fn assignment(&self, model: &OpModel, op: Op, inside: bool) -> Option<Assignment> {
         let view = self.program.view(op);
         let has: Vec<Distribution> = view.operands().iter().map(|&v| self.at(v)).collect();
@@ -173,7 +173,7 @@ impl<'a> Division<'a> {
         let is_cut = strategy.factors.iter().any(|axes| !axes.is_empty());
         match (is_cut, summed.is_empty()) {
             (true, true) => {}
-            // Partial sums are added up as soon as they can be.
+            // Partial sums are added up as early as possible.
             (false, false) if inside && has.iter().all(|at| at.kind == ReductionKind::Sum) => {
                 strategy.set = model.linear.iter().find(|set| **set == summed)?.clone();
                 strategy.through = [self.axis].into_iter().collect();
@@ -194,7 +194,7 @@ impl<'a> Division<'a> {
             .then_some(assignment)
     }
 
-    /// How much an op computes and writes.
+    /// Returns the work of an op: its FLOPs and the bytes it writes.
     fn size(&mut self, op: Op) -> f64 {
         let (program, view) = (self.program, self.program.view(op));
         let written: f64 = view.results().filter_map(|v| program.tensor_type(v)?.bytes()).map(|b| b as f64).sum();

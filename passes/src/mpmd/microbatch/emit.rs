@@ -1,4 +1,4 @@
-//! Writes a program with its ops done for each microbatch.
+//! Writes a program whose ops run for each microbatch.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{AttrData, Block, Loc, Op, Program, Renaming, Ty, TypeData, Value, ValueSource};
@@ -14,34 +14,34 @@ use crate::mpmd::outline;
 use crate::plan::model::meaning::Models;
 use crate::plan::model::strategy::{Assignment, Exchanges};
 
-/// What was decided, and what is written so far.
+/// The decisions, and the ops written so far.
 pub(super) struct Emit<'a> {
     pub(super) program: &'a mut Program,
     pub(super) models: &'a mut Models,
-    /// The distributions of values that are there in parts.
+    /// The distributions of values that exist in parts.
     pub(super) parts: FxHashMap<Value, Distribution>,
     pub(super) each: FxHashMap<Op, Each>,
-    /// What stands for values of the old block that are there as a whole, where it is another value.
+    /// The new values for whole values of the old block, where they differ.
     pub(super) whole: FxHashMap<Value, Value>,
     /// Parts of whole values, by microbatch.
     pub(super) cut: FxHashMap<(Value, Distribution, i64), Value>,
 }
 
-/// What stands for values of the old block in one microbatch.
+/// The new values for values of the old block in one microbatch.
 type Values = FxHashMap<Value, Value>;
 
-/// Where ops are written.
+/// The position where ops are written.
 struct Place<'p> {
     ops: &'p mut Vec<Op>,
     loc: Loc,
     /// The number of the microbatch.
     k: i64,
-    /// Whether it is the body of a named computation, in which nothing else is seen.
+    /// Whether it is the body of a named computation, which can't use values from outside.
     inside: bool,
 }
 
 impl Emit<'_> {
-    /// Writes the block anew, for so many microbatches.
+    /// Rewrites the block for `count` microbatches.
     pub(super) fn block(mut self, block: Block, count: i64) {
         let mut values = vec![Values::default(); count as usize];
         let mut ops = Vec::new();
@@ -75,7 +75,7 @@ impl Emit<'_> {
             return ops.push(op);
         };
         if matches!(each, Each::Body) {
-            // A body takes sums, and not what they are made of.
+            // A body takes sums, not the parts that add up to them.
             let operands = self.program.op(op).operands.to_vec();
             for value in operands {
                 if self.parts.get(&value).is_some_and(|at| !at.unreduced.is_empty()) {
@@ -92,7 +92,7 @@ impl Emit<'_> {
             if !self.parts.contains_key(&result)
                 && let Some(&first) = values.first().and_then(|values| values.get(&result))
             {
-                // It is the same for all.
+                // The value is the same for all microbatches.
                 for values in values.iter_mut() {
                     values.remove(&result);
                 }
@@ -101,7 +101,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Puts a value together from its parts, once.
+    /// Combines a value from its parts, once.
     fn put_together(&mut self, value: Value, values: &[Values], ops: &mut Vec<Op>, loc: Loc) {
         let Some(at) = self.parts.get(&value).filter(|_| !self.whole.contains_key(&value)) else { return };
         let parts: Vec<Value> = values.iter().filter_map(|values| values.get(&value).copied()).collect();
@@ -122,12 +122,12 @@ impl Emit<'_> {
         self.whole.insert(value, whole);
     }
 
-    /// What stands for a value that is there as it is wanted.
+    /// Returns the new value for a value that exists in the wanted form.
     fn here(&self, value: Value, values: &Values) -> Value {
         values.get(&value).or_else(|| self.whole.get(&value)).copied().unwrap_or(value)
     }
 
-    /// Does an op for one microbatch.
+    /// Writes an op for one microbatch.
     fn done(&mut self, op: Op, each: &Each, values: &mut Values, place: &mut Place<'_>) {
         let operands = self.program.op(op).operands.to_vec();
         let made = match each {
@@ -151,7 +151,7 @@ impl Emit<'_> {
         values.extend(self.program.results(op).zip(made));
     }
 
-    /// A copy of an op over the values of a microbatch.
+    /// Copies an op with the values of a microbatch.
     fn copy(&mut self, op: Op, values: &Values) -> Op {
         let copy = self.program.clone_op(op, &mut Renaming::default());
         rename(self.program, copy, &self.whole);
@@ -159,7 +159,7 @@ impl Emit<'_> {
         copy
     }
 
-    /// A microbatch's part of a value.
+    /// Returns a microbatch's part of a value.
     fn part(&mut self, value: Value, wanted: &Distribution, values: &Values, place: &mut Place<'_>) -> Value {
         let here = self.here(value, values);
         if self.parts.contains_key(&value) || wanted.is_replicated() {
@@ -175,7 +175,7 @@ impl Emit<'_> {
             Some(made) => made,
             None if wanted.unreduced.is_empty() => slice(&mut b, here, wanted, place.k),
             None if place.k == 0 => here,
-            // What is added once is added by the first.
+            // A value that is to be added only once is added by the first microbatch.
             None => {
                 let ty = b.tensor(here).clone();
                 build::splat(&mut b, ty.element, &ty.shape, nothing(Scalar::zero(ty.element)))
@@ -187,7 +187,7 @@ impl Emit<'_> {
         part
     }
 
-    /// A part of a value that is large and made of little: constants, broadcasts.
+    /// Recomputes a part of a value that is large and computed from little: a constant or a broadcast.
     fn made_anew(
         &mut self,
         value: Value,
@@ -223,7 +223,7 @@ impl Emit<'_> {
         self.local(op, &assignment, &own, values, place).first().copied()
     }
 
-    /// The results of an op by its form for parts.
+    /// Returns the results of an op in its form for parts.
     fn local(
         &mut self,
         op: Op,
@@ -232,7 +232,7 @@ impl Emit<'_> {
         values: &Values,
         place: &mut Place<'_>,
     ) -> Vec<Value> {
-        // Each microbatch has regions of its own.
+        // Each microbatch needs copies of the regions.
         let regions = self.program.op(op).regions.clone();
         let op = if regions.is_empty() { op } else { self.copy_regions(op, values) };
         let view = self.program.view(op);
@@ -282,7 +282,7 @@ impl Emit<'_> {
         cx.results
     }
 
-    /// A copy of an op whose operands are the old ones, and whose regions read what the microbatch has.
+    /// Copies an op with its old operands and with regions that read the microbatch's values.
     fn copy_regions(&mut self, op: Op, values: &Values) -> Op {
         let copy = self.program.clone_op(op, &mut Renaming::default());
         for inner in inner_ops(self.program, copy) {
@@ -292,7 +292,7 @@ impl Emit<'_> {
         copy
     }
 
-    /// A named computation over parts.
+    /// Writes a named computation over parts.
     fn body(&mut self, op: Op, operands: &[Value], values: &Values, place: &mut Place<'_>) -> Vec<Value> {
         let own: Vec<Value> = operands
             .iter()
@@ -343,7 +343,7 @@ impl Emit<'_> {
         self.program.results(made).collect()
     }
 
-    /// Says of ops which microbatch they are of.
+    /// Records on ops the microbatch that they belong to.
     fn tag(&mut self, ops: &[Op], k: i64) {
         let ty = self.program.intern_type(TypeData::Scalar(mpmd::INDEX));
         let number = self.program.intern_attr(AttrData::Int(k, ty));
@@ -351,14 +351,14 @@ impl Emit<'_> {
     }
 }
 
-/// The part of a whole value.
+/// Slices a part out of a whole value.
 fn slice(b: &mut Builder<'_>, value: Value, at: &Distribution, k: i64) -> Value {
     let Some(dim) = at.dims.iter().position(|axes| !axes.is_empty()) else { return value };
     let size = b.tensor(value).shape[dim] / at.shards(dim);
     build::shape::slice_dim(b, value, dim, k * size, (k + 1) * size)
 }
 
-/// What changes no sum: -0.0 for floats, since 0.0 would change the sign of -0.0.
+/// Returns the neutral element of addition: -0.0 for floats, since adding 0.0 would change the sign of -0.0.
 fn nothing(zero: Scalar) -> Scalar {
     match zero {
         Scalar::Float(_) => Scalar::Float(-0.0),
@@ -372,13 +372,13 @@ fn inner_ops(program: &Program, op: Op) -> Vec<Op> {
     blocks.flat_map(|&block| program.ops_under(block)).collect()
 }
 
-/// Renames what an op reads, in its regions too.
+/// Renames the operands of an op and of the ops in its regions.
 fn rename(program: &mut Program, op: Op, values: &FxHashMap<Value, Value>) {
     program.rename_operands(op, values);
     inner_ops(program, op).into_iter().for_each(|inner| program.rename_operands(inner, values));
 }
 
-/// The ops that something reads, or that do something else than give values.
+/// Returns the ops that have users or other effects than their results.
 fn read(program: &Program, ops: Vec<Op>) -> Vec<Op> {
     let mut wanted: FxHashSet<Value> = FxHashSet::default();
     let mut kept: Vec<Op> = Vec::with_capacity(ops.len());

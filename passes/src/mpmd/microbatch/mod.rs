@@ -1,9 +1,9 @@
-//! mpmd-microbatch: cuts the batch of a program of several meshes into microbatches.
+//! mpmd-microbatch: cuts the batch of a program over several meshes into microbatches.
 //!
-//! Arguments' first dimensions are cut into parts of one size, and what follows of it is computed for each of them
-//! (`divide`): products of a part, sums over it that are added up where something needs the whole sum, results that are
-//! put together again. What reads no part is computed once. Every op of a microbatch says which one it is of, as
-//! `mpmd-schedule` asks for; named computations stay what they are, over parts.
+//! The first dimensions of arguments are cut into parts of equal size, and the ops that depend on them run for each
+//! part (`divide`): products of a part, sums over it that are added up where an op needs the whole sum, results that
+//! are concatenated again. Ops that read no part run once. Every op of a microbatch records its microbatch, as
+//! `mpmd-schedule` requires; named computations stay named computations, over parts.
 
 mod divide;
 mod emit;
@@ -24,9 +24,9 @@ use crate::dimension_classes::{ClassId, DimensionClasses};
 use crate::options::Options;
 use crate::plan::model::meaning::Models;
 
-/// The most dimensions that are tried to find the batch.
+/// The limit on the dimensions that are tried to find the batch.
 const CANDIDATES: usize = 16;
-/// The most microbatches that `auto` tries.
+/// The limit on the microbatches that `auto` tries.
 const MOST: i64 = 64;
 
 pub(super) fn microbatch(program: &mut Program, options: &Options, diagnostics: &mut Diagnostics) {
@@ -61,7 +61,7 @@ pub(super) fn microbatch(program: &mut Program, options: &Options, diagnostics: 
         }
         return;
     }
-    // Nothing passes through a call.
+    // Parts can't pass through a call, so calls are inlined.
     for op in program.block_ops(block).to_vec() {
         if mpmd::kind(program.view(op)) == Some(Kind::NamedComputation)
             && let Some(body) = program.region_block(op, 0)
@@ -97,10 +97,10 @@ pub(super) fn microbatch(program: &mut Program, options: &Options, diagnostics: 
     }
 }
 
-/// What is done for each microbatch.
+/// The parts, and the ops that run for each microbatch.
 type Found = (FxHashMap<Value, dialect::sharding::Distribution>, FxHashMap<Op, Each>);
 
-/// The division by the arguments that leaves the least to be computed as a whole.
+/// Returns the division by arguments that leaves the least work to be done on whole values.
 fn best(program: &Program, models: &mut Models, block: Block, argument: Option<Value>, count: i64) -> Option<Found> {
     let mut best: Option<(f64, Found)> = None;
     for arguments in candidates(program, block, argument) {
@@ -113,8 +113,8 @@ fn best(program: &Program, models: &mut Models, block: Block, argument: Option<V
     best.map(|b| b.1)
 }
 
-/// Arguments that may have the batch, together those whose first dimensions are one: that of `argument`, or those of the
-/// largest values.
+/// Returns candidates for the arguments with the batch, grouped by the class of their first dimension: that of
+/// `argument`, or those of the largest values.
 fn candidates(program: &Program, block: Block, argument: Option<Value>) -> Vec<Vec<Value>> {
     let classes = DimensionClasses::of(program, block);
     let first = |value: Value| classes.of_value(program, value).first().copied();
