@@ -1,4 +1,4 @@
-//! Follows through the program how values differ between devices, to a fixed point where loops carry values.
+//! Follows how values differ between devices through the program, to a fixpoint where loops carry values.
 
 use dialect::ir::{Block, Op, OpRef, Program, Value};
 use dialect::kernel::{External, Kernel};
@@ -9,10 +9,11 @@ use super::known::Known;
 use super::members::Groups;
 use super::spread::{Spread, Spreads};
 
-/// After this many passes over a program with loops, whatever a loop changes counts as different on every device.
+/// The limit on passes over a program with loops, after which every value that still changes counts as different on
+/// every device.
 const PASSES: usize = 16;
 
-/// What is known of every value.
+/// The spread of every value.
 pub(super) struct Flow<'a> {
     program: &'a Program,
     /// Numbers of replicas and partitions.
@@ -20,23 +21,23 @@ pub(super) struct Flow<'a> {
     pub(super) spreads: Spreads,
     pub(super) groups: Groups,
     known: Known,
-    /// By value.
+    /// The spreads by value.
     of: Vec<Spread>,
-    /// What decides how often the body of a loop runs.
+    /// The condition of each loop.
     conditions: FxHashMap<Op, Value>,
     changed: bool,
     widen: bool,
 }
 
 impl<'a> Flow<'a> {
-    /// Nothing is known yet.
+    /// Creates a flow in which no value has been seen.
     pub(super) fn new(program: &'a Program, devices: (i64, i64), spreads: Spreads) -> Self {
         let of = vec![Spread::UNSEEN; program.value_count()];
         let (groups, known, conditions) = (Groups::default(), Known::default(), FxHashMap::default());
         Self { program, devices, spreads, groups, known, of, conditions, changed: false, widen: false }
     }
 
-    /// Follows `block`, the body of `@main`, until nothing changes.
+    /// Analyzes `block`, the body of `@main`, until nothing changes.
     pub(super) fn run(&mut self, block: Block, arguments: &[Spread]) {
         for (&value, &spread) in self.program.block_args(block).iter().zip(arguments) {
             self.of[value.index()] = spread;
@@ -50,12 +51,12 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// How a value differs between devices.
+    /// Returns how a value differs between devices.
     pub(super) fn spread(&self, value: Value) -> Spread {
         self.of[value.index()]
     }
 
-    /// The value that decides whether the regions of an op with control flow run.
+    /// Returns the value that decides whether the regions of an op with control flow run.
     pub(super) fn decider(&self, op: OpRef<'_>) -> Option<Value> {
         match op.def().control(op) {
             Some(Control::While) => self.conditions.get(&op.op).copied(),
@@ -74,7 +75,7 @@ impl<'a> Flow<'a> {
         self.of[value.index()] = spread;
     }
 
-    /// Lets an argument of a region take a value that differs as `spread` says, besides those it takes already.
+    /// Adds `spread` to the spreads of the values that a region's argument may take.
     fn enter(&mut self, argument: Value, spread: Spread) {
         let before = self.of[argument.index()];
         let mut after = self.spreads.either(before, spread);
@@ -135,7 +136,7 @@ impl<'a> Flow<'a> {
 
     fn computation(&mut self, op: OpRef<'a>) {
         let (replicas, partitions) = self.devices;
-        // What tells devices apart reads nothing.
+        // The ops that tell devices apart have no operands.
         let source = op.operands().is_empty().then(|| op.def().kernel(op));
         let spread = match source {
             Some(Kernel::External(External::PartitionId)) => {
@@ -155,7 +156,7 @@ impl<'a> Flow<'a> {
     }
 
     fn collective(&mut self, op: OpRef<'a>) {
-        // With roots chosen at run time every result depends on the last operand too.
+        // With roots chosen at run time every result depends on the last operand, too.
         let pairs = op.operands().len() == op.result_count();
         for (i, result) in op.results().enumerate() {
             let operand = if pairs { self.spread(op.operands()[i]) } else { self.join(op.operands()) };
@@ -164,7 +165,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// A region that runs once, on the operands.
+    /// Analyzes a region that runs once, on the operands.
     fn inside(&mut self, op: OpRef<'a>) {
         let Some(block) = op.block(0) else { return };
         for (&argument, &operand) in op.region_args(0).iter().zip(op.operands()) {
@@ -202,7 +203,7 @@ impl<'a> Flow<'a> {
         if let Some(condition) = decides {
             self.conditions.insert(op.op, condition);
         }
-        // Devices that leave the loop at different times leave with different values.
+        // Devices that leave the loop in different iterations leave with different values.
         let decides = decides.map_or(Spread::ANY, |v| self.spread(v));
         for (result, &argument) in op.results().zip(op.region_args(1)) {
             let spread = match self.spreads.values(self.spread(argument)) {
@@ -214,7 +215,7 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// Whether some op in the regions of `op` is a collective.
+/// Returns whether some op in the regions of `op` is a collective.
 pub(super) fn communicates(op: OpRef<'_>) -> bool {
     let program = op.program;
     let mut found = false;

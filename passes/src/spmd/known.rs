@@ -1,4 +1,5 @@
-//! Integers that every device knows of itself, such as its coordinate along an axis: computed for each class of devices.
+//! Integers that every device can compute itself, such as its coordinate along an axis, evaluated for each class of
+//! devices.
 
 use dialect::eval::{Context, EvalError, EvalResult, Lanes, Mask};
 use dialect::ir::{AttrList, Name, OpRef, Region, TensorType, Ty};
@@ -10,12 +11,13 @@ use super::spread::{Spread, Spreads};
 
 type Key = (Name, AttrList, Vec<Spread>, Ty);
 
-/// The spreads of integers computed so far, by op and operands.
+/// A cache of spreads of integers, by op and operands.
 #[derive(Default)]
 pub(super) struct Known(FxHashMap<Key, Option<Spread>>);
 
 impl Known {
-    /// The spread of the only result of `op` if it is one integer that follows from known ones and constants.
+    /// Returns the spread of the only result of `op` if it is one integer that depends only on known ones and
+    /// constants.
     pub(super) fn result(&mut self, op: OpRef<'_>, operands: &[Spread], spreads: &mut Spreads) -> Option<Spread> {
         let ty = one_integer(op.result_tensor(0))?;
         let data = op.program.op(op.op);
@@ -28,7 +30,7 @@ impl Known {
         if operands.is_empty() {
             return None;
         }
-        // A constant's operands may be large: it is no part of the key, so only its number of classes would be.
+        // A constant operand may be large, so it isn't part of the key; only its classes would be.
         let tables: Vec<Option<&Literal>> = (0..operands.len()).map(|i| op.constant_operand(i)).collect();
         let all = operands.iter().zip(&tables).all(|(&s, table)| table.is_some() || spreads.values(s).is_some());
         if !all {
@@ -51,7 +53,7 @@ fn data_type(op: OpRef<'_>) -> Ty {
     op.program.value_type(op.program.result(op.op, 0))
 }
 
-/// The op evaluated once for each class of devices that differ in its operands.
+/// Evaluates the op once for each class of devices that differ in its operands.
 fn computed(
     op: OpRef<'_>,
     operands: &[Spread],
@@ -85,7 +87,7 @@ fn computed(
     Some(spreads.by_value(classes.iter().map(|&class| values[class as usize])))
 }
 
-/// The type of a tensor of one integer.
+/// Returns the type of a tensor of one integer.
 fn one_integer(ty: Option<&TensorType>) -> Option<TensorType> {
     let ty = ty?;
     (ty.shape.iter().all(|&n| n == 1) && !ty.element.is_float()).then(|| ty.clone())
@@ -98,7 +100,7 @@ fn integer(literal: &Literal) -> Option<i64> {
     }
 }
 
-/// Where an op is evaluated that neither communicates nor has regions.
+/// The context for evaluating an op that neither communicates nor has regions.
 struct Alone;
 
 fn nowhere<T>() -> EvalResult<T> {

@@ -1,4 +1,4 @@
-//! What a collective makes of the differences between devices, and whether all members of its groups run it.
+//! The effect of collectives on differences between devices, and whether all members of their groups run them.
 
 use std::rc::Rc;
 
@@ -12,13 +12,13 @@ use super::spread::{Spread, Spreads};
 pub(super) struct Members {
     /// Each group in order.
     groups: Vec<Vec<u32>>,
-    /// For each device the number of its group and its place there; for a permute, where it receives.
+    /// For each device the number of its group and its position in it; for a permute, the pair in which it receives.
     places: Vec<Option<(u32, u32)>>,
 }
 
 type Key = (Attr, IdMode, bool);
 
-/// The groups of all collectives, and what they made of spreads.
+/// The groups of all collectives, and caches of their results' spreads.
 #[derive(Default)]
 pub(super) struct Groups {
     known: FxHashMap<Key, Option<Rc<Members>>>,
@@ -51,7 +51,7 @@ impl Groups {
         Some((key, members))
     }
 
-    /// Whether the members of each group of a collective may all hold something else than the others.
+    /// Returns whether no two members of a group of a collective are known to hold the same value.
     pub(super) fn all_differ(&mut self, op: OpRef<'_>, devices: (i64, i64), held: Spread, spreads: &Spreads) -> bool {
         let Some((_, members)) = self.members(op, devices) else { return false };
         let classes = spreads.classes(held);
@@ -62,7 +62,7 @@ impl Groups {
         })
     }
 
-    /// How the result of a collective differs between devices, if its operand differs as `operand` says.
+    /// Returns the spread of the result of a collective, given that of its operand.
     pub(super) fn result(
         &mut self,
         op: OpRef<'_>,
@@ -76,7 +76,7 @@ impl Groups {
             return known;
         }
         let classes: Vec<u32> = spreads.classes(operand).to_vec();
-        // The number of what all members of a group hold together.
+        // A number for the values of all members of a group together.
         let all = members.groups.iter().map(|group| group.iter().map(|&d| classes[d as usize]).collect::<Vec<u32>>());
         let mut numbers: FxHashMap<Vec<u32>, u32> = FxHashMap::default();
         let together: Vec<u32> = all
@@ -101,7 +101,8 @@ impl Groups {
         made
     }
 
-    /// Two members of one group of a collective that `context`, what decides whether it runs, may tell apart.
+    /// Returns two members of one group of a collective that `context`, the spread of the conditions around it, may
+    /// tell apart.
     pub(super) fn split(
         &mut self,
         op: OpRef<'_>,

@@ -1,10 +1,10 @@
-//! check-spmd: what can be said of a per-device program before it runs, so that no device waits for another forever.
+//! check-spmd: checks a per-device program before it runs, so that no device waits for another forever.
 //!
-//! Devices run one program, so those of a group meet the same collectives in the same order as long as they take the
-//! same branches and run loops equally often. The pass follows how values differ between devices: partition and replica
-//! ids, arguments that are sharded or of which nothing is said, and what collectives make of them. A collective under a
-//! branch or loop that two members of a group may not decide alike is reported with the place where it is decided.
-//! That groups and pairs name each device once, and only devices that exist, the verifier checks.
+//! Devices run one program, so the devices of a group execute the same collectives in the same order as long as they
+//! take the same branches and run loops equally often. The pass follows how values differ between devices: partition
+//! and replica ids, arguments that are sharded or have no stated sharding, and the results of collectives. It reports a
+//! collective under a branch or loop that two members of a group may decide differently, together with the place of the
+//! decision. The verifier checks that groups and pairs name each device once, and only existing devices.
 
 mod flow;
 mod known;
@@ -70,7 +70,7 @@ fn check(program: &mut Program, options: &Options, diagnostics: &mut Diagnostics
     check.block(block, Spread::UNIFORM);
 }
 
-/// For each collective, whether none of these values is certainly the same on two members of one of its groups.
+/// Returns for each collective whether none of these values is known to be equal on two members of one of its groups.
 pub(crate) fn all_differ(program: &mut Program, collectives: &[Op], values: &[Vec<Value>]) -> Vec<bool> {
     let main = func::function(program, "main").and_then(|main| Some((main, func::block(program, main)?)));
     let Some((main, block)) = main else { return vec![false; collectives.len()] };
@@ -90,7 +90,7 @@ pub(crate) fn all_differ(program: &mut Program, collectives: &[Op], values: &[Ve
     collectives.iter().zip(&of).map(differ).collect()
 }
 
-/// Whether a collective is in a loop or branch.
+/// Returns whether a collective is in a loop or branch.
 fn has_conditional_collective(program: &Program, block: Block) -> bool {
     program.block_ops(block).iter().any(|&op| {
         let view = program.view(op);
@@ -98,7 +98,7 @@ fn has_conditional_collective(program: &Program, block: Block) -> bool {
     })
 }
 
-/// The numbers of replicas and partitions: declared, or as many as groups name.
+/// Returns the numbers of replicas and partitions: as declared, or the largest that groups name.
 fn devices(program: &Program, block: Block) -> (i64, i64) {
     if let Some(declared) = func::declared_devices(program) {
         return declared;
@@ -120,7 +120,7 @@ fn devices(program: &Program, block: Block) -> (i64, i64) {
     (replicas, partitions)
 }
 
-/// How the arguments of `@main` differ between devices: by the shards that they hold where that is stated.
+/// Returns how the arguments of `@main` differ between devices: by their shards, where a sharding is stated.
 fn arguments(
     program: &mut Program,
     (main, block): (Op, Block),
@@ -145,7 +145,7 @@ fn arguments(
     (0..count).map(|i| found.arguments.get(i).map_or(Spread::ANY, |side| of(i, side))).collect()
 }
 
-/// The number of the shard that the device at a position holds; `None` where the mesh lacks an axis.
+/// Returns a function from a device's position to the number of its shard; `None` where the mesh lacks an axis.
 fn shards(side: &Side, mesh: &Mesh) -> Option<impl Fn(i64) -> i64 + use<>> {
     let axes = match &side.sharding {
         Some(s) => s.dims.iter().flat_map(|d| d.axes.iter()).chain(&s.unreduced).copied().collect(),
@@ -160,12 +160,12 @@ struct Check<'a, 'd> {
     flow: Flow<'a>,
     strict: bool,
     diagnostics: &'d mut Diagnostics,
-    /// The loops and branches around, with the values that decide them, outermost first.
+    /// The enclosing loops and branches, outermost first, with the values that decide them.
     deciders: Vec<(Op, Value)>,
 }
 
 impl<'a> Check<'a, '_> {
-    /// Checks the collectives under `block`, which devices run that `context` doesn't tell apart.
+    /// Checks the collectives under `block`. The devices that run them are those that `context` doesn't tell apart.
     fn block(&mut self, block: Block, context: Spread) {
         for &op in self.program.block_ops(block) {
             let view = self.program.view(op);
@@ -188,7 +188,7 @@ impl<'a> Check<'a, '_> {
                 }
                 (None, Some(Control::Inline | Control::Manual)) => context,
                 (None, _) if view.def().isolated() => context,
-                // A comparator or a reduction's body runs as often as it likes.
+                // A comparator or a reduction's body runs an unspecified number of times.
                 (None, _) => Spread::ANY,
             };
             for &inner in regions.iter().flat_map(|&region| self.program.region_blocks(region)) {
@@ -226,7 +226,7 @@ impl<'a> Check<'a, '_> {
         self.diagnostics.push(d.note(note));
     }
 
-    /// Where a value begins to differ between the devices that `tells` tells apart.
+    /// Returns the place where a value begins to differ between the devices that `tells` tells apart.
     fn origin(&self, value: Value, tells: &dyn Fn(Value) -> bool) -> Option<(Span, String)> {
         let program = self.program;
         let mut owners: FxHashMap<Block, Op> = FxHashMap::default();

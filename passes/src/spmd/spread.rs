@@ -1,7 +1,7 @@
-//! How a value differs between devices: which devices certainly hold the same, and what they hold where that is known.
+//! How a value differs between devices: which devices certainly hold equal values, and the values where they are known.
 //!
-//! Equal spreads have one number, and what joining two gives is remembered, so that a long program costs little more
-//! than a lookup per op on however many devices.
+//! Equal spreads share one number, and joins are cached, so that a long program costs little more than a lookup per op
+//! on any number of devices.
 
 use std::rc::Rc;
 
@@ -13,19 +13,19 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 pub(super) struct Spread(u32);
 
 impl Spread {
-    /// That of a value which nothing has given anything yet.
+    /// The spread of a value that has not been computed yet.
     pub(super) const UNSEEN: Self = Self(u32::MAX);
-    /// All devices hold the same.
+    /// All devices hold the same value.
     pub(super) const UNIFORM: Self = Self(0);
-    /// Each device may hold something else.
+    /// Each device may hold a different value.
     pub(super) const ANY: Self = Self(1);
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Data {
-    /// For each device the number of its class: devices of one class hold the same.
+    /// For each device the number of its class: devices of one class hold equal values.
     classes: Rc<[u32]>,
-    /// For each class the number it holds, where all are known.
+    /// For each class its value, where all are known.
     values: Option<Rc<[i64]>>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Spreads {
 }
 
 impl Spreads {
-    /// Those of values on several devices.
+    /// Creates the spreads of values on `devices` devices.
     pub(super) fn new(devices: usize) -> Self {
         debug_assert!(devices > 1, "one device differs from none");
         let mut spreads =
@@ -56,17 +56,17 @@ impl Spreads {
         &self.all[at]
     }
 
-    /// For each device the number of its class.
+    /// Returns for each device the number of its class.
     pub(super) fn classes(&self, spread: Spread) -> &[u32] {
         &self.data(spread).classes
     }
 
-    /// For each class what its devices hold, where that is known.
+    /// Returns for each class its value, where that is known.
     pub(super) fn values(&self, spread: Spread) -> Option<&Rc<[i64]>> {
         self.data(spread).values.as_ref()
     }
 
-    /// Devices hold the same where they have equal keys.
+    /// Returns the spread in which devices with equal keys hold equal values.
     pub(super) fn by_key<K: std::hash::Hash + Eq>(&mut self, keys: impl Iterator<Item = K>) -> Spread {
         let mut numbers: FxHashMap<K, u32> = FxHashMap::default();
         let classes = keys.map(|key| {
@@ -77,14 +77,14 @@ impl Spreads {
         self.intern(classes, None)
     }
 
-    /// Devices hold these numbers.
+    /// Returns the spread in which devices hold these numbers.
     pub(super) fn by_value(&mut self, values: impl Iterator<Item = i64>) -> Spread {
         let mut distinct: IndexSet<i64, FxBuildHasher> = IndexSet::default();
         let classes: Rc<[u32]> = values.map(|value| distinct.insert_full(value).0 as u32).collect();
         self.intern(classes, Some(distinct.into_iter().collect()))
     }
 
-    /// All devices hold this number.
+    /// Returns the spread in which all devices hold this number.
     pub(super) fn constant(&mut self, value: i64) -> Spread {
         if let Some(&known) = self.constants.get(&value) {
             return known;
@@ -95,7 +95,7 @@ impl Spreads {
         made
     }
 
-    /// The same classes, with unknown values.
+    /// Returns the spread of the same classes, with unknown values.
     pub(super) fn unknown(&mut self, spread: Spread) -> Spread {
         match self.all.get_index(spread.0 as usize) {
             Some(Data { classes, values: Some(_) }) => {
@@ -106,7 +106,7 @@ impl Spreads {
         }
     }
 
-    /// What is computed from both: devices hold the same where they hold the same of both.
+    /// Returns the spread of a result of both values: devices agree on it where they agree on both.
     pub(super) fn join(&mut self, a: Spread, b: Spread) -> Spread {
         if a == Spread::UNSEEN || a == b || b == Spread::UNIFORM {
             return self.unknown(if a == Spread::UNSEEN { b } else { a });
@@ -126,7 +126,7 @@ impl Spreads {
         made
     }
 
-    /// What comes from either, the same on all devices.
+    /// Returns the spread of a value that comes from either, from the same one on all devices.
     pub(super) fn either(&mut self, a: Spread, b: Spread) -> Spread {
         match a {
             Spread::UNSEEN => b,

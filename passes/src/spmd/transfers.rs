@@ -1,4 +1,4 @@
-//! Channels between devices: what is sent over one is received over it, by the same pairs of devices.
+//! Checks channels between devices: a value sent over a channel must be received over it, by the same pairs of devices.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ struct Channel {
     receives: Vec<Op>,
 }
 
-/// Reports channels over which other pairs of devices send than receive.
+/// Reports channels whose sending and receiving pairs of devices differ.
 pub(super) fn check(program: &Program, block: Block, diagnostics: &mut Diagnostics) {
     let mut channels: BTreeMap<i64, Channel> = BTreeMap::new();
     program.walk(block, &mut |op| {
@@ -25,7 +25,7 @@ pub(super) fn check(program: &Program, block: Block, diagnostics: &mut Diagnosti
         }
         let field = |name| view.field("channel_handle", name).and_then(AttrData::as_int);
         let (Some(handle), Some(DEVICE_TO_DEVICE)) = (field("handle"), field("type")) else { return };
-        // Both have a token besides what they move.
+        // Both have a token in addition to the moved value.
         let channel = channels.entry(handle).or_default();
         match (view.operands().len(), view.result_count()) {
             (2.., _) => channel.sends.push(op),
