@@ -1,6 +1,6 @@
-//! gspmd: writes shardings and manual computations in the words from before Shardy, which GSPMD reads: `mhlo.sharding` on
-//! arguments and results of functions, and `@SPMDFullToShardShape` and `@SPMDShardToFullShape` around a call.
-//! Source: XLA, `shard_map_import` and `HloSharding`; JAX's `shard_map` without Shardy.
+//! gspmd: writes shardings and manual computations in the form before Shardy, which GSPMD reads: `mhlo.sharding` on
+//! arguments and results of functions, and `@SPMDFullToShardShape` and `@SPMDShardToFullShape` around a call. Source:
+//! XLA, `shard_map_import` and `HloSharding`; JAX's `shard_map` without Shardy.
 //!
 //! XLA can then skip Shardy, whose passes take time that is quadratic in a manual computation's arguments.
 
@@ -57,7 +57,7 @@ fn gspmd(program: &mut Program, diagnostics: &mut Diagnostics) {
     program.set_block_ops(body, kept);
 }
 
-/// The sharding as text.
+/// Returns the sharding as text.
 fn text_of(program: &Program, sharding: &TensorSharding) -> Result<String, String> {
     let mesh = sdy::resolve(program, &sharding.mesh).ok_or("a sharding over a mesh that isn't there")?;
     text::of(sharding, mesh)
@@ -85,7 +85,7 @@ fn annotate(program: &mut Program, function: Op) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes the body of a manual computation a function of its own, and calls it between custom calls.
+/// Outlines the body of a manual computation into a function, and calls it between custom calls.
 fn outline(program: &mut Program, block: Block, op: Op, names: &mut FxHashSet<String>) -> Result<(), String> {
     let manual = ManualComputation::of(program.view(op)).ok_or("a manual computation without its shardings")?;
     let mesh = manual.mesh.ok_or("a manual computation without a mesh")?;
@@ -157,15 +157,15 @@ fn constrain(program: &mut Program, block: Block, op: Op) -> Result<(), String> 
     Ok(())
 }
 
-/// Puts `ops` in the place of `op`.
+/// Replaces `op` by `ops`.
 fn replace(program: &mut Program, block: Block, op: Op, mut ops: Vec<Op>) {
     let old = program.block_ops(block).to_vec();
     let new = old.into_iter().flat_map(|o| if o == op { std::mem::take(&mut ops) } else { vec![o] }).collect();
     program.set_block_ops(block, new);
 }
 
-/// Writes on the ops under `block` that have effects, or ask which device this is, that every device runs them by itself:
-/// XLA needs to know that of those, and can't follow it from operands or results where there are none.
+/// Marks the ops under `block` that have effects, or read the device's number, as run by every device separately
+/// (manual): XLA needs a sharding on these ops, and can't infer it where they have no operands or results.
 fn state_effects(program: &mut Program, block: Block) {
     for op in program.ops_under(block) {
         let view = program.view(op);
@@ -182,7 +182,7 @@ fn is_token(program: &Program, value: Value) -> bool {
     *program.type_data(program.value_type(value)) == TypeData::Token
 }
 
-/// A custom call with a sharding.
+/// Builds a custom call with a sharding.
 fn border(program: &mut Program, ops: &mut Vec<Op>, at: Op, target: &str, value: Value, ty: Ty, text: &str) -> Value {
     let (target, text, loc) = (program.attr_str(target), program.attr_str(text), program.op(at).loc);
     let attrs = [("call_target_name", target), (SHARDING, text)];

@@ -1,15 +1,16 @@
-//! Shardings as `mhlo.sharding` writes them. Source: XLA, `HloSharding::ToString`.
+//! Shardings in the syntax of `mhlo.sharding`. Source: XLA, `HloSharding::ToString`.
 
 use dialect::sharding::{Mesh, TensorSharding, axes_size};
 
 /// A part of an axis.
 struct Part {
-    /// The axis's place in the mesh, and the product of the sizes before this part in the axis.
+    /// The index of the axis in the mesh, and the product of the sizes before this part in the axis.
     at: (usize, i64),
     size: i64,
 }
 
-/// The text of a sharding; `None` where it isn't one of whole tiles: axes that overlap or don't divide, unreduced ones.
+/// Returns the text of a sharding; `None` where it can't be written as whole tiles: axes overlap, don't divide, or are
+/// unreduced.
 pub(super) fn of(sharding: &TensorSharding, mesh: &Mesh) -> Option<String> {
     if mesh.is_maximal() {
         return Some(format!("{{maximal device={}}}", mesh.device_at(0)));
@@ -21,7 +22,8 @@ pub(super) fn of(sharding: &TensorSharding, mesh: &Mesh) -> Option<String> {
     if tiles.iter().all(|&n| n == 1) {
         return Some("{replicated}".to_owned());
     }
-    // The device order has a dimension per part of an axis, mesh-major; tiles take theirs first, copies the rest.
+    // The device order has a dimension per part of an axis, mesh-major; the tiles' parts come first, the copies' parts
+    // last.
     let mut taken: Vec<Part> = Vec::new();
     for axis in sharding.dims.iter().flat_map(|d| &d.axes) {
         let (pre, size) = axis.range(mesh);
@@ -43,7 +45,7 @@ pub(super) fn of(sharding: &TensorSharding, mesh: &Mesh) -> Option<String> {
     Some(format!("{{devices=[{}]{devices}{kind}}}", dims.join(",")))
 }
 
-/// The axes of the mesh cut where the taken parts begin and end.
+/// Splits the axes of the mesh where the taken parts begin and end.
 fn all_parts(taken: &[Part], mesh: &Mesh) -> Option<Vec<Part>> {
     let mut parts = Vec::new();
     for (i, &(_, size)) in mesh.axes.iter().enumerate() {
@@ -74,7 +76,7 @@ fn joined(numbers: impl Iterator<Item = i64>) -> String {
     numbers.map(|n| n.to_string()).collect::<Vec<_>>().join(",")
 }
 
-/// Devices in the order of their numbers, as an array of `sizes` whose dimensions are put in `order`.
+/// Writes devices in the order of their numbers, as an array of `sizes` with its dimensions transposed by `order`.
 fn iota(sizes: &[i64], order: &[usize]) -> String {
     if order.is_sorted() {
         return format!("<=[{}]", sizes.iter().product::<i64>());
@@ -82,7 +84,7 @@ fn iota(sizes: &[i64], order: &[usize]) -> String {
     format!("<=[{}]T({})", joined(sizes.iter().copied()), joined(order.iter().map(|&d| d as i64)))
 }
 
-/// Every device by its number.
+/// Lists every device by its number.
 fn listed(mesh: &Mesh, sizes: &[i64], order: &[usize]) -> String {
     let stride = |d: usize| sizes[d + 1..].iter().product::<i64>();
     let mut positions = vec![0i64];
