@@ -1,9 +1,9 @@
-//! Keeps XLA from joining two windows at run-time positions into one.
+//! Keeps XLA from merging two windows at run-time positions into one.
 //!
-//! Its simplifier reads a window of a window at the sum of both starts without clamping either of them (openxla/xla#49121), which
-//! is wrong where one lies out of range. Scatters and gathers of one window become such reads there, and slices of
-//! what devices hold are written by the partitioner, so a program that is right by itself would be compiled wrongly. A barrier
-//! between the two keeps both as they are.
+//! Its simplifier reads a window of a window at the sum of both starts without clamping either of them
+//! (openxla/xla#49121), which is wrong where one is out of range. XLA turns scatters and gathers of one window into
+//! such reads, and the partitioner slices windows out of shards, so a correct program would be compiled wrongly. A
+//! barrier between the two windows keeps both.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Block, Op, OpRef, Program, Value};
@@ -11,10 +11,10 @@ use dialect::kernel::Kernel;
 use dialect::ops::build;
 use rustc_hash::FxHashMap;
 
-/// Puts an `optimization_barrier` between every window at run-time positions and an op that reads or writes windows of it.
+/// Puts an `optimization_barrier` between every window at run-time positions and ops that read or write windows of it.
 pub(super) fn between_windows(program: &mut Program, block: Block) {
-    // Windows, and what ops of one operand make of them, since XLA moves reads past such ops; each with its last barrier and
-    // the block that has it.
+    // Windows, and results of single-operand ops on them, since XLA moves reads past such ops; each with its last
+    // barrier and the barrier's block.
     let mut windows: FxHashMap<Value, Option<(Block, Value)>> = FxHashMap::default();
     for block in program.blocks_under(block) {
         let mut ops: Vec<Op> = Vec::new();
@@ -42,7 +42,7 @@ pub(super) fn between_windows(program: &mut Program, block: Block) {
     }
 }
 
-/// Whether every element of the result is made of one element of one operand.
+/// Returns whether every element of the result is computed from one element of one operand.
 fn copies(op: OpRef<'_>) -> bool {
     match op.def().kernel(op) {
         Kernel::Nest(nest) => nest.inputs.len() == 1 && nest.loops.len() == nest.parallel,

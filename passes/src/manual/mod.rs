@@ -1,7 +1,7 @@
 //! manual: wraps the per-device program in one `sdy.manual_computation` under the original global signature, so that
-//! JAX's own runtime can run it on any backend with no sharding decisions left to make.
+//! JAX's own runtime can run it on any backend without further sharding decisions.
 //!
-//! A dimension that doesn't divide is padded before the region and sliced after it. Sub-axes become axes of their own,
+//! A dimension that doesn't divide is padded before the region and sliced after it. Sub-axes become separate axes,
 //! since manual axes must be whole.
 
 mod barriers;
@@ -201,8 +201,8 @@ fn unsign(program: &mut Program, main: Op) {
     program.remove_attr(module, signature::MESHES);
 }
 
-/// The mesh with an axis for every sub-axis that some sharding names; the axis of which no mesh has all these parts if
-/// there is one.
+/// Returns the mesh with an axis for every sub-axis that some sharding names; as the error, an axis that no mesh can
+/// split into all these parts.
 fn refine<'a>(program: &mut Program, mesh: &Mesh, sides: impl Iterator<Item = &'a Side>) -> Result<Mesh, Name> {
     let mut boundaries: Vec<Vec<i64>> = mesh.axes.iter().map(|a| vec![1, a.1]).collect();
     for axis in sides.filter_map(|s| s.sharding.as_ref()).flat_map(|s| s.all_axes()) {
@@ -233,7 +233,7 @@ fn refine<'a>(program: &mut Program, mesh: &Mesh, sides: impl Iterator<Item = &'
     Ok(fine)
 }
 
-/// `s` over the refined mesh.
+/// Returns `s` over the refined mesh.
 fn refined(s: &TensorSharding, mesh: &Mesh, fine: &Mesh, name: Name) -> TensorSharding {
     // Every sub-axis that a sharding names is one or more whole axes of the finer mesh.
     let axes = |list: &[AxisRef]| fine.translate_refs(list, mesh).unwrap_or_default();
@@ -272,7 +272,7 @@ pub static PASS: crate::Pass = crate::Pass {
     doc: "Wraps the per-device program in one sdy.manual_computation under the global signature.",
     options: &[],
     run: |program, _, diagnostics| {
-        // JAX's parser knows no attribute of ours.
+        // JAX's parser rejects our attributes.
         remove_trips(program);
         manual(program, diagnostics);
     },

@@ -1,5 +1,5 @@
-//! Ops that show how a value is sharded, outside of the manual computation, whose values have no sharding: each shows a
-//! constant that is sharded as the plan shards the value it was about. XLA calls back when it compiles.
+//! Moves ops that show the sharding of a value out of the manual computation, in which values have no sharding: each op
+//! shows a constant that is sharded as the plan shards the op's value. XLA calls back when it compiles.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Attr, AttrData, Block, Loc, Name, Program, Value};
@@ -11,14 +11,14 @@ use dialect::sharding::TensorSharding;
 use dialect::signature::{self, Side};
 use rustc_hash::FxHashMap;
 
-/// What such an op shows.
+/// An op that shows a sharding.
 pub(super) struct Shown {
     side: Side,
     attrs: Vec<(Name, Attr)>,
     loc: Loc,
 }
 
-/// Takes these ops out from under `block`.
+/// Removes these ops from `block` and returns them.
 pub(super) fn take(program: &mut Program, block: Block) -> Vec<Shown> {
     let (mut shown, mut renamed) = (Vec::new(), FxHashMap::default());
     for inner in program.blocks_under(block) {
@@ -46,7 +46,7 @@ pub(super) fn take(program: &mut Program, block: Block) -> Vec<Shown> {
     shown
 }
 
-/// The same where what stands for a value may itself be renamed: the last.
+/// Resolves chains of renamings: each value maps to the last.
 fn resolved(renamed: FxHashMap<Value, Value>) -> FxHashMap<Value, Value> {
     let last = |mut value: Value| {
         while let Some(&next) = renamed.get(&value) {
@@ -57,8 +57,8 @@ fn resolved(renamed: FxHashMap<Value, Value>) -> FxHashMap<Value, Value> {
     renamed.iter().map(|(&from, &to)| (from, last(to))).collect()
 }
 
-/// The ops that show it, where `sharding` says how its value is sharded. A constraint holds the sharding, since Shardy takes it
-/// off constants.
+/// Writes the ops that show the sharding `sharding`. A constraint holds it, because Shardy removes shardings from
+/// constants.
 pub(super) fn show(b: &mut Builder<'_>, shown: &Shown, sharding: TensorSharding) {
     let first = b.ops.len();
     let global = &shown.side.global;
@@ -77,7 +77,7 @@ pub(super) fn show(b: &mut Builder<'_>, shown: &Shown, sharding: TensorSharding)
 }
 
 impl Shown {
-    /// How its value is sharded, if it is.
+    /// Returns the global type and sharding of its value.
     pub(super) fn side(&self) -> &Side {
         &self.side
     }

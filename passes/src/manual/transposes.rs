@@ -1,7 +1,8 @@
-//! Puts transposes before the reduce_scatters whose results they read.
+//! Moves transposes before the reduce_scatters whose results they read.
 //!
-//! A gradient is a product that is added up over devices and transposed to the shape of its weights. XLA takes a transpose
-//! that follows a product into it; one that follows a collective is a copy: a kernel of its own to compile and to run.
+//! A gradient is a product that is added up over devices and transposed to the shape of its weights. XLA fuses a
+//! transpose into a product before it; a transpose after a collective is a copy, with a separate kernel to compile and
+//! run.
 
 use dialect::buffers::Facts;
 use dialect::ir::build::Builder;
@@ -13,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 const SCATTERED: &str = "scatter_dimension";
 
-/// Transposes products before they are scattered where only a transpose reads what is scattered.
+/// Transposes products before they are scattered, where a transpose is the only user of the scattered value.
 pub(super) fn before_scatters(program: &mut Program, block: Block) {
     let uses = Uses::of(program, block);
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
@@ -47,7 +48,8 @@ pub(super) fn before_scatters(program: &mut Program, block: Block) {
     program.rename(&renamed);
 }
 
-/// If `op` scatters a product that nothing else reads, and only a transpose reads its result: that and its permutation.
+/// If `op` scatters a product without other users, and a transpose is the only user of its result, returns the
+/// transpose and its permutation.
 fn transposed(program: &Program, uses: &Uses, op: Op) -> Option<(Op, Vec<i64>)> {
     let view = program.view(op);
     let scatters = view.def().collective(view).is_some_and(|c| c.kind == CollectiveKind::ReduceScatter);
@@ -61,7 +63,7 @@ fn transposed(program: &Program, uses: &Uses, op: Op) -> Option<(Op, Vec<i64>)> 
     Some((reader, permutation(program.view(reader))?))
 }
 
-/// The operand's dimension that each dimension of the result is, if an op only exchanges dimensions.
+/// Returns for each dimension of the result the operand's dimension, if an op only exchanges dimensions.
 fn permutation(op: OpRef<'_>) -> Option<Vec<i64>> {
     let (from, to) = (op.operand_tensor(0)?, op.result_tensor(0)?);
     if !Facts::of(op)?.copies || from.element != to.element || from.rank() != to.rank() {
