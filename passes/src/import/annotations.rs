@@ -1,9 +1,9 @@
-//! Annotations from before Shardy: `mhlo.sharding` on arguments, results and calls of `@Sharding` becomes a mesh and
-//! shardings on it, a call between `@SPMDFullToShardShape` and `@SPMDShardToFullShape` a manual computation
+//! Reads annotations from before Shardy: `mhlo.sharding` on arguments, results and calls of `@Sharding` becomes a mesh
+//! and shardings on it, and a call between `@SPMDFullToShardShape` and `@SPMDShardToFullShape` a manual computation
 //! ([`super::shard_map`]).
 //!
 //! All annotations share one mesh: device numbers are split wherever an annotation splits them, and each run in between
-//! is an axis. A value that also has a Shardy sharding, or one in [`super::frontend`], keeps that. Source: XLA,
+//! is an axis. A value that also has a Shardy sharding, or one in [`super::frontend`], keeps it. Source: XLA,
 //! `import_shardings`.
 
 use dialect::codes;
@@ -15,7 +15,7 @@ use dialect::sharding::{AxisRef, DimSharding, Mesh, MeshRef, ReductionKind, Tens
 
 use super::hlo_sharding::{self, HloSharding, Run, Tiles};
 
-/// What an annotation is attached to.
+/// The position of an annotation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Argument(Op, usize),
@@ -37,11 +37,11 @@ pub(super) struct Grid {
     /// The stride and size of each axis in device numbers, major first.
     axes: Vec<Run>,
     mesh: Mesh,
-    /// Whether no tiles say how many devices there are.
+    /// Whether no tiles determine the number of devices.
     empty: bool,
 }
 
-/// Turns all annotations of a program into meshes and shardings. Until now they were only text, so errors in them are
+/// Turns all annotations of a program into meshes and shardings. The parser keeps them as text, so errors in them are
 /// reported here.
 pub(super) fn read(program: &mut Program, diagnostics: &mut Diagnostics) {
     let attributes = super::frontend::is_present(program);
@@ -75,7 +75,7 @@ fn problem(span: Span, message: String) -> Diagnostic {
 fn find(program: &Program, diagnostics: &mut Diagnostics) -> Vec<Annotation> {
     let mut found: Vec<(Place, Span, String)> = Vec::new();
     let text = |attr| match program.attr_data(attr) {
-        // Bytes that are no text are no sharding either, which reading it will say.
+        // Bytes that aren't text are no sharding either; reading them reports that.
         AttrData::String(text) => Some(text.shown().into_owned()),
         _ => None,
     };
@@ -107,7 +107,7 @@ fn find(program: &Program, diagnostics: &mut Diagnostics) -> Vec<Annotation> {
 }
 
 impl Grid {
-    /// The mesh split wherever an annotation splits it.
+    /// Creates the mesh, split wherever an annotation splits it.
     fn of(program: &mut Program, annotations: &[Annotation], diagnostics: &mut Diagnostics) -> Option<Self> {
         let declared =
             func::declared_devices(program).map_or(1, |(replicas, partitions)| replicas.saturating_mul(partitions));
@@ -176,14 +176,14 @@ impl Grid {
         program.prepend(ops);
     }
 
-    /// The axes of a run, major first.
+    /// Returns the axes of a run, major first.
     fn axes_of(&self, run: Run) -> impl Iterator<Item = AxisRef> + '_ {
         let inside = move |axis: &Run| (run.stride..run.stride * run.size).contains(&axis.stride);
         let axes = self.axes.iter().zip(&self.mesh.axes).filter(move |(axis, _)| inside(axis));
         axes.map(|(_, &(name, _))| AxisRef::full(name))
     }
 
-    /// The manual axes that an annotation inside a manual region names, in the order of the mesh.
+    /// Returns the manual axes that an annotation inside a manual region names, in the order of the mesh.
     pub(super) fn manual_axes(&self, sharding: &HloSharding) -> Vec<AxisRef> {
         let manual: Vec<AxisRef> = match sharding {
             HloSharding::Manual => return self.mesh.axes.iter().map(|a| AxisRef::full(a.0)).collect(),
@@ -193,7 +193,7 @@ impl Grid {
         self.mesh.axes.iter().map(|a| AxisRef::full(a.0)).filter(|a| manual.contains(a)).collect()
     }
 
-    /// The sharding of a tensor of `rank` dimensions. `None` when the annotation implies none.
+    /// Returns the sharding of a tensor of `rank` dimensions, or `None` when the annotation implies none.
     ///
     /// # Errors
     /// An annotation that can't be expressed.
@@ -236,7 +236,7 @@ fn maximal_name(device: i64) -> String {
     format!("maximal_mesh_{device}")
 }
 
-/// Applies an annotation where it is attached.
+/// Applies an annotation at its position.
 fn apply(program: &mut Program, grid: &Grid, annotation: &Annotation) -> Result<(), String> {
     match annotation.place {
         Place::Argument(function, i) => {
@@ -261,7 +261,7 @@ fn apply(program: &mut Program, grid: &Grid, annotation: &Annotation) -> Result<
                 func::set_result_attr(program, function, i, func::SHARDING, attr);
             }
         }
-        // Those of manual regions have been removed with them.
+        // Annotations of manual regions were removed with their ops.
         Place::Op(op) if program.attr(op, ANNOTATION).is_none() => {}
         Place::Op(op) => apply_to_op(program, grid, annotation, op)?,
     }
@@ -275,8 +275,8 @@ fn only(annotation: &Annotation) -> Result<&HloSharding, String> {
     }
 }
 
-/// `@Sharding` becomes a constraint, with the dimensions its `backend_config` leaves unspecified open; any other op
-/// gets the shardings of its results.
+/// Turns `@Sharding` into a constraint, with the dimensions that its `backend_config` leaves unspecified open; gives
+/// any other op the shardings of its results.
 fn apply_to_op(program: &mut Program, grid: &Grid, annotation: &Annotation, op: Op) -> Result<(), String> {
     program.remove_attr(op, ANNOTATION);
     let target = target(program, op).map(str::to_owned);
@@ -285,7 +285,7 @@ fn apply_to_op(program: &mut Program, grid: &Grid, annotation: &Annotation, op: 
     }
     let mut ranks: Vec<usize> = program.results(op).map(|v| program.tensor_type(v).map_or(0, |t| t.rank())).collect();
     if ranks.is_empty() && matches!(annotation.shardings[..], [HloSharding::Maximal(_)]) {
-        // An op without results says where it runs, as Shardy writes it.
+        // An op without results states where it runs, as Shardy writes it.
         ranks.push(0);
     }
     let open = unspecified(program, op)?;
@@ -320,12 +320,12 @@ pub(super) fn constrain(program: &mut Program, op: Op, sharding: TensorSharding)
     program.set_attr(op, sdy::SHARDING, attr);
 }
 
-/// The target of a custom call.
+/// Returns the target of a custom call.
 pub(super) fn target(program: &Program, op: Op) -> Option<&str> {
     program.view(op).attr("call_target_name").and_then(AttrData::as_str)
 }
 
-/// `unspecified_dims=[0,1]`
+/// Parses `unspecified_dims=[0,1]`.
 fn unspecified(program: &Program, op: Op) -> Result<Vec<usize>, String> {
     let config = program.view(op).attr("backend_config").and_then(AttrData::as_str).unwrap_or_default();
     let Some((_, rest)) = config.split_once("unspecified_dims=[") else { return Ok(Vec::new()) };

@@ -1,11 +1,11 @@
-//! Shardings that what is inlined states, as constraints on values.
+//! Turns shardings stated on inlined ops into constraints on values.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{AttrData, Op, Program, Value, ValueSource};
 use dialect::ops::{func, sdy};
 use dialect::sharding::{Reshard, TensorSharding};
 
-/// The shardings that the attribute `name` of `op` states.
+/// Returns the shardings that the attribute `name` of `op` states.
 pub(super) fn stated(program: &Program, op: Op, name: &str) -> Vec<TensorSharding> {
     match program.attr(op, name).map(|a| program.attr_data(a)) {
         Some(AttrData::ShardingPerValue(list)) => list.clone(),
@@ -13,8 +13,8 @@ pub(super) fn stated(program: &Program, op: Op, name: &str) -> Vec<TensorShardin
     }
 }
 
-/// The sharding that `op`, one of the user's collectives, expects of its operand where that is the result of an op that is
-/// inlined: the value in its place may be sharded differently. `is_inlined` takes the op and its result.
+/// Returns the sharding that `op`, one of the user's collectives, expects of its operand where that is the result of an
+/// inlined op, because the replacing value may be sharded differently. `is_inlined` takes the op and its result.
 pub(super) fn expected_by_collective(
     program: &Program,
     op: Op,
@@ -35,14 +35,14 @@ pub(super) fn expected_by_collective(
     known.or_else(|| starts.then(|| TensorSharding::replicated(out.mesh.clone(), out.rank())))
 }
 
-/// Has `op` read its first operand through a constraint, which is appended to `ops`.
+/// Makes `op` read its first operand through a constraint, which is appended to `ops`.
 pub(super) fn constrain_first(program: &mut Program, op: Op, sharding: TensorSharding, ops: &mut Vec<Op>) {
     let operands = program.op(op).operands.to_vec();
     let read = constrained(program, op, &[sharding], operands, ops);
     program.op_mut(op).operands = read.into_iter().collect();
 }
 
-/// `values`, each read through a constraint where `list` has a sharding.
+/// Returns `values`, each read through a constraint where `list` has a sharding.
 pub(super) fn constrained(
     program: &mut Program,
     op: Op,

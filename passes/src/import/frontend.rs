@@ -1,7 +1,7 @@
-//! Shardy shardings kept as text in `mhlo.frontend_attributes`, the form in which XLA keeps them across HLO:
+//! Shardy shardings stored as text in `mhlo.frontend_attributes`, the form in which XLA keeps them across HLO:
 //! `xla.sdy.meshes` of the module, `xla.sdy.sharding` of arguments and of calls of `@Sharding` and
-//! `@xla.sdy.FuncResultSharding`. Where both exist, they override `mhlo.sharding`, which says the same with less
-//! detail. Source: XLA, `sdy_round_trip_import`.
+//! `@xla.sdy.FuncResultSharding`. They override `mhlo.sharding`, which states the same shardings in less detail.
+//! Source: XLA, `sdy_round_trip_import`.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
@@ -17,7 +17,7 @@ const MESHES: &str = "xla.sdy.meshes";
 const SHARDING: &str = "xla.sdy.sharding";
 const RESULT: &str = "xla.sdy.FuncResultSharding";
 
-/// Whether any op or argument has such attributes.
+/// Returns whether any op or argument has such attributes.
 pub(super) fn is_present(program: &Program) -> bool {
     let argument = |f: Op| {
         let count = func::signature(program, f).inputs.len().max(func::signature(program, f).results.len());
@@ -30,7 +30,7 @@ pub(super) fn is_present(program: &Program) -> bool {
         || program.ops_under(program.body()).into_iter().any(|op| program.attr(op, FRONTEND).is_some())
 }
 
-/// Reads all of them.
+/// Reads all such attributes.
 pub(super) fn read(program: &mut Program, diagnostics: &mut Diagnostics) {
     read_meshes(program, diagnostics);
     for function in func::functions(program).collect::<Vec<_>>() {
@@ -52,7 +52,8 @@ pub(super) fn read(program: &mut Program, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// The string of `key` in a dictionary. Bytes that are no text are no sharding either, which reading it will say.
+/// Returns the string of `key` in a dictionary. Bytes that aren't text are no sharding either; reading them reports
+/// that.
 fn take(program: &Program, dictionary: Option<Attr>, key: &str) -> Option<String> {
     let AttrData::Dict(entries) = program.attr_data(dictionary?) else { return None };
     let (_, attr) = entries.iter().find(|(name, _)| program.name_text(*name) == key)?;
@@ -64,7 +65,7 @@ fn take(program: &Program, dictionary: Option<Attr>, key: &str) -> Option<String
 
 fn read_meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
     let Some(text) = take(program, program.attr(program.module, FRONTEND), MESHES) else { return };
-    // `{mesh = #sdy.mesh<["x"=2]>}`
+    // The text is of the form `{mesh = #sdy.mesh<["x"=2]>}`.
     let inner = text.trim().trim_start_matches('{').trim_end_matches('}');
     let source: String = inner
         .split("#sdy.mesh")
@@ -121,7 +122,7 @@ fn set_result(program: &mut Program, op: Op, sharding: &TensorSharding) {
     }
 }
 
-/// The shardings in `text`: a single one, or a list for several values.
+/// Parses the shardings in `text`: a single one, or a list for several values.
 fn shardings(
     program: &mut Program,
     text: &str,
@@ -140,7 +141,7 @@ fn shardings(
     Some(list.iter().map(|s| names.sharding(s)).collect())
 }
 
-/// Parses the text of a string attribute as a program of its own.
+/// Parses the text of a string attribute as a separate program.
 fn parsed(registry: &Registry, source: &str, text: &str, span: Span, diagnostics: &mut Diagnostics) -> Option<Program> {
     let mut inside = Diagnostics::default();
     let program = dialect::parse_with(source, registry, &mut inside);

@@ -1,4 +1,4 @@
-//! `mhlo.sharding`: how programs before Shardy wrote a tensor's sharding, as text. Source: XLA,
+//! `mhlo.sharding`: the text form of a tensor's sharding in programs before Shardy. Source: XLA,
 //! `HloSharding::ToString`.
 //!
 //! A tile assignment is an array of devices with one entry per tile. Its dimensions are those of the tensor, then those
@@ -7,7 +7,7 @@
 
 use dialect::sharding::MAX_DEVICES;
 
-/// Devices `stride` apart.
+/// A run of `size` devices, `stride` apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Run {
     pub(super) stride: i64,
@@ -17,11 +17,11 @@ pub(super) struct Run {
 /// One sharding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum HloSharding {
-    /// Every device has all of it.
+    /// Every device has the whole tensor.
     Replicated,
     /// Each device's shard is defined by the program itself.
     Manual,
-    /// One device has it.
+    /// One device has the tensor.
     Maximal(i64),
     /// Tiles.
     Tiled(Tiles),
@@ -36,11 +36,11 @@ pub(super) struct Tiles {
     pub(super) manual: Vec<Run>,
     /// Number of devices.
     pub(super) devices: i64,
-    /// The order of devices where it can't be written as runs; then the runs are over positions in this list.
+    /// The order of devices where runs can't express it; then the runs are over positions in this list.
     pub(super) order: Option<Vec<i64>>,
 }
 
-/// Reads `{…}`; the shardings of a tuple one after the other.
+/// Parses `{…}`; returns the shardings of a tuple's elements in order.
 pub(super) fn read(text: &str) -> Result<Vec<HloSharding>, String> {
     let inner = braced(text.trim()).ok_or_else(|| format!("'{text}' is no sharding: expected it in braces"))?;
     if inner.starts_with('{') {
@@ -53,7 +53,7 @@ fn braced(text: &str) -> Option<&str> {
     text.strip_prefix('{')?.strip_suffix('}').map(str::trim)
 }
 
-/// The parts between commas that are outside brackets.
+/// Splits at commas outside brackets.
 fn parts(text: &str) -> Vec<&str> {
     let (mut depth, mut start, mut out) = (0, 0, Vec::new());
     for (i, c) in text.char_indices() {
@@ -95,7 +95,7 @@ fn numbers(text: &str) -> Result<Vec<i64>, String> {
     numbers.collect::<Option<_>>().ok_or_else(|| format!("'{text}' is no list of numbers"))
 }
 
-/// The list in `open`…`close` at the front, and what follows.
+/// Parses a leading list in `open`…`close`; returns it and the rest of the text.
 fn list(text: &str, open: char, close: char) -> Result<(Vec<i64>, &str), String> {
     let inner = text.strip_prefix(open).and_then(|t| t.split_once(close));
     let (inner, rest) = inner.ok_or_else(|| format!("expected {open}…{close} at '{text}'"))?;
@@ -153,7 +153,7 @@ fn tiled(text: &str) -> Result<Tiles, String> {
     Ok(Tiles { dims, manual, devices, order })
 }
 
-/// The runs of an iota of these sizes whose dimensions are transposed by `order`.
+/// Returns the runs of an iota of these sizes whose dimensions are transposed by `order`.
 fn transposed(sizes: &[i64], order: &[i64], devices: i64) -> Result<Vec<Run>, String> {
     let mut sorted = order.to_vec();
     sorted.sort_unstable();
@@ -169,7 +169,7 @@ fn transposed(sizes: &[i64], order: &[i64], devices: i64) -> Result<Vec<Run>, St
         .collect())
 }
 
-/// A list of devices as runs, major first, if it is an iota with its dimensions transposed.
+/// Returns a list of devices as runs, major first, if it is an iota with its dimensions transposed.
 fn runs_of(list: &[i64]) -> Option<Vec<Run>> {
     let mut runs = Vec::new();
     let mut block = 1;
@@ -196,7 +196,7 @@ fn runs_of(list: &[i64]) -> Option<Vec<Run>> {
     (list.iter().enumerate().all(|(i, &d)| device(i as i64) == d)).then_some(runs)
 }
 
-/// The runs of each of `tiles`, splitting runs where a tile ends inside one.
+/// Returns the runs of each of `tiles`, splitting runs where a tile ends inside one.
 fn regroup(runs: &[Run], tiles: &[i64]) -> Option<Vec<Vec<Run>>> {
     let mut left: Vec<Run> = runs.iter().rev().copied().collect();
     let mut dims = Vec::new();

@@ -1,6 +1,7 @@
-//! Inlining: every call is replaced by a copy of the called function's body.
+//! Inlines calls: every call is replaced by a copy of the called function's body.
 //!
-//! Each op of the result is copied once, however deep calls are nested, and only what public functions lead to is.
+//! Each op of the result is copied once, however deep calls are nested, and only functions reachable from public ones
+//! are processed.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
@@ -14,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::constraints::{constrain_first, expected_by_collective};
 use crate::symbols::{is_private, led_to, references};
 
-/// Replaces every call by the body of the called function, in all functions that stay.
+/// Replaces every call by the body of the called function, in all functions that are kept.
 pub(super) fn inline_calls(program: &mut Program, diagnostics: &mut Diagnostics) {
     let roots = roots(program);
     let Some(graph) = CallGraph::of(program, &roots, diagnostics) else { return };
@@ -29,7 +30,7 @@ pub(super) fn inline_calls(program: &mut Program, diagnostics: &mut Diagnostics)
     }
 }
 
-/// The functions that stay: public ones, and those that reachable ops name without calling them.
+/// Returns the functions to keep: public ones, and those that reachable ops name without calling them.
 fn roots(program: &Program) -> Vec<Op> {
     let top = program.block_ops(program.body()).iter().copied();
     let public: Vec<Op> = top.filter(|&op| !is_private(program, op)).collect();
@@ -53,12 +54,12 @@ fn is_call(program: &Program, op: Op) -> bool {
     view.def().control(view) == Some(Control::Call)
 }
 
-/// What a function is made of before its calls are inlined.
+/// The contents of a function before its calls are inlined.
 #[derive(Default)]
 struct Contents {
     /// The number of its ops that are neither calls nor its return.
     ops: usize,
-    /// Its calls, and inside of how many regions of the function each is.
+    /// Its calls, each with its depth in the function's regions.
     calls: Vec<(Op, usize)>,
     /// The levels of its regions.
     depth: usize,
@@ -89,20 +90,20 @@ impl Contents {
     }
 }
 
-/// The functions that the roots lead to by calls.
+/// The functions reachable from the roots by calls.
 struct CallGraph {
-    /// The function that each call calls.
+    /// The callee of each call.
     callees: FxHashMap<Op, Op>,
-    /// Every function after those that call it.
+    /// All functions, each after its callers.
     order: Vec<(Op, Contents)>,
 }
 
 impl CallGraph {
-    /// Depth first, without recursion in our code. Calls that can't be inlined are reported.
+    /// Builds the graph depth first, with an explicit stack. Reports calls that can't be inlined.
     fn of(program: &Program, roots: &[Op], diagnostics: &mut Diagnostics) -> Option<Self> {
         let functions: FxHashMap<&str, Op> = func::functions_by_name(program).into_iter().collect();
         let mut graph = Self { callees: FxHashMap::default(), order: Vec::new() };
-        // Whether all that a function calls has been seen.
+        // Whether all callees of a function have been visited.
         let mut done: FxHashMap<Op, bool> = FxHashMap::default();
         let mut faults = Vec::new();
         for &root in roots {
@@ -137,13 +138,14 @@ impl CallGraph {
         found.then_some(graph)
     }
 
-    /// The body of each function by the function's name.
+    /// Returns the body of each function by the function's name.
     fn bodies(&self, program: &Program) -> FxHashMap<String, Block> {
         let named = |f: Op| Some((func::symbol(program, f)?.to_owned(), func::block(program, f)?));
         self.order.iter().filter_map(|it| named(it.0)).collect()
     }
 
-    /// Reports what would make more than [`MAX_OPS`] ops, before anything is copied: calls of calls grow exponentially.
+    /// Reports programs that would have more than [`MAX_OPS`] ops, before anything is copied, because nested calls can
+    /// grow exponentially.
     fn makes_too_many(&self, program: &Program, roots: &[Op], diagnostics: &mut Diagnostics) -> bool {
         let mut times: FxHashMap<Op, u64> = roots.iter().map(|&root| (root, 1)).collect();
         for (function, contents) in &self.order {
@@ -173,7 +175,7 @@ impl CallGraph {
         false
     }
 
-    /// Reports a call that would make more than [`MAX_NESTING`] levels of regions.
+    /// Reports a call that would create more than [`MAX_NESTING`] levels of regions.
     fn is_too_deep(&self, program: &Program, diagnostics: &mut Diagnostics) -> bool {
         let mut depths: FxHashMap<Op, usize> = FxHashMap::default();
         for (function, contents) in self.order.iter().rev() {
@@ -193,7 +195,7 @@ impl CallGraph {
     }
 }
 
-/// The function that `call` names, which must have a body.
+/// Returns the function that `call` names, which must have a body.
 fn callee(program: &Program, functions: &FxHashMap<&str, Op>, call: Op) -> Result<Op, Diagnostic> {
     let view = program.view(call);
     let name = func::callee(view).unwrap_or_default();
@@ -213,12 +215,12 @@ fn calls_itself(program: &Program, call: Op) -> Diagnostic {
         .note("write the repetition as a while loop")
 }
 
-/// The body of a function while it is copied to where the function is called.
+/// A function body that is being copied to the position of a call.
 struct Copying {
-    /// The call that it replaces.
+    /// The call that the copy replaces.
     call: Op,
     body: Block,
-    /// The op that is copied next.
+    /// The index of the op to copy next.
     next: usize,
     renaming: Renaming,
 }
@@ -229,7 +231,7 @@ struct Inliner<'a> {
 }
 
 impl Inliner<'_> {
-    /// Inlines the calls in `block` and in the regions inside of it; `renaming` maps their results.
+    /// Inlines the calls in `block` and in its regions; `renaming` maps their results.
     fn block(&mut self, block: Block, renaming: &mut Renaming) {
         let mut made = Vec::new();
         for op in self.program.block_ops(block).to_vec() {
@@ -246,7 +248,7 @@ impl Inliner<'_> {
         self.program.set_block_ops(block, made);
     }
 
-    /// Appends `op`, which is no call, and inlines the calls in its regions.
+    /// Appends `op`, which isn't a call, and inlines the calls in its regions.
     fn keep(&mut self, op: Op, expected: Option<TensorSharding>, renaming: &mut Renaming, made: &mut Vec<Op>) {
         if let Some(expected) = expected {
             constrain_first(self.program, op, expected, made);
@@ -259,8 +261,8 @@ impl Inliner<'_> {
         made.push(op);
     }
 
-    /// Appends what `body`, which `call` calls, is made of once its own calls are inlined; returns its results. Without
-    /// recursion along calls, which nest as deep as the module has functions.
+    /// Appends the ops of `body`, which `call` calls, with its own calls inlined; returns its results. Doesn't recurse
+    /// along calls, which may nest as deep as the module has functions.
     fn copy_body(&mut self, call: Op, body: Block, made: &mut Vec<Op>) -> Vec<Value> {
         let mut open = vec![self.enter(call, body, &Renaming::default())];
         loop {
@@ -285,7 +287,7 @@ impl Inliner<'_> {
         }
     }
 
-    /// Begins to copy `body` to where `call` is, in what `around` renames.
+    /// Begins to copy `body` to the position of `call`, with the renamings of `around`.
     fn enter(&mut self, call: Op, body: Block, around: &Renaming) -> Copying {
         let call_site = Some(self.program.called_from(self.program.op(call).loc, around.call_site));
         let arguments = self.program.block_args(body).iter().copied();
@@ -294,14 +296,15 @@ impl Inliner<'_> {
         Copying { call, body, next: 0, renaming }
     }
 
-    /// The body that `op` calls.
+    /// Returns the body that `op` calls.
     fn called(&self, op: Op) -> Option<Block> {
         is_call(self.program, op)
             .then(|| func::callee(self.program.view(op)))?
             .and_then(|name| self.bodies.get(name).copied())
     }
 
-    /// The sharding that `op`, one of the user's collectives, expects of an operand that is the result of a call.
+    /// Returns the sharding that `op`, one of the user's collectives, expects of an operand that is the result of a
+    /// call.
     fn expected_of_call(&self, op: Op) -> Option<TensorSharding> {
         expected_by_collective(self.program, op, |maker, _| is_call(self.program, maker))
     }

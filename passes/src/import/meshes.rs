@@ -1,4 +1,4 @@
-//! One mesh for all shardings: meshes over the same devices in the same order are views of one another.
+//! Unifies meshes: meshes over the same devices in the same order are views of one another.
 //!
 //! An axis is a run of the row-major device number. Where the runs of one mesh split those of another into whole
 //! factors, every axis of the latter is a list of (sub-)axes of the former, and its shardings can be rewritten. Runs
@@ -56,7 +56,8 @@ pub fn unify_meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
     program.set_block_ops(body, kept);
 }
 
-/// Takes off ops the shardings over a mesh without axes, as JAX states them for callbacks in a `shard_map`: they say nothing.
+/// Removes shardings over a mesh without axes from ops, as JAX states them for callbacks in a `shard_map`, because they
+/// have no meaning.
 fn drop_empty(program: &mut Program) {
     let is_empty = |mesh: &Mesh| mesh.axes.is_empty() && !mesh.is_maximal();
     if !sdy::meshes(program).any(|(_, _, mesh)| is_empty(mesh)) {
@@ -71,7 +72,7 @@ fn drop_empty(program: &mut Program) {
     }
 }
 
-/// The mesh that an op's own lists of axes refer to: that of its shardings.
+/// Returns the mesh that an op's own lists of axes refer to: that of its shardings.
 fn mesh_of(program: &Program, op: Op) -> Option<&Mesh> {
     let view = program.view(op);
     if let Some(manual) = sdy::ManualComputation::of(view) {
@@ -84,7 +85,7 @@ fn mesh_of(program: &Program, op: Op) -> Option<&Mesh> {
     })
 }
 
-/// The manual axes of the program's manual computations, each with its mesh.
+/// Returns the manual axes of the program's manual computations, each with its mesh.
 fn manual_axes(program: &Program) -> Vec<(Name, Mesh)> {
     let mut list: Vec<(Name, Mesh)> = Vec::new();
     program.walk(program.body(), &mut |op| {
@@ -101,7 +102,7 @@ fn manual_axes(program: &Program) -> Vec<(Name, Mesh)> {
     list
 }
 
-/// `axis` of `from` as whole axes of `to`: a manual axis can't be a sub-axis.
+/// Returns `axis` of `from` as whole axes of `to`, because a manual axis can't be a sub-axis.
 fn whole_axes(axis: Name, from: &Mesh, to: &Mesh) -> Option<Vec<Name>> {
     let parts = to.translate_refs(&[AxisRef::full(axis)], from)?;
     parts.iter().map(|part| part.sub.is_none().then_some(part.name)).collect()
@@ -114,7 +115,7 @@ struct Rewrite<'a> {
 }
 
 impl Rewrite<'_> {
-    /// `mesh` is the one that the attribute's own axes refer to.
+    /// Rewrites an attribute; `mesh` is the mesh that its own axes refer to.
     fn attr(&self, program: &mut Program, attr: Attr, mesh: Option<&Mesh>) -> Attr {
         let new = match (program.attr_data(attr).clone(), mesh) {
             (AttrData::ManualAxes(names), Some(mesh)) => {
@@ -168,7 +169,7 @@ impl Rewrite<'_> {
         new
     }
 
-    /// Axes of `from` as axes of the target.
+    /// Translates axes of `from` to axes of the target.
     fn list(&self, axes: &AxisList, from: &Mesh) -> AxisList {
         self.target.translate_refs(axes, from).unwrap_or_default()
     }

@@ -1,7 +1,8 @@
 //! import: inlines calls and named computations, expands composite ops and reads annotations from before Shardy, so
 //! that later passes see one function of plain ops with Shardy's shardings.
 //!
-//! Assumes a verified module. Leaves no call, and no private functions except those that custom calls name. An inlined op's location says where it was called from.
+//! Requires a verified module. Leaves no call, and no private functions except those that custom calls name. The
+//! location of an inlined op includes its call site.
 
 mod annotations;
 mod constraints;
@@ -36,7 +37,8 @@ pub fn import(program: &mut Program, diagnostics: &mut Diagnostics) {
     }
     annotations::read(program, diagnostics);
     parts::state(program);
-    // First, since an op may be expanded by what a called function returns: the shape of a reshape.
+    // Calls are inlined first, since expanding an op may need the result of a called function, such as the shape of a
+    // reshape.
     inline::inline_calls(program, diagnostics);
     if diagnostics.has_errors() {
         return;
@@ -65,8 +67,8 @@ struct Import<'a> {
 }
 
 impl Import<'_> {
-    /// Expands the ops in `block` and what is inside; `renaming` maps their results. In regions that
-    /// compute on single elements (`of_elements`) constraints mean nothing and are left out.
+    /// Expands the ops in `block` and in its regions; `renaming` maps their results. Drops constraints in regions that
+    /// compute on single elements (`of_elements`), where they have no meaning.
     fn block(&mut self, block: Block, of_elements: bool, renaming: &mut Renaming) {
         let mut ops = Vec::new();
         for op in self.program.block_ops(block).to_vec() {
@@ -104,7 +106,7 @@ impl Import<'_> {
         self.program.set_block_ops(block, ops);
     }
 
-    /// Appends the body of a named computation to `ops`; the shardings it states become constraints.
+    /// Appends the body of a named computation to `ops`; its stated shardings become constraints.
     fn in_place(&mut self, op: Op, ops: &mut Vec<Op>, renaming: &mut Renaming) {
         let Some(body) = self.program.region_block(op, 0) else { return };
         let operands = self.program.op(op).operands.to_vec();
@@ -120,8 +122,8 @@ impl Import<'_> {
         renaming.values.extend(self.program.results(op).zip(outside));
     }
 
-    /// Manual axes must belong to a mesh: the one that the shardings name, or without shardings any of the module's. A
-    /// body that does nothing runs on any.
+    /// Reports manual axes that belong to no mesh: they must be axes of the mesh that the shardings name or, without
+    /// shardings, of any mesh of the module. A body without ops is valid with any axes.
     fn axes_of_a_mesh(&mut self, op: Op) {
         let view = self.program.view(op);
         let Some(manual) = sdy::ManualComputation::of(view) else { return };
@@ -137,7 +139,7 @@ impl Import<'_> {
         }
     }
 
-    /// Groups along axes of a mesh take the mesh with them: the program may not keep its symbol.
+    /// Writes the mesh itself into groups along mesh axes, because the program may not keep the mesh's symbol.
     fn mesh_of_groups(&mut self, op: Op) {
         let view = self.program.view(op);
         if let Some(rule) = view.def().groups(view)

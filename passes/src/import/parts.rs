@@ -1,6 +1,6 @@
-//! What Shardy's partitioner leaves unsaid: a value that is read by `sdy.all_reduce` or `sdy.reduce_scatter` alone is
-//! unreduced along their axes, although no sharding says so. Here it is stated, so that devices add up parts of one value and
-//! not copies of it.
+//! States unreduced axes that Shardy's partitioner leaves implicit: a value whose only user is `sdy.all_reduce` or
+//! `sdy.reduce_scatter` is unreduced along their axes, although no sharding states it. With the axes stated, devices
+//! add up parts of one value and not copies of it.
 
 use dialect::ir::{AttrData, Block, Op, Program, Uses, Value, ValueSource};
 use dialect::ops::{func, sdy};
@@ -15,7 +15,7 @@ pub(super) fn state(program: &mut Program) {
         return;
     }
     let uses = Uses::of(program, body);
-    // Readers first: what one collective leaves unreduced for the next, it reads unreduced.
+    // Readers first: axes that one collective leaves unreduced for the next are unreduced in its operand, too.
     for op in ops.into_iter().rev() {
         if let Some((value, sharding)) = parts(program, op)
             && uses.get(value).len() == 1
@@ -25,7 +25,7 @@ pub(super) fn state(program: &mut Program) {
     }
 }
 
-/// The axes along which one of Shardy's collectives combines its operand, and how.
+/// Returns the axes along which one of Shardy's collectives combines its operand, and the reduction.
 fn reduced(program: &Program, op: Op) -> Option<(Vec<AxisRef>, ReductionKind)> {
     let view = program.view(op);
     match view.def().reshard(view)? {
@@ -35,8 +35,8 @@ fn reduced(program: &Program, op: Op) -> Option<(Vec<AxisRef>, ReductionKind)> {
     }
 }
 
-/// What `op` combines, and its sharding with all axes that it combines or leaves unreduced; `None` where it says so
-/// already.
+/// Returns the value that `op` combines, and its sharding with all axes that `op` combines or leaves unreduced; `None`
+/// where that is already stated.
 fn parts(program: &Program, op: Op) -> Option<(Value, TensorSharding)> {
     let (axes, kind) = reduced(program, op)?;
     let view = program.view(op);
@@ -44,7 +44,7 @@ fn parts(program: &Program, op: Op) -> Option<(Value, TensorSharding)> {
     let after = sdy::stated_sharding(view)?;
     let mut sharding = match stated(program, value) {
         Some(known) => known.clone(),
-        // As the collective leaves it, without the axes it scatters over.
+        // The sharding after the collective, without the axes that it scatters over.
         None => {
             let mut before = after.clone();
             before.dims.iter_mut().for_each(|d| d.axes.retain(|a| !axes.contains(a)));
@@ -74,7 +74,7 @@ fn stated(program: &Program, value: Value) -> Option<&TensorSharding> {
     }
 }
 
-/// The function whose body this is.
+/// Returns the function with this body.
 fn function_of(program: &Program, block: Block) -> Option<Op> {
     func::functions(program).find(|&f| func::block(program, f) == Some(block))
 }
@@ -90,7 +90,7 @@ fn place(program: &mut Program, value: Value, sharding: TensorSharding) {
             let attr = program.intern_attr(AttrData::Sharding(sharding));
             program.set_attr(op, sdy::OUT_SHARDING, attr);
         }
-        // A constraint says what it means.
+        // A constraint already states its sharding.
         ValueSource::Result(op, _) if sdy::stated_sharding(program.view(op)).is_some() => {}
         ValueSource::Result(op, i) => {
             let rank = |program: &Program, r: Value| program.tensor_type(r).map_or(0, |t| t.rank());

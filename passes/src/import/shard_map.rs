@@ -1,5 +1,5 @@
-//! `shard_map` as exported before Shardy: a call whose operands come out of `@SPMDFullToShardShape` and whose results
-//! go into `@SPMDShardToFullShape` is a manual computation. Source: XLA, `shard_map_import`.
+//! Reads `shard_map` as exported before Shardy: a call whose operands come from `@SPMDFullToShardShape` and whose
+//! results go to `@SPMDShardToFullShape` is a manual computation. Source: XLA, `shard_map_import`.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
@@ -42,7 +42,7 @@ pub(super) fn read(program: &mut Program, grid: &Grid, diagnostics: &mut Diagnos
 struct Borders {
     enter: Vec<Op>,
     leave: Vec<Op>,
-    /// Annotations of shards on the way out.
+    /// Annotations of shards between the call and `leave`.
     between: Vec<Op>,
 }
 
@@ -71,7 +71,7 @@ impl Borders {
     }
 }
 
-/// The annotation of an op.
+/// Returns the annotation of an op.
 fn annotation(program: &Program, op: Op) -> Result<HloSharding, String> {
     let text = program.attr(op, ANNOTATION).and_then(|a| program.attr_data(a).as_str());
     let mut list = hlo_sharding::read(text.ok_or("a border of a manual region without mhlo.sharding")?)?;
@@ -147,7 +147,7 @@ fn replace(program: &mut Program, grid: &Grid, block: Block, call: Op, borders: 
     for (i, &op) in borders.leave.iter().enumerate() {
         renamed.insert(program.result(op, 0), program.result(made, i));
     }
-    // The values that enter may have other readers: only what nothing reads any more is removed.
+    // The values that enter may have other users, so only ops without users are removed.
     let gone: FxHashSet<Op> = borders.enter.iter().chain(&borders.leave).chain(&borders.between).copied().collect();
     for &op in &gone {
         program.remove_attr(op, ANNOTATION);

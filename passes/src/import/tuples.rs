@@ -1,15 +1,15 @@
-//! Tuples: elements are replaced by the values that tuples were built from, and tuples that nobody reads then are left out.
+//! Replaces elements of tuples by the values that the tuples were built from, and removes tuples without users.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Block, Op, OpRef, Program, Renaming, TypeData, Value};
 use rustc_hash::FxHashSet;
 
-/// Whether an op reads a tuple.
+/// Returns whether an op reads a tuple.
 pub(super) fn reads_one(op: OpRef<'_>) -> bool {
     op.operand_types().any(|ty| matches!(ty, TypeData::Tuple(_)))
 }
 
-/// Takes apart the tuples under `block`, in which calls have been inlined.
+/// Decomposes the tuples under `block`, in which calls have been inlined.
 pub(super) fn take_apart(program: &mut Program, block: Block) {
     let mut renaming = Renaming::default();
     let mut left_out: FxHashSet<Op> = FxHashSet::default();
