@@ -30,7 +30,7 @@ impl Known {
         if operands.is_empty() {
             return None;
         }
-        // A constant operand may be large, so it isn't part of the key; only its classes would be.
+        // A constant operand may be a large table, which the key doesn't contain; then the result isn't cached.
         let tables: Vec<Option<&Literal>> = (0..operands.len()).map(|i| op.constant_operand(i)).collect();
         let all = operands.iter().zip(&tables).all(|(&s, table)| table.is_some() || spreads.values(s).is_some());
         if !all {
