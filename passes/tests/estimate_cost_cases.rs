@@ -1,7 +1,8 @@
-//! The published cost cases: every case the machine model can answer is evaluated from the case's own inputs.
+//! The published cost cases: every case that the machine model can answer is evaluated from the case's own inputs.
 //!
-//! Each value must meet the published figure within its stated tolerance, and the figure recomputed by the formula within 1e-6. Cases about
-//! things the model does not have stand in `NOT_COVERED` with the reason, so that nothing is skipped in silence.
+//! Each value must meet the published figure within its stated tolerance, and the figure recomputed by the formula
+//! within 1e-6. `NOT_COVERED` lists cases about things that the model lacks, with the reason, so that nothing is
+//! skipped silently.
 
 use dialect::diagnostic::Diagnostics;
 use dialect::ir::{ElementType, TensorType};
@@ -14,7 +15,7 @@ use shardc_passes::estimate::{
     CollectiveLoad, Flat, Group, Line, Machine, Matmul, Slice, Switch, Target, Work, estimate,
 };
 
-/// Families, or single cases as `family/id`, that ask nothing of the machine model.
+/// Families, or single cases as `family/id`, that don't use the machine model.
 const NOT_COVERED: &[(&str, &str)] = &[
     ("alpha/at-fsdp-bound", "compares two given numbers"),
     ("alpha/tr-llama3-chips", "divides given numbers"),
@@ -27,7 +28,7 @@ const NOT_COVERED: &[(&str, &str)] = &[
     ("vpu/tpu-vpu-rate", "the vector unit's lanes are not modeled"),
 ];
 
-/// Cases in the file, and those of them that are evaluated.
+/// The number of cases in the file, and of those that are evaluated.
 const CASES: usize = 128;
 const COVERED: usize = 119;
 
@@ -62,7 +63,7 @@ impl Case<'_> {
         self.input(key).as_array().unwrap().iter().map(|size| size.as_u64().unwrap()).collect()
     }
 
-    /// Bytes per element of the input that names a type.
+    /// Returns the bytes per element of the input that names a type.
     fn element_bytes(&self, key: &str) -> f64 {
         match self.input(key).as_str() {
             Some("int8") => 1.0,
@@ -77,7 +78,7 @@ impl Case<'_> {
     }
 }
 
-/// A ring long enough for the book's formulas, which do not know its length, without latency.
+/// Returns a ring without latency, long enough for the book's formulas, which ignore its length.
 fn ring(bidirectional_bandwidth: f64) -> Line {
     Line { participants: 16, ring: true, stride: 1, link_bandwidth: bidirectional_bandwidth / 2.0, hop_latency: 0.0 }
 }
@@ -110,7 +111,7 @@ fn slice(chip: &str, dims: &[u64]) -> Slice {
     }
 }
 
-/// Where `falls` changes from false to true.
+/// Returns the point where `falls` changes from false to true.
 fn threshold(falls: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (1.0, 1e12);
     assert!(!falls(low) && falls(high));
@@ -146,12 +147,12 @@ fn number(case: &Case) -> f64 {
         "kv" => held(&cache(case)),
         "activation-memory" => held(&saved(case)),
         "params" if case.text("quantity") == "ratio" => {
-            // Of one layer.
+            // The ratio of one layer.
             let (d, f) = (case.int("D"), case.int("F"));
             let attention = held(&vec![(vec![d, d], "i8"); 4]);
             attention / (attention + held(&vec![(vec![d, f], "i8"); 3]))
         }
-        // A byte each, so that bytes are parameters.
+        // Each parameter takes a byte, so that bytes are parameters.
         "params" | "moe" => held(&weights(case)),
         // A register holds a tile of 32-bit elements.
         "vpu" => 4.0 * padded_elements(&[case.int("vregs"), 1, 1], [8, 128]) as f64,
@@ -239,12 +240,12 @@ fn number(case: &Case) -> f64 {
     }
 }
 
-/// The shape of an array.
+/// Returns the shape of an array.
 fn shape(case: &Case) -> Vec<i64> {
     case.ints("shape").into_iter().map(|size| size as i64).collect()
 }
 
-/// How an array is sharded over a mesh, and the devices of that mesh.
+/// Returns the sharding of an array over a mesh, and the devices of that mesh.
 fn sharding(case: &Case) -> (Distribution, u64) {
     let mesh = case.input("mesh").as_object().unwrap();
     let axis = |name: &Value| {
@@ -256,13 +257,13 @@ fn sharding(case: &Case) -> (Distribution, u64) {
     (at, mesh.values().map(|size| size.as_u64().unwrap()).product())
 }
 
-/// The bytes that each of so many devices has of an array of `bytes`.
+/// Returns the bytes that each of `devices` devices has of an array of `bytes`.
 fn shard_bytes(bytes: f64, devices: u64) -> f64 {
     let at = Distribution::of_dims([[AxisPart::whole(0, devices as u32)].into_iter().collect()]);
     at.local_bytes(&TensorType::new(&[bytes as i64], ElementType::I8))
 }
 
-/// The memory of a program that has these arrays, as `cost` says it.
+/// Returns the memory of a program with these arrays, as `cost` reports it.
 fn held(arrays: &[(Vec<u64>, &str)]) -> f64 {
     let ty = |(shape, element): &(Vec<u64>, &str)| {
         let sizes: String = shape.iter().map(|size| format!("{size}x")).collect();
@@ -277,10 +278,10 @@ fn held(arrays: &[(Vec<u64>, &str)]) -> f64 {
     estimate(&program, &Machine::flat(Flat::default())).peak_bytes
 }
 
-/// A training step's arrays: parameters in bf16, two moments in f32; or what is given.
+/// Returns the memory of a training step's arrays: parameters in bf16, two moments in f32; or as the case states.
 fn memory(case: &Case) -> f64 {
     let num = |key| case.num(key);
-    // An array of that many elements, of so many bytes each.
+    // Builds an array of `params` elements of `bytes` bytes each.
     let state = |params: f64, bytes: u64| vec![(vec![params as u64, bytes], "i8")];
     match case.text("quantity") {
         "params" => threshold(|params| held(&state(params, case.int("bytes_per_param"))) >= num("hbm")),
@@ -296,7 +297,7 @@ fn memory(case: &Case) -> f64 {
     }
 }
 
-/// Keys and values of a token in all layers, of a sequence of them, or one activation.
+/// Returns the keys and values of a token in all layers, of a sequence of tokens, or one activation.
 fn cache(case: &Case) -> Vec<(Vec<u64>, &'static str)> {
     let int = |key| case.int(key);
     if case.has("kv_per_token") {
@@ -309,7 +310,7 @@ fn cache(case: &Case) -> Vec<(Vec<u64>, &'static str)> {
     vec![([vec![int("L")], heads].concat(), "i8"); 2]
 }
 
-/// What all layers keep of a forward pass for the backward pass.
+/// Returns the arrays that all layers keep from a forward pass for the backward pass.
 fn saved(case: &Case) -> Vec<(Vec<u64>, &'static str)> {
     let (tokens, d) = (case.num(if case.has("B") { "B" } else { "tokens" }) as u64, case.int("D"));
     let layers = |width: u64| (vec![case.int("L"), tokens, width], "bf16");
@@ -322,7 +323,7 @@ fn saved(case: &Case) -> Vec<(Vec<u64>, &'static str)> {
     vec![layers(d); each as usize]
 }
 
-/// A transformer's parameters: gated feed-forward layers (of several experts), attention, embeddings.
+/// Returns a transformer's parameters: gated feed-forward layers (of several experts), attention, embeddings.
 fn weights(case: &Case) -> Vec<(Vec<u64>, &'static str)> {
     let int = |key| case.num(key) as u64;
     let mut arrays = Vec::new();
@@ -336,7 +337,7 @@ fn weights(case: &Case) -> Vec<(Vec<u64>, &'static str)> {
         add(2, &[int("L"), int("D"), int("K"), int("H")]);
     } else if case.has("F") && case.has("V") {
         add(4, &[int("L"), int("D"), int("D")]);
-        // A scale of the layer's normalization.
+        // The scale of the layer's normalization.
         add(1, &[int("L"), int("D")]);
     }
     if case.has("V") {
@@ -366,7 +367,7 @@ fn intensity(case: &Case) -> f64 {
     Work { flops: work.flops() as f64, bytes: (b * d + b * d * f + b * f) as f64 }.intensity()
 }
 
-/// Loads the caches of the batch, then runs the weights over it.
+/// Returns the seconds to load the caches of the batch and then run the weights over it.
 fn decode_step(case: &Case) -> f64 {
     let num = |key| case.num(key);
     let (chips, bandwidth) = (num("chips"), num("hbm_bw"));
@@ -421,7 +422,7 @@ fn collective(case: &Case) -> f64 {
     };
     let one = |kind, operand: u64, result: u64| priced(kind, operand, result, &Group::of_lines(&[line()]));
     match case.text("id") {
-        // The bound alone: nothing to send.
+        // Only the latency bound: nothing is sent.
         "shard-q2-lat2" => {
             let ring = |&size: &u64| Line { participants: size, ring: true, hop_latency: case.num("hop"), ..ring(1.0) };
             gather_seconds(0.0, &Group::of_lines(&case.ints("axes").iter().map(ring).collect::<Vec<_>>()))
@@ -441,7 +442,7 @@ fn collective(case: &Case) -> f64 {
             one(CollectiveKind::AllGather, case.int("bytes") / case.int("axis"), case.int("bytes"))
         }
         "shard-quiz2-line" => {
-            // The real slice: which dimensions are lines is the model's to know.
+            // The real slice: the model determines which dimensions are lines.
             let dims = case.ints("slice");
             let machine = Machine::new(Target::Slice(slice(case.text_input("chip"), &dims)), &dims).unwrap();
             let group = machine.group(&[AxisPart::whole(1, dims[1] as u32)]);
@@ -458,7 +459,7 @@ fn collective(case: &Case) -> f64 {
     }
 }
 
-/// Gathers some of the axes of a sharded array on a whole slice.
+/// Returns the seconds to gather some of the axes of a sharded array on a whole slice.
 fn gather_of_sharded(case: &Case) -> f64 {
     let mesh = case.input("mesh").as_object().unwrap();
     let sizes: Vec<u64> = mesh.values().map(|size| size.as_u64().unwrap()).collect();
@@ -478,7 +479,7 @@ fn gather_of_sharded(case: &Case) -> f64 {
     machine.collective_seconds(CollectiveKind::AllGather, operand as f64, (operand * count(&gathered)) as f64, &group)
 }
 
-/// `[B,D] x [D_X,F]`: gather the second, or multiply slices and reduce the result.
+/// Computes `[B,D] x [D_X,F]`: gather the second operand, or multiply slices and reduce the result.
 fn gather_against_reduce(case: &Case) -> f64 {
     let (f, w) = (28672.0, 180e9);
     let group = rings(1, w);
@@ -497,8 +498,9 @@ fn gather_against_reduce(case: &Case) -> f64 {
     }
 }
 
-/// Ways of tensor parallelism up to which a layer `[B,D] x [D,F] x [F,D]` hides its gather and reduce-scatter of `[B,D]`, or the width `F`
-/// that a number of ways needs. In decoding the loads of the weights, not the FLOPs, hide them.
+/// Returns the number of ways of tensor parallelism up to which a layer `[B,D] x [D,F] x [F,D]` hides its gather and
+/// reduce-scatter of `[B,D]`, or the width `F` that a number of ways needs. In decoding the loads of the weights, not
+/// the FLOPs, hide them.
 fn tensor_parallel_limit(case: &Case) -> f64 {
     let (b, d, w) = (1024.0, 8192.0, 90e9);
     if case.has("beta") {
@@ -514,8 +516,9 @@ fn tensor_parallel_limit(case: &Case) -> f64 {
     if case.has("Y") { threshold(|f| math(f) / case.num("Y") >= comm) } else { math(case.num("F")) / comm }
 }
 
-/// Tokens (per chip, or in all where the number of chips is given) from which FSDP over X and tensor parallelism over Y, in the best
-/// proportion, hide their communication. The two kinds of collectives follow one another, or overlap.
+/// Returns the tokens (per chip, or in total where the number of chips is given) from which FSDP over X and tensor
+/// parallelism over Y, in the best proportion, hide their communication. The two kinds of collectives run one after the
+/// other, or overlap.
 fn mixed_limit(case: &Case) -> f64 {
     let (d, f, w) = (8192.0, case.num("F"), 180e9);
     let chips = if case.has("N") { case.num("N") } else { 4096.0 };
@@ -537,7 +540,7 @@ fn mixed_limit(case: &Case) -> f64 {
     if case.has("N") { tokens } else { tokens / chips }
 }
 
-/// The published figure within its tolerance, and the recomputed one within 1e-6; `None` when both hold.
+/// Checks the published figure within its tolerance, and the recomputed one within 1e-6; returns `None` when both hold.
 fn disagreement(case: &Case, value: f64) -> Option<String> {
     let within = |expected: f64, tolerance: f64| (value - expected).abs() <= tolerance * expected.abs();
     let expected = case.0["expected"].as_f64().unwrap();

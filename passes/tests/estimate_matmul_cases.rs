@@ -1,7 +1,7 @@
-//! The published sharded matmuls and redistributions: seconds of every collective and FLOPs of every dot in every recipe, the totals, and
-//! which recipe is the cheapest.
+//! The published sharded matmuls and redistributions: seconds of every collective and FLOPs of every dot in every
+//! recipe, the totals, and which recipe is the cheapest.
 //!
-//! The file's `programs` have no figures; they list collectives and are a matter for plans, not for the machine model.
+//! The file's `programs` have no figures; they list collectives, which test plans, not the machine model.
 
 use dialect::sharding::AxisPart;
 use serde_json::Value;
@@ -19,7 +19,7 @@ fn int(value: &Value, key: &str) -> u64 {
     value[key].as_u64().unwrap_or_else(|| panic!("{key} of {value}"))
 }
 
-/// What a case says about its mesh and its arrays.
+/// A case's mesh and arrays.
 struct Setting<'a> {
     axes: Vec<(&'a str, u64)>,
     /// Global sizes of the named dimensions.
@@ -53,7 +53,7 @@ impl<'a> Setting<'a> {
         AxisPart::whole(axis as u32, self.axes[axis].1 as u32)
     }
 
-    /// The dimensions of `A[I_XY,J]` with their local sizes.
+    /// Returns the dimensions of `A[I_XY,J]` with their local sizes.
     fn local_dims<'t>(&self, array: &'t str) -> Vec<(&'t str, u64)> {
         let inside = array.split('[').nth(1).unwrap().split(']').next().unwrap();
         let dim = |dim: &'t str| {
@@ -79,7 +79,8 @@ impl<'a> Setting<'a> {
         }
     }
 
-    /// Seconds of a collective; the file gives bytes on the assembled side, of an all-to-all over the whole group.
+    /// Returns the seconds of a collective. The file gives bytes of the assembled array; for an all-to-all, over the
+    /// whole group.
     fn collective(&self, op: &Value) -> f64 {
         let parts: Vec<AxisPart> = array(op, "axes").iter().map(|axis| self.part(axis.as_str().unwrap())).collect();
         let group = self.machine.group(&parts);
@@ -116,7 +117,7 @@ fn price(id: &str, setting: &Setting, recipe: &Value) -> Seconds {
                 let matmul = setting.matmul(op);
                 assert_eq!(matmul.flops(), u128::from(int(op, "local_flops")), "{id}");
                 let flops = matmul.flops() as f64 / setting.machine.peak_flops(Precision::Bf16);
-                // The published times do not pad; ours pad only what is no multiple of the tile.
+                // The published times don't pad; ours pad sizes that are no multiple of the tile.
                 let padded = setting.machine.matmul_seconds(&matmul, Precision::Bf16);
                 let whole_tiles = matmul.rows.is_multiple_of(8)
                     && matmul.contracting.is_multiple_of(128)
@@ -129,7 +130,7 @@ fn price(id: &str, setting: &Setting, recipe: &Value) -> Seconds {
                 seconds.math += flops;
             }
             "permute" => {
-                // Published as a lower bound; ours adds the hops.
+                // Published as a lower bound; our time adds the hops.
                 let actual = setting.collective(op);
                 assert!(actual >= op["t_pred_min"].as_f64().unwrap(), "{id}");
                 check(actual, &op["t_pred_min"], 0.05, id);
@@ -145,7 +146,7 @@ fn price(id: &str, setting: &Setting, recipe: &Value) -> Seconds {
     seconds
 }
 
-/// The published index of the cheapest recipe, if there is one, must be ours.
+/// Checks that the published index of the cheapest recipe, if there is one, is ours.
 fn check_cheapest(case: &Value, key: &str, seconds: impl Iterator<Item = f64>) -> usize {
     let Some(expected) = case[key].as_u64() else { return 0 };
     let cheapest = seconds.enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b)).unwrap().0;
@@ -185,6 +186,6 @@ fn published_matmuls_and_redistributions() {
     assert!(array(&document, "programs").iter().all(|program| program["recipes"].is_null()));
 }
 
-/// Recipes priced, and comparisons between the recipes of one case.
+/// The number of priced recipes, and of comparisons between the recipes of one case.
 const RECIPES: usize = 44;
 const CHOICES: usize = 12;

@@ -1,4 +1,4 @@
-//! What programs cost, against numbers worked out by hand.
+//! The costs of programs, compared with numbers calculated by hand.
 
 use dialect::diagnostic::Diagnostics;
 use dialect::ir::Program;
@@ -62,7 +62,7 @@ fn elementwise_chains_touch_memory_once() {
            return %3 : tensor<1024xf32>
          }",
     );
-    // Two arguments are read, one result is written; nothing else is ever in memory.
+    // Two arguments are read, one result is written; no other value is ever in memory.
     close(chain.memory_traffic, 3.0 * 4096.0);
     close(chain.peak_bytes, 3.0 * 4096.0);
 }
@@ -79,7 +79,7 @@ fn a_value_read_twice_is_kept() {
     );
     // exp reads and writes, tanh and negate read and write.
     close(twice.memory_traffic, 6.0 * 4096.0);
-    // negate is the last to read exp's result and takes its place.
+    // negate is the last to read exp's result and reuses its buffer.
     close(twice.peak_bytes, 3.0 * 4096.0);
 }
 
@@ -120,7 +120,7 @@ fn loops_count_as_often_as_they_run() {
     let known = looped("%ten");
     assert_eq!(known.collectives[0].count, 10);
     close(known.communication_seconds, 10.0 * one);
-    // A bound nobody knows is taken to be eight.
+    // An unknown bound counts as eight.
     let unknown = looped("%n");
     assert_eq!(unknown.collectives[0].count, 8);
     close(unknown.communication_seconds, 8.0 * one);
@@ -140,7 +140,7 @@ fn communication_hides_behind_independent_arithmetic_on_a_slice() {
     assert!(slice.communication_seconds > 0.0 && slice.compute_seconds > slice.communication_seconds);
     close(slice.step_seconds, slice.compute_seconds);
     assert_eq!(slice.exposed_seconds(), 0.0);
-    // The flat model has one hand.
+    // The flat model runs one thing at a time.
     let flat = flat(&text);
     close(flat.step_seconds, flat.compute_seconds + flat.communication_seconds);
 }

@@ -1,4 +1,4 @@
-//! What propagation makes of a program, in lines: see `tests/oracles/propagate.py`, which writes Shardy's.
+//! Lists the result of propagation in lines; see `tests/oracles/propagate.py`, which writes Shardy's.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -101,7 +101,7 @@ impl Listing {
     }
 }
 
-/// As MLIR prints it between `<` and `>`.
+/// Writes a sharding as MLIR prints it between `<` and `>`.
 fn sharding_text(program: &Program, sharding: &TensorSharding) -> String {
     let axes = |axes: &[AxisRef]| {
         let axis = |a: &AxisRef| match a.sub {
@@ -128,7 +128,7 @@ fn sharding_text(program: &Program, sharding: &TensorSharding) -> String {
     text
 }
 
-/// The listing of `program` after propagation, or what is wrong with the program.
+/// Returns the listing of `program` after propagation, or its errors.
 pub(crate) fn listing_of(text: &str, options: &PropagateOptions) -> Result<String, String> {
     let mut diagnostics = Diagnostics::default();
     let mut program = dialect::parse(text, &mut diagnostics);
@@ -146,7 +146,7 @@ pub(crate) fn listing_of(text: &str, options: &PropagateOptions) -> Result<Strin
     Ok(Listing::of(&program))
 }
 
-/// The sharding rule of every op that has one, function by function.
+/// Lists the sharding rule of every op that has one, function by function.
 pub(crate) fn rules_of(text: &str, options: &PropagateOptions) -> Result<String, String> {
     let mut diagnostics = Diagnostics::default();
     let mut program = dialect::parse(text, &mut diagnostics);
@@ -175,7 +175,7 @@ pub(crate) fn rules_of(text: &str, options: &PropagateOptions) -> Result<String,
     Ok(lines)
 }
 
-/// The listing of each function with its shardings written out.
+/// Returns the listing of each function with its shardings written out.
 pub(crate) fn by_function(listing: &str) -> BTreeMap<String, String> {
     let (table, lines) = listing.split_once("\n\n").unwrap_or(("", listing.trim_start_matches('\n')));
     let table: HashMap<&str, &str> = table.lines().filter_map(|l| l.split_once(' ')).collect();
@@ -197,7 +197,7 @@ pub(crate) fn by_function(listing: &str) -> BTreeMap<String, String> {
     functions
 }
 
-/// The first line that differs.
+/// Returns the first line that differs.
 pub(crate) fn difference(found: &str, expected: &str) -> Option<String> {
     if found == expected {
         return None;

@@ -1,9 +1,9 @@
-//! Propagation gives what Shardy's propagation gives: the same ops but for constants, the same shardings.
+//! Propagation must give the results of Shardy's propagation: the same ops except for constants, the same shardings.
 //!
-//! Expected listings were made by Shardy itself (`tests/oracles/propagate.py` says how and what a listing is): for the
-//! programs of `tests/corpus` they stand in `corpus`, for others behind the program in one file.
+//! Shardy itself made the expected listings (`tests/oracles/propagate.py` describes how, and the format): those of the
+//! programs in `tests/corpus` are in `corpus`, others follow the program in the same file.
 
-// Under the name that `listing.rs` has in common with the package of tests.
+// The name that `listing.rs` shares with the package of tests.
 extern crate shardc_passes as passes;
 
 #[allow(dead_code, reason = "the comparison with Shardy's own tests, in another package, reads more of it")]
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use listing::difference;
 use passes::propagate::PropagateOptions;
 
-/// What stands between a program and its listing.
+/// The separator between a program and its listing.
 const EXPECTED: &str = "// expected\n";
 
 fn listing_of(name: &str, text: &str) -> String {
