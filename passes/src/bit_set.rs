@@ -4,10 +4,11 @@ use std::ops::{BitAnd, BitOr};
 
 use smallvec::SmallVec;
 
-/// Numbers below 64 need no allocation; larger ones are possible too.
+/// A set of numbers. Numbers below 64 need no allocation; larger ones are possible, too.
 #[derive(PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
 pub struct BitSet {
-    /// Bit `i % 64` of word `i / 64` says whether `i` is in it. The last word is not 0, so that equal sets are equal.
+    /// Bit `i % 64` of word `i / 64` is set if the set contains `i`. The last word is not 0, so that equal sets compare
+    /// equal.
     words: SmallVec<[u64; 1]>,
 }
 
@@ -18,14 +19,14 @@ impl Clone for BitSet {
 }
 
 impl BitSet {
-    /// The set of one number.
+    /// Creates a set of one number.
     pub fn of(number: usize) -> Self {
         let mut set = Self::default();
         set.insert(number);
         set
     }
 
-    /// Puts a number in it.
+    /// Inserts a number.
     pub fn insert(&mut self, number: usize) {
         let word = number / 64;
         if self.words.len() <= word {
@@ -34,27 +35,27 @@ impl BitSet {
         self.words[word] |= 1 << (number % 64);
     }
 
-    /// Whether a number is in it.
+    /// Returns whether the set contains a number.
     pub fn contains(&self, number: usize) -> bool {
         self.words.get(number / 64).is_some_and(|w| w >> (number % 64) & 1 == 1)
     }
 
-    /// Whether nothing is in it.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// How many numbers are in it.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.words.iter().map(|w| w.count_ones() as usize).sum()
     }
 
-    /// Whether no number is in both.
+    /// Returns whether the sets have no common number.
     pub fn is_disjoint(&self, other: &Self) -> bool {
         self.words.iter().zip(&other.words).all(|(a, b)| a & b == 0)
     }
 
-    /// The numbers in it, ascending.
+    /// Returns the numbers, ascending.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = usize> {
         self.words.iter().enumerate().flat_map(|(i, &word)| Bits(word).map(move |bit| i * 64 + bit))
     }

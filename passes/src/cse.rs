@@ -1,12 +1,13 @@
-//! Common subexpression elimination: of ops that compute the same from the same operands, only the first is kept.
+//! Common subexpression elimination: of ops that compute the same result from the same operands, only the first is
+//! kept.
 //!
-//! An op can be replaced by an earlier one of its block or of a block around it whose values it may read. Ops with side
-//! effects stay. Shardings and other attributes must be equal, locations needn't; regions must be equal but for the names
-//! of the values inside.
+//! An op can be replaced by an earlier op of its block or of an enclosing block whose values it may read. Ops with side
+//! effects are kept. Attributes, shardings included, must be equal, but not locations; regions must be equal up to the
+//! names of the values inside.
 //!
-//! Values are numbered, too: with `elementwise=false`, ops that are computed wherever they are read (elementwise ones,
-//! copies, constants) stay as they are, but what they make counts as one value, so that reductions over equal ones are
-//! found. Those that nobody reads any more after that are taken out.
+//! Values are numbered, too: with `elementwise=false`, ops that are recomputed at each use (elementwise ones, copies,
+//! constants) are kept, but results of equal ones count as one value, so that reductions over equal values are found.
+//! Kept ops that then have no users are removed.
 
 use std::hash::{Hash, Hasher};
 
@@ -58,29 +59,30 @@ struct Cse<'p> {
     spaces: MemorySpaces,
     /// Whether elementwise ops go, too.
     elementwise: bool,
-    /// The first of its kind of each op whose results can be read at the current place, by a hash of what it computes.
+    /// The first op of each kind whose results are visible at the current position, by a hash of its computation.
     known: FxHashMap<u64, SmallVec<[Op; 1]>>,
-    /// Results of ops that are gone, and those to read instead.
+    /// Results of removed ops, with their replacements.
     renamed: FxHashMap<Value, Value>,
-    /// Results of ops that stay although an earlier one computes the same, and that one's.
+    /// Results of ops that are kept although an earlier op is equal, with that op's results.
     equal: FxHashMap<Value, Value>,
-    /// Ops that are gone, with those inside.
+    /// Removed ops, including those in their regions.
     gone: FxHashSet<Op>,
-    /// What they have read.
+    /// The operands of removed ops.
     orphans: Vec<Value>,
 }
 
-/// Values inside a region that is compared with another one, and what they are there; or their numbers.
+/// Values inside a region that is compared with another region, with the corresponding values there; or with their
+/// numbers.
 type Inner<T> = FxHashMap<Value, T>;
 
 impl Cse<'_> {
-    /// Goes through a block in order.
+    /// Processes a block in order.
     fn block(&mut self, at: Block) {
         let mut added: Vec<u64> = Vec::new();
         let mut kept = Vec::new();
         for op in self.program.block_ops(at).to_vec() {
             self.program.rename_operands(op, &self.renamed);
-            // What is inside comes first, so that equal regions look alike.
+            // Inner ops come first, so that equal regions look alike.
             self.regions(op);
             if !self.may_go(op) {
                 kept.push(op);
@@ -126,7 +128,7 @@ impl Cse<'_> {
                     self.block(block);
                     self.known = around;
                 }
-                // Blocks need not stand in the order in which they see each other's values.
+                // Blocks may come in another order than the one in which they can read each other's values.
                 _ => {
                     for block in blocks {
                         let ops = self.program.ops_under(block);
@@ -137,17 +139,17 @@ impl Cse<'_> {
         }
     }
 
-    /// Whether an op's results may be read off an equal op.
+    /// Returns whether an op may be replaced by an equal op.
     fn may_go(&self, op: Op) -> bool {
         let (data, view) = (self.program.op(op), self.program.view(op));
-        // What a barrier holds back shall be computed again.
+        // Values behind a barrier are to be computed again.
         let barrier = || view.def().control(view) == Some(Control::Identity) && view.def().annotation(view).is_none();
         // One buffer can't be in two memories, nor be the beginning of two that loops write to.
         let on_host = view.results().any(|v| self.spaces.is_on_host(v));
         !on_host && !has_effects(self.program, op) && data.successors.is_none() && (self.elementwise || !barrier())
     }
 
-    /// The first value that is equal to this one.
+    /// Returns the first value that is equal to this one.
     fn number(&self, value: Value) -> Value {
         self.equal.get(&value).copied().unwrap_or(value)
     }
@@ -158,7 +160,7 @@ impl Cse<'_> {
         hasher.finish()
     }
 
-    /// Hashes what [`Cse::is_same`] compares.
+    /// Hashes the properties that [`Cse::is_same`] compares.
     fn hash_into(&self, op: Op, inner: &mut Inner<usize>, to: &mut FxHasher) {
         let data = self.program.op(op);
         (data.name, &data.attrs, data.operands.len(), data.regions.len()).hash(to);
@@ -186,12 +188,13 @@ impl Cse<'_> {
         }
     }
 
-    /// Whether two ops compute the same.
+    /// Returns whether two ops compute the same results.
     fn is_same(&self, a: Op, b: Op) -> bool {
         self.is_same_inside(a, b, &mut Inner::default())
     }
 
-    /// The same for ops in regions; `inner` has the values in that of `b`, and what they are in that of `a`.
+    /// Calls [`Cse::is_same`] for ops in regions; `inner` maps the values in the region of `b` to those in the region
+    /// of `a`.
     fn is_same_inside(&self, a: Op, b: Op, inner: &mut Inner<Value>) -> bool {
         let program = &*self.program;
         let (x, y) = (program.op(a), program.op(b));
@@ -230,13 +233,13 @@ impl Cse<'_> {
     }
 }
 
-/// Whether an op must stay although nobody reads its results.
+/// Returns whether an op must be kept even without users.
 fn has_effects(program: &Program, op: Op) -> bool {
     let view = program.view(op);
     view.def().terminator() || view.def().side_effect(view)
 }
 
-/// Whether an op makes something that is always in memory: a reduction, a product, a loop, what is no loop nest.
+/// Returns whether an op's result is always in memory: a reduction, a product, a loop, or an op that is no loop nest.
 fn is_stored(program: &Program, op: Op) -> bool {
     let view = program.view(op);
     match view.def().kernel(view) {
@@ -247,7 +250,7 @@ fn is_stored(program: &Program, op: Op) -> bool {
     }
 }
 
-/// Adds an op and those inside of it.
+/// Adds an op and the ops inside it.
 fn with_inside(program: &Program, op: Op, to: &mut FxHashSet<Op>) {
     to.insert(op);
     for block in program.op(op).regions.iter().flat_map(|&region| program.region_blocks(region)) {
@@ -257,8 +260,8 @@ fn with_inside(program: &Program, op: Op, to: &mut FxHashSet<Op>) {
     }
 }
 
-/// Takes out the ops that made these values if nobody reads them any more, and then those that made what these read;
-/// `gone` are ops that are in no block any more.
+/// Removes the ops that define these values if they have no users, and then the ops that only those used; `gone` are
+/// ops that have already been removed from their blocks.
 fn take_out_unread(program: &mut Program, mut values: Vec<Value>, mut gone: FxHashSet<Op>) {
     let before = gone.len();
     if values.is_empty() {

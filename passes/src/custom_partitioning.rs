@@ -1,7 +1,8 @@
-//! custom-partitioning: writes on ops that partition themselves how their operands and results are sharded, for the process
-//! whose functions do that (JAX's `custom_partitioning`).
+//! custom-partitioning: writes the shardings of operands and results onto ops that partition themselves, for the
+//! process whose functions partition them (JAX's `custom_partitioning`).
 //!
-//! That process puts a manual computation in place of each. Nothing else can partition such an op: its rule is a pointer.
+//! That process replaces each by a manual computation. No other process can partition such an op, because its rule is a
+//! pointer.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
@@ -23,7 +24,7 @@ fn state(program: &mut Program) {
         return;
     }
     let table = ShardingTable::of(program);
-    // Without a mesh all is replicated.
+    // Without a mesh all values are replicated.
     let mesh = table.iter().map(|s| s.mesh.clone()).find(|mesh| matches!(mesh, MeshRef::Symbol(_)));
     let Some(mesh) = mesh else { return };
     for op in found {
@@ -42,14 +43,14 @@ fn state(program: &mut Program) {
     }
 }
 
-/// The ops of `@main` that partition themselves.
+/// Returns the ops of `@main` that partition themselves.
 fn found(program: &Program) -> Vec<Op> {
     let block = func::function(program, "main").and_then(|main| func::block(program, main));
     let ops = block.map_or_else(Vec::new, |block| program.ops_under(block));
     ops.into_iter().filter(|&op| program.op(op).def.partitions_itself(program.view(op))).collect()
 }
 
-/// Refuses ops that partition themselves, on more than one device.
+/// Rejects ops that partition themselves, on more than one device.
 pub(crate) fn refuse(program: &Program, devices: i64, diagnostics: &mut Diagnostics) {
     if devices < 2 {
         return;

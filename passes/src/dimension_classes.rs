@@ -1,10 +1,11 @@
-//! Dimension classes of a whole program: which dimensions of its values the ops keep together.
+//! Dimension classes of a whole program: the dimensions of its values that ops keep together.
 //!
-//! Dimensions of two values have one class when an op's sharding rule maps both to one factor, or when control flow passes
-//! one value on as the other: the batch of a network is one class, its features, heads and vocabulary are others. Sharding a
-//! class along a mesh axis shards the whole program without moving anything but partial sums.
+//! Dimensions of two values are in one class when an op's sharding rule maps both to one factor, or when control flow
+//! passes one value on as the other: the batch of a network is one class, its features, heads and vocabulary are
+//! others. Sharding a class along a mesh axis shards the whole program and moves only partial sums.
 //!
-//! The plan's search has classes of its own graph; these are those of the text, before anything is sharded.
+//! The plan's search has separate classes, of its graph; these are the classes of the program's text, before anything
+//! is sharded.
 
 use dialect::define_id;
 use dialect::id::TiVec;
@@ -20,12 +21,12 @@ define_id! {
     pub ClassId, "class"
 }
 
-/// What multiplies: a product or a convolution.
+/// A product or a convolution.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Product {
     /// The op.
     pub op: Op,
-    /// Floating-point operations of one execution on one device that has all of it.
+    /// Floating-point operations of one execution on one device that has all of the operands.
     pub flops: f64,
     /// Classes that are summed over.
     pub contracted: SmallVec<[ClassId; 2]>,
@@ -37,7 +38,7 @@ pub struct Product {
 
 /// The dimension classes of a program.
 pub struct DimensionClasses {
-    /// For each value, where its dimensions begin in `classes`.
+    /// The index in `classes` of each value's first dimension.
     first: TiVec<Value, u32>,
     classes: Vec<ClassId>,
     count: usize,
@@ -46,7 +47,8 @@ pub struct DimensionClasses {
 }
 
 impl DimensionClasses {
-    /// The classes of all values under `block`. Calls should be inlined: nothing is known to pass through one.
+    /// Computes the classes of all values under `block`. Calls should be inlined, because classes don't pass through
+    /// them.
     pub fn of(program: &Program, block: Block) -> Self {
         let mut first: TiVec<Value, u32> = vec![0; program.value_count()].into();
         let mut dims = 0u32;
@@ -57,7 +59,7 @@ impl DimensionClasses {
         }
         let mut sets = DisjointSets::new(dims);
         let rank = |value: Value| program.tensor_type(value).map_or(0, |ty| ty.rank());
-        // Each product with its factors, every factor as one of its dimensions.
+        // Each product with its factors; a dimension with the factor represents each.
         let mut found: Vec<(Op, f64, Factors)> = Vec::new();
         program.walk(block, &mut |op| {
             let view = program.view(op);
@@ -117,30 +119,30 @@ impl DimensionClasses {
         this
     }
 
-    /// The classes of a value's dimensions; none for what is no tensor.
+    /// Returns the classes of a value's dimensions; none for values that aren't tensors.
     pub fn of_value(&self, program: &Program, value: Value) -> &[ClassId] {
         let rank = program.tensor_type(value).map_or(0, |ty| ty.rank());
         let at = self.first[value] as usize;
         self.classes.get(at..at + rank).unwrap_or_default()
     }
 
-    /// The number of classes.
+    /// Returns the number of classes.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Bytes of all values that have a dimension of the class.
+    /// Returns the bytes of all values that have a dimension of the class.
     pub fn bytes(&self, class: ClassId) -> f64 {
         self.bytes[class.index()]
     }
 
-    /// Products and convolutions, in the order of the program.
+    /// Returns products and convolutions in the order of the program.
     pub fn products(&self) -> &[Product] {
         &self.products
     }
 }
 
-/// What a factor is to a product.
+/// The kind of a factor of a product.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Contracted,
@@ -148,7 +150,7 @@ enum Kind {
     Free,
 }
 
-/// The factors of a product, each as one of its dimensions.
+/// The factors of a product, each represented by one of its dimensions.
 type Factors = SmallVec<[(u32, Kind); 6]>;
 
 #[cfg(test)]

@@ -6,12 +6,12 @@ pub(crate) struct DisjointSets {
 }
 
 impl DisjointSets {
-    /// Each of `0..count` in a set of its own.
+    /// Creates one set for each of `0..count`.
     pub(crate) fn new(count: u32) -> Self {
         Self { parents: (0..count).collect() }
     }
 
-    /// The smallest member of a set.
+    /// Returns the smallest member of the set of `at`.
     pub(crate) fn root(&mut self, mut at: u32) -> u32 {
         while self.parents[at as usize] != at {
             let above = self.parents[self.parents[at as usize] as usize];
@@ -21,7 +21,7 @@ impl DisjointSets {
         at
     }
 
-    /// Makes one set of two.
+    /// Merges the sets of `a` and `b`.
     pub(crate) fn join(&mut self, a: u32, b: u32) {
         let (a, b) = (self.root(a), self.root(b));
         self.parents[a.max(b) as usize] = a.min(b);

@@ -1,6 +1,6 @@
-//! Algorithms over all ops: they query the roles of ops and never name one.
+//! Algorithms over all ops: they query the roles of ops and never name an op.
 //!
-//! This crate knows nothing of machine code, files and command lines, and it never sees the runtime.
+//! This crate doesn't depend on native code, files or command lines, and never on the runtime.
 //! A pass is one module, its line in `passes!` and one folder of lit-tests.
 
 mod bit_set;
@@ -19,7 +19,7 @@ pub use pass::{Pass, Report, Step, Verify, run_pass_with, run_passes, run_passes
 pub use registry::{Pipeline, Registry};
 pub use statistics::{Statistic, Unit};
 
-/// Declares the modules that hold passes, and the list of those passes.
+/// Declares the modules that contain passes, and the list of those passes.
 macro_rules! passes {
     ($($visibility:vis mod $module:ident: $($pass:ident),+;)+) => {
         $($visibility mod $module;)+
@@ -29,7 +29,7 @@ macro_rules! passes {
     };
 }
 
-// rustfmt doesn't see modules declared by a macro: `make format` names their files to it.
+// rustfmt doesn't see modules declared by a macro, so `make format` passes their files to it.
 passes! {
     pub mod mpmd: MESHES, SCOPES, MICROBATCH, ASSIGN, PARTITION, SCHEDULE, SPMD;
     pub mod import: PASS, UNIFY_MESHES;
@@ -51,7 +51,7 @@ passes! {
     mod symbol_dce: PASS;
 }
 
-/// Pipelines: lists of passes with a name; they may name other pipelines.
+/// Pipelines: named lists of passes, which may contain other pipelines.
 pub static PIPELINES: &[Pipeline] = &[
     Pipeline {
         name: "sharded",

@@ -1,10 +1,10 @@
-//! one-device: ops whose results are stated to be on one device alone run on it alone, and it sends the others what they
-//! read.
+//! one-device: runs ops whose results are stated to be on a single device only there, and sends their results to the
+//! other devices.
 //!
 //! Each becomes a manual computation of all axes whose body is a branch: the device runs the op, the others make zeros,
-//! and an all_reduce adds them. So a callback is called once, and random numbers are one device's. What such an op reads
-//! of the number of its device (`partition_id`) is computed in the branch; elsewhere in a program about global values
-//! that number means nothing, and `partition` refuses it.
+//! and an all_reduce adds them up. So a callback is called once, and random numbers come from one device. Operands of
+//! such an op that depend on its device's number (`partition_id`) are computed in the branch; elsewhere in a program
+//! about global values that number has no meaning, and `partition` rejects it.
 
 use dialect::collective::MeshAttr;
 use dialect::diagnostic::Diagnostics;
@@ -60,8 +60,8 @@ fn one_device(program: &mut Program, _: &mut Diagnostics) {
     remove_unread(program, block, &differing);
 }
 
-/// The ops under `block`, outside manual computations, that are on one device alone, with that device; and in order
-/// those whose results differ between devices since they depend on the device's number.
+/// Finds the ops under `block`, outside manual computations, that are on a single device, with that device; and, in
+/// order, the ops whose results differ between devices because they depend on the device's number.
 fn find(program: &Program, block: Block, found: &mut Vec<(Op, i64)>, differing: &mut (FxHashSet<Value>, &mut Vec<Op>)) {
     for &op in program.block_ops(block) {
         let view = program.view(op);
@@ -69,7 +69,7 @@ fn find(program: &Program, block: Block, found: &mut Vec<(Op, i64)>, differing: 
         if control == Some(Control::Manual) {
             continue;
         }
-        // A constraint is met by a replicated value; a loop or a branch gives the same on every device.
+        // A replicated value satisfies a constraint; a loop or a branch gives the same result on every device.
         let device = if control.is_none() { device(program, op) } else { None };
         let numbers = view.def().is_device_number();
         if let Some(device) = device {
@@ -84,13 +84,13 @@ fn find(program: &Program, block: Block, found: &mut Vec<(Op, i64)>, differing: 
     }
 }
 
-/// The device that an op is stated to be on.
+/// Returns the stated device of an op.
 fn device(program: &Program, op: Op) -> Option<i64> {
     let shardings = sdy::result_shardings(program.view(op))?;
     let meshes = shardings.iter().filter_map(|s| sdy::resolve(program, &s.mesh)).filter(|m| m.is_maximal());
     let mut devices = meshes.filter_map(|mesh| mesh.device_ids.as_ref()?.first().copied());
     let first = devices.next()?;
-    // Several devices are a mistake, which the plan reports.
+    // Stating several devices is an error, which the plan reports.
     devices.all(|other| other == first).then_some(first)
 }
 
@@ -98,14 +98,15 @@ struct Wrap<'a> {
     groups: MeshAttr,
     axes: &'a MeshAxes,
     channel: i64,
-    /// The ops whose results differ between devices, with their places in program order.
+    /// The ops whose results differ between devices, with their positions in program order.
     differing: FxHashMap<Op, usize>,
-    /// What stands for results of ops that were wrapped.
+    /// Replacements of the results of ops that were wrapped.
     renamed: FxHashMap<Value, Value>,
 }
 
 impl Wrap<'_> {
-    /// The ops in place of `op`; `None` for an op on values that no collective takes, such as tuples, which stays as it is.
+    /// Returns the ops that replace `op`; `None` for an op on values that no collective takes, such as tuples, which is
+    /// kept.
     fn op(&mut self, program: &mut Program, op: Op, device: i64) -> Option<Vec<Op>> {
         let inside = self.inside(program, op);
         let read = read_by(program, &inside);
@@ -145,7 +146,7 @@ impl Wrap<'_> {
                 }
                 results.iter().map(|&v| renaming.value(v)).collect()
             };
-            // The other devices pass on the token that the op takes.
+            // The other devices pass on the op's token operand.
             let token = arguments.iter().copied().find(|&v| is_token(b.program, v));
             let branches = build::region::if_else(b, here, &types, run, |b| {
                 results.iter().map(|&result| nothing(b, result, token)).collect()
@@ -176,7 +177,7 @@ impl Wrap<'_> {
         Some(ops)
     }
 
-    /// `op`, and before it in order what it reads that differs between devices.
+    /// Returns `op`, preceded by the ops that it depends on whose results differ between devices.
     fn inside(&self, program: &Program, op: Op) -> Vec<Op> {
         let mut inside: FxHashSet<Op> = FxHashSet::default();
         let mut left = vec![op];
@@ -206,7 +207,7 @@ fn whole(axis: usize, size: i64) -> AxisPart {
     AxisPart::whole(axis as u32, size as u32)
 }
 
-/// The values that ops read and don't make, those that their regions read included; each once, in order.
+/// Returns the values that ops, including those in their regions, read but don't define; each once, in order.
 fn read_by(program: &Program, ops: &[Op]) -> Vec<Value> {
     let mut known: FxHashSet<Value> = ops.iter().flat_map(|&op| program.results(op)).collect();
     let mut read = Vec::new();
@@ -243,7 +244,7 @@ fn nothing(b: &mut Builder<'_>, like: Value, token: Option<Value>) -> Value {
     build::splat(b, ty.element, &ty.shape, zero)
 }
 
-/// Removes those of `ops`, in program order, that nothing reads any more.
+/// Removes those of `ops`, in program order, that have no users.
 fn remove_unread(program: &mut Program, block: Block, ops: &[Op]) {
     let uses = Uses::of(program, block);
     let mut removed: FxHashSet<Op> = FxHashSet::default();

@@ -1,4 +1,4 @@
-//! Options of passes as data: name, type, default and doc, so that `--help`, the parser of `--passes` and the pass
+//! Options of passes as data (name, type, default and doc), so that `--help`, the parser of `--passes` and the pass
 //! itself read the same rows.
 
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::statistics::{Statistic, Statistics};
 pub struct OptionDef {
     /// Its name, in kebab-case.
     pub name: &'static str,
-    /// What values it takes.
+    /// The type of its values.
     pub ty: OptionType,
     /// The default value, in text form.
     pub default: &'static str,
@@ -26,14 +26,14 @@ pub struct OptionDef {
     pub doc: &'static str,
 }
 
-/// What values an option takes.
+/// The type of an option's values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OptionType {
     /// `true` or `false`.
     Bool,
     /// An integer.
     Int,
-    /// One of these words.
+    /// One of these keywords.
     Choice(&'static [&'static str]),
     /// A number of bytes: `1073741824`, `16GiB`, `512MB`; empty for none.
     Bytes,
@@ -61,7 +61,7 @@ pub struct Options {
     statistics: Statistics,
 }
 
-/// Two are equal when their values are, whatever their registries.
+/// Two are equal when their values are; registries aren't compared.
 impl PartialEq for Options {
     fn eq(&self, other: &Options) -> bool {
         self.values == other.values
@@ -71,34 +71,34 @@ impl PartialEq for Options {
 impl Eq for Options {}
 
 impl Options {
-    /// Every option at its default.
+    /// Creates options with every value at its default.
     pub fn defaults(defs: &'static [OptionDef]) -> Self {
         let values = defs.iter().map(|d| (d.name, d.default.to_owned())).collect();
         Self { values, ..Self::default() }
     }
 
-    /// The same values in another registry.
+    /// Returns the same values with another registry.
     pub fn within(mut self, registry: Registry) -> Self {
         self.registry = registry;
         self
     }
 
-    /// The registry that made the step, or the standard one.
+    /// Returns the registry that made the step, or the standard one.
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// Reports a number about what the pass does.
+    /// Records a number as a statistic of the pass.
     pub fn count(&self, statistic: Statistic) {
         self.statistics.add(statistic);
     }
 
-    /// What has been counted since this was last called.
+    /// Returns the statistics recorded since the last call.
     pub(crate) fn take_statistics(&self) -> Vec<Statistic> {
         self.statistics.take()
     }
 
-    /// What the option `target` names; reports what is wrong with it.
+    /// Returns the target that the option `target` names; reports errors in it.
     pub(crate) fn target(&self, diagnostics: &mut Diagnostics) -> Option<Target> {
         let fault = match self.registry.targets().parse(self.text("target")) {
             Ok(target) => return Some(target),
@@ -109,8 +109,8 @@ impl Options {
         None
     }
 
-    /// The machine that the option `target` names under the mesh of a per-device program, and that mesh; reports what is
-    /// wrong with it.
+    /// Returns the machine that the option `target` names, with the mesh of a per-device program, and that mesh;
+    /// reports errors.
     pub(crate) fn machine(&self, program: &mut Program, diagnostics: &mut Diagnostics) -> Option<(Machine, Mesh)> {
         let target = self.target(diagnostics)?;
         let mesh = Signature::of(program).and_then(|s| s.mesh).map(|m| m.1).unwrap_or_default();
@@ -124,14 +124,14 @@ impl Options {
         }
     }
 
-    /// What a device of this machine may hold at once: the option `memory`, or else the machine's own memory. The flat model is
-    /// no machine whose memory could be exceeded.
+    /// Returns the bytes that a device of this machine may hold at once: the option `memory`, else the machine's own
+    /// memory. The flat model has no limit of its own.
     pub(crate) fn memory_limit(&self, machine: &Machine) -> Option<u64> {
         let own = || (!matches!(machine.target(), Target::Flat(_))).then(|| machine.memory_bytes());
         self.bytes("memory").or_else(own)
     }
 
-    /// Sets one option; the error says what values are allowed.
+    /// Sets one option; the error lists the allowed values.
     pub fn set(&mut self, defs: &'static [OptionDef], name: &str, value: &str) -> Result<(), String> {
         let Some(at) = defs.iter().position(|d| d.name == name) else {
             return Err(match nearest(name, defs.iter().map(|d| d.name)) {
@@ -158,7 +158,7 @@ impl Options {
         Ok(())
     }
 
-    /// The value as text; panics when the pass declares no such option.
+    /// Returns the value as text; panics when the pass declares no such option.
     pub fn text(&self, name: &str) -> &str {
         match self.values.iter().find(|v| v.0 == name) {
             Some(v) => &v.1,
@@ -166,23 +166,23 @@ impl Options {
         }
     }
 
-    /// The value of an option of type [`OptionType::Bool`].
+    /// Returns the value of an option of type [`OptionType::Bool`].
     pub fn flag(&self, name: &str) -> bool {
         self.text(name) == "true"
     }
 
-    /// The value of an option of type [`OptionType::Int`].
+    /// Returns the value of an option of type [`OptionType::Int`].
     pub fn int(&self, name: &str) -> i64 {
         self.text(name).parse().unwrap_or_else(|_| panic!("option '{name}' is declared as no integer"))
     }
 
-    /// The value of an option of type [`OptionType::Bytes`]; `None` when empty.
+    /// Returns the value of an option of type [`OptionType::Bytes`]; `None` when empty.
     pub fn bytes(&self, name: &str) -> Option<u64> {
         parse_bytes(self.text(name))
     }
 }
 
-/// Reads `16GiB`, `512MB`, `1.5GiB` or `1024`; units are binary or decimal as spelled.
+/// Parses `16GiB`, `512MB`, `1.5GiB` or `1024`; units are binary or decimal as spelled.
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);

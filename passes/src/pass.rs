@@ -1,8 +1,9 @@
-//! Passes, their options as data, and the one loop that runs them.
+//! Passes, their options as data, and the loop that runs them.
 //!
-//! There is no manager object: a pass is a row in [`PASSES`](crate::PASSES), a pipeline is a list of names read top
-//! to bottom. The loop verifies before the first pass, so that a pass may rely on a valid program; with
-//! [`Verify::each`], as in debug builds, after every pass, so that one that breaks a program is named at once.
+//! There is no manager object: a pass is a row in [`PASSES`](crate::PASSES), and a pipeline is a list of names that run
+//! in order. The loop verifies before the first pass, so that a pass may rely on a valid program. With
+//! [`Verify::each`], the default in debug builds, it verifies after every pass, so that a pass which breaks a program
+//! is named at once.
 
 use std::time::{Duration, Instant};
 
@@ -37,13 +38,13 @@ pub struct Step {
 }
 
 impl Step {
-    /// The pass with all options at their defaults.
+    /// Creates the step with all options at their defaults.
     pub fn new(pass: &'static Pass) -> Self {
         Self { pass, options: Options::defaults(pass.options) }
     }
 
-    /// The pass with some options set; panics when the pass has no such option or the value doesn't fit, which is a
-    /// mistake in the calling code.
+    /// Creates the step with some options set. Panics when the pass has no such option or the value doesn't fit,
+    /// because that is an error in the calling code.
     pub fn with(pass: &'static Pass, settings: &[(&str, &str)]) -> Self {
         let mut step = Self::new(pass);
         for (name, value) in settings {
@@ -55,34 +56,34 @@ impl Step {
     }
 }
 
-/// What [`run_passes`] did.
+/// The result of [`run_passes`].
 #[derive(Default)]
 pub struct Report {
     /// All diagnostics of the verifier and the passes.
     pub diagnostics: Diagnostics,
     /// The time of each pass that ran, in order; verification is separate.
     pub timings: Vec<(&'static str, Duration)>,
-    /// What each of them counted.
+    /// The statistics of each pass.
     pub statistics: Vec<(&'static str, Vec<Statistic>)>,
     /// Time spent verifying.
     pub verify_time: Duration,
-    /// The pass that made a valid program invalid: a bug of it, not of the input.
+    /// The pass that made a valid program invalid: a bug in the pass, not in the input.
     pub broken_by: Option<&'static str>,
 }
 
 impl Report {
-    /// Whether every pass ran and none found an error.
+    /// Returns whether every pass ran without errors.
     pub fn ok(&self) -> bool {
         !self.diagnostics.has_errors()
     }
 }
 
-/// When a pipeline verifies the program.
+/// The points at which a pipeline verifies the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Verify {
-    /// Before the first pass: not needed for a program that is known to be valid.
+    /// Before the first pass; not needed for a program that is known to be valid.
     pub first: bool,
-    /// After every pass, to find the one that breaks it. It costs about as much time as the passes themselves.
+    /// After every pass, to find the one that breaks the program. It costs about as much time as the passes themselves.
     pub each: bool,
 }
 
@@ -93,12 +94,12 @@ impl Default for Verify {
     }
 }
 
-/// Runs `steps` in order, stopping at the first that finds an error. `after` sees the program after each pass.
+/// Runs `steps` in order, stopping at the first that finds an error. Calls `after` with the program after each pass.
 pub fn run_passes(program: &mut Program, steps: &[Step], after: &mut dyn FnMut(&Program, &Step)) -> Report {
     run_passes_verifying(program, steps, Verify::default(), after)
 }
 
-/// The same, with a choice of when to verify.
+/// Runs [`run_passes`] with a choice of when to verify.
 pub fn run_passes_verifying(
     program: &mut Program,
     steps: &[Step],
@@ -127,8 +128,8 @@ pub fn run_passes_verifying(
     report
 }
 
-/// Runs one step on a valid program by `run` instead of the pass's own function: for callers that want to know more of
-/// a pass than what it makes of the program.
+/// Runs one step on a valid program by `run` instead of the pass's own function, for callers that need more results of
+/// a pass than the program.
 pub fn run_pass_with(
     program: &mut Program,
     step: &Step,
@@ -140,7 +141,8 @@ pub fn run_pass_with(
     report
 }
 
-/// Functions that branch between blocks are kept as they are; passes can't work on `@main` if it is one or leads to one.
+/// Reports `@main` if it has branches between blocks or leads to a function that does, since passes can't work on it.
+/// Other such functions aren't changed.
 fn branches(program: &Program, diagnostics: &mut Diagnostics) {
     let functions = || func::functions(program).filter(|&f| func::has_branches(program, f));
     if functions().next().is_none() {
@@ -169,7 +171,7 @@ fn run_one(
     report.statistics.push((step.pass.name, step.options.take_statistics()));
 }
 
-/// Verifies what `step` made of a valid program, unless it found an error in it.
+/// Verifies the program after `step`, unless the step reported an error.
 fn check(program: &Program, step: &Step, report: &mut Report) {
     if !report.ok() || still_valid(program, report) {
         return;
@@ -180,7 +182,7 @@ fn check(program: &Program, step: &Step, report: &mut Report) {
     report.diagnostics.push(bug.note("this is a bug in shardc, not in your program"));
 }
 
-/// Runs `steps` in order on a program known to be valid, without verifying it again: for callers that try many variants
+/// Runs `steps` in order on a program known to be valid, without verifying it again, for callers that try many variants
 /// of a program. Returns whether every pass ran without an error.
 pub fn run_unverified(program: &mut Program, steps: &[Step]) -> bool {
     let mut diagnostics = Diagnostics::default();

@@ -1,8 +1,8 @@
-//! The passes by name, and `--passes a,b{option=value other=value}` as steps.
+//! The registry of passes by name, and the parser of `--passes a,b{option=value other=value}`.
 //!
-//! The text is MLIR's: names with commas between, options in braces with spaces between. A pipeline's name stands
-//! for its passes. Passes may stand in the op that they run on, `builtin.module(a,func.func(b))`: ours run on modules, and so
-//! do those in a function.
+//! The syntax is MLIR's: names separated by commas, options in braces separated by spaces. A pipeline's name expands to
+//! its passes. Passes may be nested in the op that they run on, `builtin.module(a,func.func(b))`; our passes always run
+//! on modules, even inside `func.func`.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
@@ -29,8 +29,9 @@ pub struct Pipeline {
     pub passes: &'static str,
 }
 
-/// The known passes, pipelines, targets and rewrites: the standard ones, and what an embedder adds. Every step that a
-/// registry makes carries it, so that a pass which runs others runs those of the embedder. Copies share their contents.
+/// The known passes, pipelines, targets and rewrites: the standard ones, and those that an embedder adds. Every step
+/// carries the registry that made it, so that a pass which runs other passes uses the embedder's. Copies share their
+/// contents.
 #[derive(Clone)]
 pub struct Registry(Arc<Known>);
 
@@ -48,7 +49,7 @@ static STANDARD: LazyLock<Registry> = LazyLock::new(|| {
 });
 
 impl Registry {
-    /// Everything in [`PASSES`] and [`PIPELINES`], and the standard targets.
+    /// Returns everything in [`PASSES`] and [`PIPELINES`], and the standard targets.
     pub fn standard() -> Self {
         STANDARD.clone()
     }
@@ -57,7 +58,7 @@ impl Registry {
         Arc::make_mut(&mut self.0)
     }
 
-    /// Adds passes; a later one replaces one of the same name.
+    /// Adds passes; a pass replaces an earlier one of the same name.
     pub fn with_passes(mut self, passes: &[&'static Pass]) -> Self {
         for &pass in passes {
             let known = &mut self.known().passes;
@@ -69,7 +70,7 @@ impl Registry {
         self
     }
 
-    /// Adds pipelines; a later one replaces one of the same name, also inside other pipelines.
+    /// Adds pipelines; a pipeline replaces an earlier one of the same name, also inside other pipelines.
     pub fn with_pipelines(mut self, pipelines: &[Pipeline]) -> Self {
         for &pipeline in pipelines {
             let known = &mut self.known().pipelines;
@@ -81,7 +82,7 @@ impl Registry {
         self
     }
 
-    /// Adds one target, which `--target` and the options of passes then take by this name.
+    /// Adds one target under a name that `--target` and the options of passes accept.
     pub fn with_target(mut self, name: impl Into<String>, target: Target) -> Self {
         let known = self.known();
         known.targets = std::mem::take(&mut known.targets).with_target(name, target);
@@ -101,43 +102,43 @@ impl Registry {
         self
     }
 
-    /// The named targets.
+    /// Returns the named targets.
     pub fn targets(&self) -> &Targets {
         &self.0.targets
     }
 
-    /// Rewrites used in the search for plans, besides the built-in ones.
+    /// Returns the rewrites used in the search for plans in addition to the built-in ones.
     pub fn rewrites(&self) -> &[&'static Rewrite] {
         &self.0.rewrites
     }
 
-    /// A pass with its default options.
+    /// Returns a step of the pass with its default options.
     pub fn step(&self, pass: &'static Pass) -> Step {
         let step = Step::new(pass);
         Step { options: step.options.within(self.clone()), ..step }
     }
 
-    /// The pass called `name`.
+    /// Returns the pass called `name`.
     pub fn get(&self, name: &str) -> Option<&'static Pass> {
         self.0.passes.iter().copied().find(|p| p.name == name)
     }
 
-    /// All of them, in the order they usually run.
+    /// Returns all passes in the order in which they usually run.
     pub fn passes(&self) -> &[&'static Pass] {
         &self.0.passes
     }
 
-    /// All pipelines.
+    /// Returns all pipelines.
     pub fn pipelines(&self) -> &[Pipeline] {
         &self.0.pipelines
     }
 
-    /// The steps that `text` names. Diagnostics carry spans into `text`.
+    /// Parses `text` to steps. Diagnostics have spans in `text`.
     pub fn parse(&self, text: &str) -> Result<Vec<Step>, Diagnostics> {
         self.parse_inside(text, &[])
     }
 
-    /// The same for the text of a pipeline nested inside the pipelines `outer`.
+    /// Parses the text of a pipeline nested inside the pipelines `outer`.
     fn parse_inside(&self, text: &str, outer: &[&str]) -> Result<Vec<Step>, Diagnostics> {
         let (steps, diagnostics) = (Vec::new(), Diagnostics::default());
         let mut reader = Reader { registry: self, text, outer, at: 0, steps, diagnostics };
@@ -158,12 +159,12 @@ impl Default for Registry {
     }
 }
 
-/// The ops that a list of passes may stand in.
+/// Returns the ops in which a list of passes may be nested.
 fn anchors() -> [&'static str; 3] {
     [func::MODULE_NAME, func::FUNC.name(), "any"]
 }
 
-/// How deep lists may stand in lists.
+/// The limit on the nesting of lists.
 const MAX_ANCHORS: usize = 16;
 
 struct Reader<'a> {
@@ -176,7 +177,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A list up to the end, or to the `)` of the op that it stands in.
+    /// Parses a list up to the end, or to the `)` of the enclosing op.
     fn list(&mut self, depth: usize) {
         self.spaces();
         while self.at < self.text.len() && !(depth > 0 && self.text[self.at..].starts_with(')')) {
@@ -207,7 +208,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `builtin.module(…)`: whether reading can go on after it.
+    /// Parses a list nested in an op, `builtin.module(…)`; returns whether parsing can continue after it.
     fn anchored(&mut self, name: &str, span: Span, depth: usize) -> bool {
         if !anchors().contains(&name) {
             let message = format!("passes run on {}, not on '{name}'", anchors().join(" or "));
@@ -246,7 +247,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Adds the passes of a pipeline; errors in its text are reported where its name is.
+    /// Adds the passes of a pipeline; errors in its text are reported at its name.
     fn pipeline(&mut self, pipeline: &Pipeline, span: Span) {
         let name = pipeline.name;
         if self.outer.contains(&name) {
@@ -264,7 +265,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `option=value other=value}` for the steps from `first` on.
+    /// Parses `option=value other=value}` for the steps from `first` on.
     fn options(&mut self, first: usize, pass: &str) {
         loop {
             self.spaces();
@@ -311,7 +312,7 @@ impl<'a> Reader<'a> {
         self.diagnostics.push(Diagnostic::error(code, span, message));
     }
 
-    /// Characters up to white space or one of `ends`.
+    /// Reads characters up to white space or one of `ends`.
     fn word(&mut self, ends: &str) -> (&'a str, Span) {
         let start = self.at;
         let rest = &self.text[start..];
@@ -341,7 +342,7 @@ mod tests {
     static FIRST: Pass = Pass { name: "first", doc: "", options: OPTIONS, run: |_, _, _| {} };
     static SECOND: Pass = Pass { name: "second", doc: "", options: &[], run: |_, _, _| {} };
 
-    /// A registry of these passes and no others.
+    /// Creates a registry of only these passes.
     fn only(passes: &[&'static Pass]) -> Registry {
         let mut registry = Registry::standard();
         (registry.known().passes, registry.known().pipelines) = (passes.to_vec(), Vec::new());

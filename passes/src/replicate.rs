@@ -1,8 +1,8 @@
-//! replicate: says where the plan gathers a value that was sharded, only because an op can't be computed in shards.
+//! replicate: reports values that the plan gathers only because an op can't be computed in shards.
 //!
-//! What a constraint, a result or a manual computation asks for is no fault, and neither is a gather that the plan prefers
-//! to another form of the same op, such as that of weights before a product. What is left is data that every device holds
-//! and nobody asked for, which is easily overlooked in a program that was sharded by hand.
+//! Gathers for a constraint, a result or a manual computation aren't reported, nor gathers that the plan prefers to
+//! another form of the same op, such as that of weights before a product. The remaining ones put data on every device
+//! that the user didn't ask for, which is easily overlooked in a program sharded by hand.
 
 use std::cell::OnceCell;
 
@@ -18,10 +18,10 @@ use crate::options::{OptionDef, OptionType};
 use crate::plan::model::meaning::Models;
 use crate::units;
 
-/// Bytes from which a gather is reported when nothing is said: what is noticed in a step or in a device's memory.
+/// The bytes from which gathers are reported by default: large enough to matter for a step's time or a device's memory.
 const LARGE: f64 = 64.0 * 1024.0 * 1024.0;
 
-/// The most ops that are seen through between a gather and the op that needs it.
+/// The limit on the ops between a gather and the op that needs it.
 const MAX_BETWEEN: usize = 16;
 
 /// The pass.
@@ -53,11 +53,11 @@ struct Gather {
     value: Value,
     /// The first dimension that the op needs replicated.
     dim: usize,
-    /// Which operand of the op.
+    /// The index of the op's operand.
     operand: usize,
     /// The axes that sharded it.
     axes: Vec<AxisPart>,
-    /// What a device receives.
+    /// The bytes that a device receives.
     bytes: f64,
     /// A dimension that could be sharded along these axes instead.
     other: Option<usize>,
@@ -75,7 +75,7 @@ fn report(program: &Program, models: &mut Models, (least, severity): (f64, Sever
     let axes = crate::partition::mesh::axes(program, Some(mesh.1), mesh.2.clone());
     let distributions = Distributions::of(program, &axes);
     let (mut seen, uses) = (FxHashSet::default(), OnceCell::new());
-    // Values that the plan moved, and what only passes these on: most ops read none.
+    // Values that the plan moved, and values that ops only pass on from these; most ops read none.
     let mut moved = vec![false; program.value_count()];
     for op in ops {
         let view = program.view(op);
@@ -101,7 +101,7 @@ fn report(program: &Program, models: &mut Models, (least, severity): (f64, Sever
     }
 }
 
-/// The op for which the plan wrote this change of distribution.
+/// Returns the op for which the plan wrote this change of distribution.
 fn planned_user(program: &Program, op: Op) -> Option<&str> {
     let AttrData::Dict(cause) = program.attr_data(program.attr(op, CAUSE)?) else { return None };
     let field = |key| cause.iter().find(|f| program.name_text(f.0) == key).map(|f| program.attr_data(f.1))?.as_str();
@@ -109,8 +109,8 @@ fn planned_user(program: &Program, op: Op) -> Option<&str> {
     field("user")
 }
 
-/// What the plan gathered of operand `i` because `op` needs it, itself or after ops that only pass it on: at least `least`
-/// bytes.
+/// Returns the gather of operand `i` because `op` needs it, directly or after ops that only pass it on, if it is of at
+/// least `least` bytes.
 fn gather(
     op: OpRef<'_>,
     i: usize,
@@ -125,14 +125,14 @@ fn gather(
         ValueSource::Result(op, _) => Some((op, planned_user(program, op)?)),
         ValueSource::Arg(..) => None,
     };
-    // The ops between, the last first.
+    // The ops in between, the last first.
     let (mut gathered, mut user, mut between) = (value, op.name(), Vec::new());
     while made_by(gathered).is_none() {
         let (passes, from) = passes_on(program, gathered).filter(|_| between.len() < MAX_BETWEEN)?;
         between.push((passes, from));
         (gathered, user) = (program.op(passes).operands[from], program.op_name(passes));
     }
-    // What a constraint asked for was moved for the constraint.
+    // A value moved for a constraint was gathered for the constraint, not for the op.
     made_by(gathered).filter(|(_, for_op)| *for_op == user)?;
     let ty = program.tensor_type(gathered)?;
     let replicated = Distribution::replicated(ty.rank());
@@ -144,7 +144,7 @@ fn gather(
         before = *program.op(change).operands.first()?;
     }
     if !between.is_empty() {
-        // What others read too was gathered for them as well.
+        // A value with other users was gathered for them, too.
         let uses = uses.get_or_init(|| Uses::of(program, block));
         let passed = between.iter().map(|&(op, _)| program.result(op, 0));
         if !passed.chain([gathered]).all(|v| uses.get(v).len() == 1) {
@@ -169,7 +169,7 @@ fn gather(
             factors.len() == 1 && m.rule.factors[factors[0] as usize].kind == FactorKind::PassThrough
         })
     };
-    // For each dimension of what was gathered, those of the operand that it becomes a part of.
+    // For each dimension of the gathered value, the operand's dimensions that it becomes a part of.
     let mut becomes: Vec<Vec<usize>> = (0..rank).map(|dim| vec![dim]).collect();
     for &(passes, from) in &between {
         let model = models.of(program, passes).map(|m| models.get(m).clone())?;
@@ -183,7 +183,7 @@ fn gather(
     }
     let from = distributions.get(before).filter(|d| d.rank() == ty.rank())?;
     let to = distributions.get(gathered).map_or(&replicated, |d| d);
-    // Axes that shard something else of what the op reads make room for that.
+    // Axes that shard the gathered value or the operand afterwards aren't lost.
     let read = distributions.get(value).filter(|_| !between.is_empty());
     let used: Vec<AxisPart> = to.axes().chain(read.iter().flat_map(|d| d.axes())).collect();
     let lost = |dim: usize| -> Vec<AxisPart> {
@@ -210,7 +210,8 @@ fn gather(
     })
 }
 
-/// The op that makes `value` of the elements of its only operand of several, and the number of that operand.
+/// Returns the op that computes `value` from the only one of its operands with several elements, and the index of that
+/// operand.
 fn passes_on(program: &Program, value: Value) -> Option<(Op, usize)> {
     let ValueSource::Result(op, _) = program.value_source(value) else { return None };
     let view = program.view(op);
@@ -237,7 +238,7 @@ fn describe(op: OpRef<'_>, gather: &Gather, axes: &MeshAxes, distributions: &Dis
         Some(AttrData::ShardingRule(rule)) => Some(rule),
         _ => None,
     };
-    // A line of the text is shown anyway.
+    // A position in the text itself is shown anyway.
     let at = program.user_frame(program.op(op.op).loc).filter(|frame| !frame.of_text);
     let at = at.map_or_else(String::new, |f| format!(" at {}:{}:{}", f.file, f.line, f.column));
     let message = format!(

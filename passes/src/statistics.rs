@@ -1,4 +1,4 @@
-//! What passes count: numbers about what a pass did, besides what it made of the program.
+//! Statistics of passes: numbers about a pass's work, in addition to the resulting program.
 
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,21 +8,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Statistic {
     /// Its name, in kebab-case.
     pub name: &'static str,
-    /// What it counts.
+    /// A description of the number.
     pub doc: &'static str,
     /// The number.
     pub value: f64,
-    /// What it is a number of.
+    /// The unit of the number.
     pub unit: Unit,
 }
 
-/// What a [`Statistic`] is a number of.
+/// The unit of a [`Statistic`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Unit {
-    /// Things.
+    /// A count.
     Count,
-    /// Seconds under a cost model: the same in every run.
+    /// Seconds under a cost model, equal in every run.
     Modelled,
     /// Seconds that a part of the pass took.
     Time,
@@ -37,7 +37,7 @@ impl Statistics {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(statistic);
     }
 
-    /// All of them; none are left.
+    /// Returns all numbers and removes them.
     pub(crate) fn take(&self) -> Vec<Statistic> {
         mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

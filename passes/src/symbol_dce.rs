@@ -1,6 +1,7 @@
-//! symbol-dce: removes private functions that nothing public leads to, as mlir-opt's pass of that name does.
+//! symbol-dce: removes private functions that public ops don't reach, like mlir-opt's pass of that name.
 //!
-//! A function is led to by calls, and by any other op that names it: a composite's decomposition, a custom call's callee.
+//! A function is reached by calls, and by any other op that names it, such as a composite (its decomposition) or a
+//! custom call (its callee).
 
 use crate::pass::Pass;
 use crate::symbols::remove_unused_functions;

@@ -4,7 +4,7 @@ use dialect::ir::{Attr, AttrData, Op, Program};
 use dialect::ops::func;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Removes private functions that no other op at the top of the module leads to by references.
+/// Removes private functions that no other op at the top of the module reaches by references.
 pub(crate) fn remove_unused_functions(program: &mut Program) {
     let top = program.block_ops(program.body()).to_vec();
     let public: Vec<Op> = top.iter().copied().filter(|&op| !is_private(program, op)).collect();
@@ -12,7 +12,7 @@ pub(crate) fn remove_unused_functions(program: &mut Program) {
     program.set_block_ops(program.body(), top.into_iter().filter(|op| kept.contains(op)).collect());
 }
 
-/// `roots` and everything they refer to by name, directly or indirectly.
+/// Returns `roots` and all symbols that they refer to by name, directly or indirectly.
 pub(crate) fn led_to(program: &Program, roots: &[Op]) -> FxHashSet<Op> {
     let top = program.block_ops(program.body()).iter();
     let names: FxHashMap<&str, Op> = top.filter_map(|&op| Some((func::symbol(program, op)?, op))).collect();
@@ -33,14 +33,14 @@ pub(crate) fn led_to(program: &Program, roots: &[Op]) -> FxHashSet<Op> {
     live
 }
 
-/// The symbols that the attributes of `op` name.
+/// Returns the symbols that the attributes of `op` name.
 pub(crate) fn references(program: &Program, op: Op) -> Vec<String> {
     let mut symbols = Vec::new();
     program.op(op).attrs.iter().for_each(|a| symbols_in(program, a.1, &mut symbols));
     symbols
 }
 
-/// Whether it is a private function.
+/// Returns whether it is a private function.
 pub(crate) fn is_private(program: &Program, op: Op) -> bool {
     func::is_function(program.view(op))
         && program.view(op).attr("sym_visibility").and_then(AttrData::as_str) == Some("private")

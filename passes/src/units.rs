@@ -1,11 +1,11 @@
 //! Numbers formatted for people, in messages and reports.
 
-/// `4 KiB`, `1.5 MiB`
+/// Formats bytes: `4 KiB`, `1.5 MiB`.
 pub fn bytes(value: f64) -> String {
     scaled(value, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"])
 }
 
-/// `1.02 us`, `3.5 ms`
+/// Formats seconds: `1.02 us`, `3.5 ms`.
 pub fn seconds(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value} s");
@@ -13,17 +13,17 @@ pub fn seconds(value: f64) -> String {
     scaled(value * 1e9, 1000.0, &["ns", "us", "ms", "s"])
 }
 
-/// `1.2 GFLOP`
+/// Formats FLOPs: `1.2 GFLOP`.
 pub fn flops(value: f64) -> String {
     scaled(value, 1000.0, &["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP"])
 }
 
-/// `41 %`
+/// Formats a share: `41 %`.
 pub fn percent(part: f64, whole: f64) -> String {
     if whole > 0.0 { format!("{:.0} %", 100.0 * part / whole) } else { "-".to_owned() }
 }
 
-/// `0.8 %`: two digits of a part that is small.
+/// Formats a share, with two digits if it is small: `0.8 %`.
 pub fn small_percent(part: f64, whole: f64) -> String {
     match 100.0 * part / whole {
         share if !share.is_finite() => "-".to_owned(),
@@ -32,7 +32,8 @@ pub fn small_percent(part: f64, whole: f64) -> String {
     }
 }
 
-/// The value in the largest unit of which it is at least one once it is rounded: 999.7 ns are `1 us`, not `1000 ns`.
+/// Formats the value in the largest unit of which it is at least one once it is rounded: 999.7 ns are `1 us`, not `1000
+/// ns`.
 fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
     let mut unit = 0;
     while rounded(value) >= step && unit + 1 < units.len() {
@@ -42,8 +43,8 @@ fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
     format!("{} {}", three_digits(value), units[unit])
 }
 
-/// Digits after the decimal point of a value with three significant digits. A value that rounds up to the next power of
-/// ten has one digit less.
+/// Returns the digits after the decimal point of a value with three significant digits. A value that rounds up to the
+/// next power of ten has one digit less.
 fn decimals(value: f64) -> usize {
     match value {
         v if v >= 99.95 => 0,
@@ -52,13 +53,13 @@ fn decimals(value: f64) -> usize {
     }
 }
 
-/// The value as it is printed.
+/// Returns the value as it is printed.
 fn rounded(value: f64) -> f64 {
     let power = [1.0, 10.0, 100.0][decimals(value)];
     (value * power).round() / power
 }
 
-/// Three significant digits, without trailing zeros after the decimal point.
+/// Formats three significant digits, without trailing zeros after the decimal point.
 fn three_digits(value: f64) -> String {
     let decimals = decimals(value);
     let text = format!("{value:.decimals$}");
