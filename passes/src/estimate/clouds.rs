@@ -1,7 +1,7 @@
 //! Names of clouds for slices and machines, as data.
 //!
-//! A name such as `v5litepod-8` has a count but no shape: it is the shape that the cloud gives by default. Sources: **GC**
-//! Google Cloud's TPU pages (v2 to tpu7x, "Configurations"), and the clouds' pages on machines with GPUs.
+//! A name such as `v5litepod-8` has a count but no shape; the cloud gives it a default shape. Sources: **GC** Google
+//! Cloud's TPU pages (v2 to tpu7x, "Configurations"), and the clouds' pages on machines with GPUs.
 
 use super::chip::{Chip, Fabric};
 use super::target::Slice;
@@ -9,7 +9,7 @@ use super::target::Slice;
 /// TPUs whose names count TensorCores, of which a chip has two (GC): `v4-16` is eight chips.
 const COUNTED_IN_CORES: [&str; 5] = ["v2", "v3", "v4p", "v5p", "v7x"];
 
-/// Machines of clouds with one island of GPUs.
+/// The clouds' machines with one island of GPUs.
 pub const MACHINES: [(&str, &str); 12] = [
     ("a2-highgpu-8g", "a100-40gb:8"),
     ("a2-ultragpu-8g", "a100:8"),
@@ -25,12 +25,12 @@ pub const MACHINES: [(&str, &str); 12] = [
     ("p6-b200.48xlarge", "b200:8"),
 ];
 
-/// How many of what a cloud counts a chip has.
+/// Returns the number of units that a cloud counts per chip.
 pub fn counted_per_chip(chip: &Chip) -> u64 {
     if COUNTED_IN_CORES.contains(&chip.name) { 2 } else { 1 }
 }
 
-/// The shape of the slice that a cloud calls `CHIP-COUNT`; `None` if it has none of that size.
+/// Returns the shape of the slice that a cloud calls `CHIP-COUNT`; `None` if it has none of that size.
 pub(super) fn default_shape(chip: &Chip, count: u64) -> Option<String> {
     let each = counted_per_chip(chip);
     let chips =
@@ -39,7 +39,7 @@ pub(super) fn default_shape(chip: &Chip, count: u64) -> Option<String> {
         (Fabric::Switch, ..) => Some(chips.to_string()),
         (_, 3, 4) => Some("2x2x1".to_owned()),
         (_, 3, 6144) => Some("16x16x24".to_owned()),
-        // GC v5p: the largest slice that can be scheduled is the one before.
+        // GC v5p: 16x16x24 is the largest slice that can be scheduled.
         (_, 3, chips) if chips > 6144 => None,
         (_, rank, chips) if chips.is_power_of_two() && chips >= 1 << rank || rank == 2 && chips == 1 => {
             let twos = u64::from(chips.trailing_zeros());

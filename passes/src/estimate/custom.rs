@@ -1,7 +1,7 @@
-//! Cost models of others: what a target must say, and what it must keep to.
+//! Custom cost models: the interface of a target, and the properties that a model must have.
 //!
-//! The plan compares sums of these seconds and believes that moving less never takes longer; [`prove`] asks a model for
-//! that, over all kinds of collectives and sizes from nothing to terabytes.
+//! The plan compares sums of these seconds and relies on moving less never taking longer. [`prove`] tests a model for
+//! that, over all kinds of collectives and sizes from zero to terabytes.
 
 use std::fmt;
 
@@ -12,23 +12,23 @@ use super::collective::CollectiveLoad;
 use super::precision::Precision;
 use super::roofline::Matmul;
 
-/// Prices of a machine that is neither flat nor a box of chips. All queries are pure: the same question has the same
-/// answer. See [`prove`] for what else a model keeps to.
+/// Prices of a machine that is neither flat nor a box of chips. All methods are pure: equal arguments give equal
+/// results. See [`prove`] for the other properties of a model.
 pub trait CostModel: fmt::Debug + Send + Sync {
-    /// Its name; two models of one name are the same.
+    /// Returns its name; two models with the same name count as equal.
     fn name(&self) -> &str;
 
-    /// Seconds of a collective. A group of one device sends nothing, which takes no time, except by a permute, whose
-    /// group is not known.
+    /// Returns the seconds of a collective. A group of one device sends nothing, which takes no time, except for a
+    /// permute, whose group is unknown.
     fn collective_seconds(&self, load: &CollectiveLoad) -> f64;
 
-    /// Matmul rate of a device, FLOP/s.
+    /// Returns the matmul rate of a device, FLOP/s.
     fn peak_flops(&self, precision: Precision) -> f64;
 
-    /// Memory traffic of a device, bytes/s.
+    /// Returns the memory bandwidth of a device, bytes/s.
     fn memory_bandwidth(&self) -> f64;
 
-    /// Memory of a device, bytes.
+    /// Returns the memory of a device, bytes.
     fn memory_bytes(&self) -> u64;
 
     /// Copies between a device's memory and its host's, bytes/s in each direction; by default [`HOST_BANDWIDTH`].
@@ -41,7 +41,7 @@ pub trait CostModel: fmt::Debug + Send + Sync {
         matmul.flops() as f64 / self.peak_flops(precision)
     }
 
-    /// Whether collectives run beside arithmetic.
+    /// Returns whether collectives overlap arithmetic.
     fn overlaps_communication(&self) -> bool {
         false
     }
@@ -78,11 +78,11 @@ const PRECISIONS: [Precision; 7] = [
     Precision::F32Highest,
 ];
 
-/// Asks a model for what the plan relies on: finite seconds that are not negative, no less for more bytes or more
-/// arithmetic, none for a group of one, the same when asked again; rates and memory above 0.
+/// Tests the properties of a model that the plan relies on: finite, nonnegative seconds, no fewer for more bytes or
+/// more arithmetic, none for a group of one, equal for equal arguments; positive rates and memory.
 ///
 /// # Errors
-/// What it doesn't keep to, with the question and the answers.
+/// Describes a violated property, with the arguments and the results.
 pub fn prove(model: &dyn CostModel) -> Result<(), String> {
     let rate = |what: &str, value: f64| {
         if value.is_finite() && value > 0.0 { Ok(()) } else { Err(format!("{what} is {value}, which is no rate")) }
@@ -124,7 +124,7 @@ pub fn prove(model: &dyn CostModel) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether `seconds` are finite, not negative, the same when asked again, and never less for more.
+/// Checks that `seconds` are finite, nonnegative, equal when computed again, and never fewer for larger sizes.
 fn growing(seconds: impl Fn(u64) -> f64, sizes: impl Iterator<Item = u64>, what: &str) -> Result<(), String> {
     let mut before = (0, 0.0);
     for n in sizes {
@@ -147,7 +147,7 @@ fn growing(seconds: impl Fn(u64) -> f64, sizes: impl Iterator<Item = u64>, what:
 mod tests {
     use super::*;
 
-    /// Seconds by a function of bytes moved.
+    /// A model whose seconds are a function of the bytes moved.
     #[derive(Debug)]
     struct By(fn(f64) -> f64, f64);
 

@@ -1,8 +1,8 @@
-//! GPUs as data: an island of them behind one switch is a slice, and islands are joined by a network.
+//! GPUs as data: an island of them behind one switch is a slice, and a network connects islands.
 //!
-//! Sources beside those of `chip`: **NV**, **AMD** the vendors' data sheets, dense rates. An island's switch and the network are
-//! what jax-ml/scaling-book's chapter on GPUs counts: what one GPU may send, and of the network its share of what its
-//! island may send.
+//! Sources in addition to those of `chip`: **NV**, **AMD** the vendors' data sheets, dense rates. The rates of an
+//! island's switch and of the network are as in jax-ml/scaling-book's chapter on GPUs: what one GPU may send, and for
+//! the network, a GPU's share of what its island may send.
 
 use super::chip::{Chip, Fabric, WrapRule};
 
@@ -10,7 +10,7 @@ use super::chip::{Chip, Fabric, WrapRule};
 const SWITCH_LATENCY: f64 = 0.6e-6;
 const NETWORK_LATENCY: f64 = 2.7e-6;
 
-/// What the rows have in common: an H100 in an island of eight.
+/// The values that the rows share: an H100 in an island of eight.
 const H100: Chip = Chip {
     name: "h100",
     aliases: &["h100-80gb", "h100 80gb hbm3"],

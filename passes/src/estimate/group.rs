@@ -1,16 +1,16 @@
-//! Where the devices of one collective are placed: a group is a product of levels. Inside a slice these are lines, one
-//! per physical dimension it extends over, or a switch; slices are joined by another switch.
+//! The placement of the devices of one collective: a group is a product of levels. Inside a slice these are lines, one
+//! per physical dimension that the group extends over, or a switch; another switch connects slices.
 //!
-//! All groups of a collective run at once and look alike, so one group's lines and the number of groups sharing each
-//! link are all that the formulas of `collective` need. A group is small and `Copy`: computed once per set of axes, it
-//! prices any number of collectives.
+//! All groups of a collective run at once and look alike, so the formulas of `collective` need only one group's lines
+//! and the number of groups that share each link. A group is small and `Copy`: computed once per set of axes, it prices
+//! any number of collectives.
 
 /// The devices of a group along one physical dimension.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
-    /// How many devices, at least 2.
+    /// The number of devices, at least 2.
     pub participants: u64,
-    /// Whether the last is linked back to the first.
+    /// Whether the last device is linked to the first.
     pub ring: bool,
     /// Links between neighbors in the group. The groups in between use the same links, so each gets 1/`stride` of them.
     pub stride: u64,
@@ -21,29 +21,29 @@ pub struct Line {
 }
 
 impl Line {
-    /// Steps until every participant's data has reached every other: a ring passes data in both directions at once; on
-    /// a line it has to travel from end to end.
+    /// Returns the steps until every participant's data has reached every other: a ring passes data in both directions
+    /// at once; on a line it has to travel from end to end.
     pub fn steps(&self) -> u64 {
         if self.ring { self.participants / 2 } else { self.participants.saturating_sub(1) }
     }
 
-    /// Seconds of latency of all steps.
+    /// Returns the seconds of latency of all steps.
     pub fn latency(&self) -> f64 {
         self.hop_latency * (self.steps() * self.stride) as f64
     }
 
-    /// Bytes/s of an all-gather at each participant, counting the full gathered array.
+    /// Returns the bytes/s of an all-gather at each participant, counting the full gathered array.
     pub fn gather_bandwidth(&self) -> f64 {
         self.link_bandwidth * self.participants as f64 / (self.steps() * self.stride) as f64
     }
 
-    /// Bytes/s at which data can enter the worst-placed participant along this line: one link at the end of a line, two
-    /// in a ring.
+    /// Returns the bytes/s at which data can enter the worst-placed participant along this line: over one link at the
+    /// end of a line, over two in a ring.
     pub fn entry_bandwidth(&self) -> f64 {
         self.link_bandwidth * if self.ring { 2.0 } else { 1.0 } / self.stride as f64
     }
 
-    /// The gathered size in bytes below which latency decides rather than bandwidth.
+    /// Returns the gathered size in bytes below which latency decides rather than bandwidth.
     pub fn latency_bound_bytes(&self) -> f64 {
         self.participants as f64 * self.link_bandwidth * self.hop_latency
     }
@@ -52,9 +52,9 @@ impl Line {
 /// Devices, or groups of them, that all reach each other at the same rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Switch {
-    /// How many, at least 2.
+    /// The number of participants, at least 2.
     pub participants: u64,
-    /// Bytes/s that one device may send, and at the same time receive.
+    /// The bytes/s that one device may send, and at the same time receive.
     pub bandwidth: f64,
     /// Seconds until the first byte arrives.
     pub latency: f64,
@@ -65,12 +65,12 @@ pub struct Switch {
 pub(super) enum Level<'a> {
     /// Neighbors are linked, along one dimension or several.
     Links(&'a [Line]),
-    /// Everybody reaches everybody.
+    /// Every participant reaches every other.
     Switch(&'a Switch),
 }
 
 impl Level<'_> {
-    /// How many devices, or groups of those of the levels inside, it joins.
+    /// Returns the number of devices that it connects, or of groups of devices of the levels inside.
     pub(super) fn participants(&self) -> f64 {
         match self {
             Level::Links(lines) => lines.iter().map(|line| line.participants as f64).product(),
@@ -93,12 +93,12 @@ pub struct Group {
 const NO_LINE: Line = Line { participants: 1, ring: false, stride: 1, link_bandwidth: 1.0, hop_latency: 0.0 };
 
 impl Group {
-    /// A group of which only the size is known, as the flat model needs.
+    /// Creates a group of which only the size is known, as the flat model needs.
     pub fn of_size(size: u64) -> Group {
         Group { size, lines: [NO_LINE; 3], line_count: 0, chiplets: None, island: None, network: None }
     }
 
-    /// The product of up to three lines; lines of one participant are left out, lines beyond the third ignored.
+    /// Creates the product of up to three lines; ignores lines of one participant, and lines beyond the third.
     pub fn of_lines(lines: &[Line]) -> Group {
         let size = lines.iter().fold(1, |size: u64, line| size.saturating_mul(line.participants));
         let mut group = Group::of_size(size);
@@ -106,43 +106,43 @@ impl Group {
         group
     }
 
-    /// Devices in the group.
+    /// Returns the number of devices in the group.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The lines between chips, one per torus dimension the group extends over.
+    /// Returns the lines between chips, one per torus dimension the group extends over.
     pub fn lines(&self) -> &[Line] {
         &self.lines[..self.line_count]
     }
 
-    /// The pair of chiplets on each chip, when both are in the group.
+    /// Returns the pair of chiplets on each chip, when both are in the group.
     pub fn chiplets(&self) -> Option<&Line> {
         self.chiplets.as_ref()
     }
 
-    /// The switch between devices of one island, and the network between islands or slices.
+    /// Returns the switch between devices of one island, and the network between islands or slices.
     pub fn switches(&self) -> impl Iterator<Item = &Switch> {
         self.island.iter().chain(&self.network)
     }
 
-    /// The levels of the group, the innermost first.
+    /// Returns the levels of the group, the innermost first.
     pub(super) fn levels(&self) -> impl Iterator<Item = Level<'_>> {
         let links = [self.chiplets.as_slice(), self.lines()].into_iter();
         links.filter(|lines| !lines.is_empty()).map(Level::Links).chain(self.switches().map(Level::Switch))
     }
 
-    /// Whether it needs links or a switch inside of slices or islands.
+    /// Returns whether it uses links or a switch inside of slices or islands.
     pub(super) fn is_inside(&self) -> bool {
         !self.lines().is_empty() || self.chiplets.is_some() || self.island.is_some()
     }
 
-    /// Whether it needs the network between slices or islands.
+    /// Returns whether it uses the network between slices or islands.
     pub(super) fn is_across(&self) -> bool {
         self.network.is_some()
     }
 
-    /// The same group in slices or islands that a network joins, unless it is in one.
+    /// Extends the group over several slices or islands that `network` connects; does nothing for a single one.
     pub fn across(mut self, network: Switch) -> Group {
         if network.participants > 1 {
             self.size = self.size.saturating_mul(network.participants);
@@ -151,7 +151,7 @@ impl Group {
         self
     }
 
-    /// Devices behind one switch.
+    /// Creates a group of devices behind one switch.
     pub fn of_switch(island: Switch) -> Group {
         Group { island: (island.participants > 1).then_some(island), ..Group::of_size(island.participants) }
     }
@@ -169,7 +169,7 @@ impl Group {
         self.chiplets = (line.participants > 1).then_some(line);
     }
 
-    /// Records what lies behind the switch of an island, and what behind the network.
+    /// Sets the participants behind the switch of an island, and those behind the network.
     pub(super) fn set_switches(&mut self, island: Option<Switch>, network: Option<Switch>) {
         let several = |switch: &Switch| switch.participants > 1;
         (self.island, self.network) = (island.filter(several), network.filter(several));

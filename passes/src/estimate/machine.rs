@@ -1,4 +1,4 @@
-//! A target with a mesh on it: the one object that prices the operations and collectives of a program.
+//! A target with a mesh on it: the object that prices the operations and collectives of a program.
 //!
 //! Queries don't allocate and depend only on their arguments. A program with several meshes has one machine for each;
 //! on `flat` the mesh does not matter.
@@ -15,7 +15,7 @@ use super::roofline::{Matmul, OpSeconds};
 use super::target::{Flat, Slice, Target};
 use dialect::sharding::{AxisPart, Mesh};
 
-/// What a device of a program can do, and how it reaches the others.
+/// The rates of a program's device, and its connections to other devices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     kind: Kind,
@@ -50,7 +50,7 @@ enum Kind {
 }
 
 impl Machine {
-    /// A machine with a mesh of these axis sizes on the target, in the default placement.
+    /// Creates a machine with a mesh of these axis sizes on the target, in the default placement.
     ///
     /// # Errors
     /// The slice's devices are no multiple of the mesh's, or a chip without a shape has no default shape for them.
@@ -75,8 +75,8 @@ impl Machine {
         }
     }
 
-    /// A machine with this mesh on the target, in the default placement. Which devices the mesh lists where matters to
-    /// collectives whose groups name devices.
+    /// Creates a machine with this mesh on the target, in the default placement. The order of the mesh's devices
+    /// matters for collectives whose groups name devices.
     ///
     /// # Errors
     /// When the slice's devices are no multiple of the mesh's.
@@ -86,17 +86,17 @@ impl Machine {
         Ok(Machine { order: DeviceOrder::of(mesh), ..machine })
     }
 
-    /// A machine without topology.
+    /// Creates a machine without topology.
     pub fn flat(flat: Flat) -> Machine {
         Machine { kind: Kind::Flat(flat), order: None }
     }
 
-    /// A machine with a mesh in a given placement, which must be one on that slice.
+    /// Creates a machine with a mesh in a given placement, which must be a placement on that slice.
     pub fn placed(slice: Slice, placement: Placement) -> Machine {
         Machine { kind: Kind::Slice(slice, Box::new(placement)), order: None }
     }
 
-    /// The target.
+    /// Returns the target.
     pub fn target(&self) -> Target {
         match &self.kind {
             Kind::Flat(flat) => Target::Flat(*flat),
@@ -105,7 +105,7 @@ impl Machine {
         }
     }
 
-    /// The placement of the mesh; `None` on `flat`.
+    /// Returns the placement of the mesh; `None` on `flat`.
     pub fn placement(&self) -> Option<&Placement> {
         match &self.kind {
             Kind::Flat(_) | Kind::Custom(_) => None,
@@ -113,7 +113,7 @@ impl Machine {
         }
     }
 
-    /// Whether collectives may run beside arithmetic.
+    /// Returns whether collectives may overlap arithmetic.
     pub fn overlaps_communication(&self) -> bool {
         match &self.kind {
             Kind::Flat(_) => false,
@@ -122,7 +122,7 @@ impl Machine {
         }
     }
 
-    /// The group of a collective over parts of mesh axes.
+    /// Returns the group of a collective over parts of mesh axes.
     pub fn group(&self, parts: &[AxisPart]) -> Group {
         match &self.kind {
             Kind::Flat(_) | Kind::Custom(_) => {
@@ -132,9 +132,9 @@ impl Machine {
         }
     }
 
-    /// The group of a program's collective: from its mesh axes where they are this machine's, else from the devices of
-    /// the first group, assuming that the others look alike. `device` says which device of the
-    /// mesh a device of the program is.
+    /// Returns the group of a program's collective: from its mesh axes where they are this machine's, else from the
+    /// devices of the first group, assuming that the others look alike. `device` maps a device of the program to a
+    /// device of the mesh.
     pub fn group_of(&self, groups: &Groups, device: impl Fn(i64) -> i64) -> Group {
         if let Some(axes) = groups.axes()
             && self.has_axes(axes.mesh())
@@ -145,19 +145,19 @@ impl Machine {
             0 => Vec::new(),
             _ => groups.group(0).map(|d| self.position(device(d))).collect(),
         };
-        // Every replica has a slice of its own, so devices of different replicas may have the same position.
+        // Every replica has a separate slice, so devices of different replicas may have the same position.
         devices.sort_unstable();
         devices.dedup();
         self.group_of_devices(&devices)
     }
 
-    /// The row-major position in the mesh of one of its devices.
+    /// Returns the row-major position in the mesh of one of its devices.
     pub fn position(&self, device: i64) -> u64 {
         let position = |order: &DeviceOrder| order.positions.get(usize::try_from(device).ok()?).copied();
         self.order.as_ref().and_then(position).unwrap_or(device).max(0) as u64
     }
 
-    /// Whether a mesh of a program is the one this machine is laid out for.
+    /// Returns whether a mesh of a program is the mesh of this machine.
     fn has_axes(&self, mesh: &GroupMesh) -> bool {
         match &self.kind {
             Kind::Flat(_) | Kind::Custom(_) => true,
@@ -170,7 +170,7 @@ impl Machine {
         }
     }
 
-    /// The group of a collective whose replica groups are lists of device ids; only one of them is looked at.
+    /// Returns the group of a collective whose replica groups are lists of device ids; `devices` is one of them.
     pub fn group_of_devices(&self, devices: &[u64]) -> Group {
         match &self.kind {
             Kind::Flat(_) | Kind::Custom(_) => Group::of_size(devices.len() as u64),
@@ -178,8 +178,8 @@ impl Machine {
         }
     }
 
-    /// Seconds of a collective; `operand` and `result` are bytes per device, before and after. A permute's pairs are
-    /// not looked at.
+    /// Returns the seconds of a collective; `operand` and `result` are bytes per device, before and after. Ignores the
+    /// pairs of a permute.
     pub fn collective_seconds(&self, kind: CollectiveKind, operand: f64, result: f64, group: &Group) -> f64 {
         let load = CollectiveLoad::new(kind, operand, result, group.size());
         match &self.kind {
@@ -189,8 +189,8 @@ impl Machine {
         }
     }
 
-    /// Seconds of a permute that sends `bytes` from every device of the group to the one `distance` further on,
-    /// cyclically.
+    /// Returns the seconds of a permute that sends `bytes` from every device of the group to the device `distance`
+    /// further on, cyclically.
     pub fn shift_seconds(&self, bytes: u64, distance: u64, group: &Group) -> f64 {
         match &self.kind {
             Kind::Flat(_) | Kind::Custom(_) => {
@@ -200,17 +200,18 @@ impl Machine {
         }
     }
 
-    /// How the pairs (source, target) of a permute load the links; `None` on `flat`, where they do not matter.
+    /// Returns the load of a permute's pairs (source, target) on the links; `None` on `flat`, which has none.
     pub fn route(&self, pairs: &[(u64, u64)]) -> Option<Route> {
         self.placement().map(|placement| placement.route(pairs))
     }
 
-    /// The same, and the links that messages go over.
+    /// Returns [`Self::route`], and the links that the messages use.
     pub fn load(&self, pairs: &[(u64, u64)]) -> Option<(Route, Links)> {
         self.placement().map(|placement| placement.load(pairs))
     }
 
-    /// Seconds of a permute of `bytes` per device by `route`, which `flat` does not need; on a slice, none sends nothing.
+    /// Returns the seconds of a permute of `bytes` per device by `route`, which `flat` ignores; on a slice, no route
+    /// means that nothing is sent.
     pub fn permute_seconds(&self, bytes: u64, route: Option<&Route>) -> f64 {
         let bytes = bytes as f64;
         let load = CollectiveLoad::new(CollectiveKind::CollectivePermute, bytes, bytes, 2);
@@ -222,7 +223,7 @@ impl Machine {
         }
     }
 
-    /// Peak matmul rate of a device, FLOP/s. `flat` has the same for all element types.
+    /// Returns the peak matmul rate of a device, FLOP/s; on `flat` it is the same for all element types.
     pub fn peak_flops(&self, precision: Precision) -> f64 {
         match &self.kind {
             Kind::Flat(flat) => flat.flops,
@@ -231,7 +232,7 @@ impl Machine {
         }
     }
 
-    /// Memory bandwidth of a device, bytes/s.
+    /// Returns the memory bandwidth of a device, bytes/s.
     pub fn memory_bandwidth(&self) -> f64 {
         match &self.kind {
             Kind::Flat(flat) => flat.memory_bandwidth,
@@ -263,7 +264,7 @@ impl Machine {
         }
     }
 
-    /// Memory of a device, bytes.
+    /// Returns the memory of a device, bytes.
     pub fn memory_bytes(&self) -> u64 {
         match &self.kind {
             Kind::Flat(flat) => flat.memory_bytes,
@@ -272,7 +273,8 @@ impl Machine {
         }
     }
 
-    /// Seconds the arithmetic of a matmul of local shards takes, padded to the MXU on a slice, unpadded on `flat`.
+    /// Returns the seconds of the arithmetic of a matmul of local shards, padded to the MXU on a slice, unpadded on
+    /// `flat`.
     pub fn matmul_seconds(&self, matmul: &Matmul, precision: Precision) -> f64 {
         let flops = match &self.kind {
             Kind::Flat(_) => matmul.flops(),
@@ -282,13 +284,13 @@ impl Machine {
         flops as f64 / self.peak_flops(precision)
     }
 
-    /// Seconds of that many bytes of memory traffic, reads and writes together.
+    /// Returns the seconds of this many bytes of memory traffic, reads and writes together.
     pub fn memory_seconds(&self, bytes: f64) -> f64 {
         bytes / self.memory_bandwidth()
     }
 
-    /// Both sides of the roofline of a matmul of local shards that reads and writes `bytes` of memory; the result's
-    /// `total` is its time.
+    /// Returns both sides of the roofline of a matmul of local shards that reads and writes `bytes` of memory; `total`
+    /// of the result is its time.
     pub fn matmul_roofline(&self, matmul: &Matmul, precision: Precision, bytes: f64) -> OpSeconds {
         OpSeconds { math: self.matmul_seconds(matmul, precision), memory: self.memory_seconds(bytes) }
     }
@@ -327,7 +329,7 @@ mod tests {
     fn groups_are_priced_where_their_mesh_places_them() {
         let mut p = Program::new();
         let axes: SmallVec<_> = [(p.name("x"), 4), (p.name("y"), 2)].into_iter().collect();
-        // The axes read minor first: groups along "x" are devices 0 to 3 and 4 to 7.
+        // The mesh lists devices minor axis first: groups along "x" are devices 0 to 3 and 4 to 7.
         let order = Some(vec![0, 4, 1, 5, 2, 6, 3, 7]);
         let mesh = Mesh { axes, device_ids: order };
         let target = Target::parse("v5e:4x2").unwrap();
@@ -343,7 +345,7 @@ mod tests {
         assert_eq!(reordered.group_of(&Groups::of_lists(&by_axes.lists()), |d| d), x);
         // On a machine whose devices are in order, the same devices are two columns of two.
         assert_eq!(plain.group_of(&by_axes, |d| d).lines().len(), 2);
-        // And groups along a mesh in order lie elsewhere on the reordered machine.
+        // Groups along a mesh in order are placed differently on the reordered machine.
         let in_order = along(&mut p, &Mesh { device_ids: None, ..mesh });
         assert_eq!(in_order.lists(), [[0, 2, 4, 6], [1, 3, 5, 7]]);
         assert_eq!(plain.group_of(&in_order, |d| d), x);

@@ -1,4 +1,4 @@
-//! The machine model: what operations and collectives cost on a target, in seconds.
+//! The machine model: the cost in seconds of operations and collectives on a target.
 //!
 //! [`Machine`] is the entry point: a [`Target`] with a mesh on it. Sharding plans, cost reports and explanations all
 //! use it, so they agree. The model is independent of programs: it takes shapes, bytes and sub-axes of a mesh;

@@ -1,4 +1,4 @@
-//! Precision classes of matmuls: which of a chip's peak rates an operation on given element types may use.
+//! Precision classes of matmuls: the peak rate of a chip that an operation on given element types may use.
 //!
 //! The MXU multiplies bf16 (and int8, int4, fp8 where the chip supports it) and accumulates in f32. An f32 dot at the
 //! default precision is one bf16 pass (docs.jax.dev, "Matmul precision"), so it runs at the bf16 rate; HIGH is bf16_3x,
@@ -20,13 +20,14 @@ pub enum Precision {
     F32,
     /// f32 as three bf16 passes.
     F32High,
-    /// f32 as six bf16 passes. Also used for types that no MXU multiplies (f64, wide integers), as a lower bound of
+    /// f32 as six bf16 passes. Also used for types that no MXU multiplies (f64, wide integers), as a lower bound on
     /// their time.
     F32Highest,
 }
 
 impl Precision {
-    /// The class of one operand, by its element type as StableHLO spells it. A complex type has the class of its parts.
+    /// Returns the class of one operand, by its element type as StableHLO spells it. A complex type has the class of
+    /// its parts.
     pub fn of_element(name: &str) -> Precision {
         match name {
             "i2" | "ui2" | "i4" | "ui4" => Precision::Int4,
@@ -38,7 +39,8 @@ impl Precision {
         }
     }
 
-    /// The class of a product of two element types: the slower of the two, and bf16 for a narrow integer with a float.
+    /// Returns the class of a product of two element types: the slower of the two, and bf16 for a narrow integer with a
+    /// float.
     pub fn of_product(lhs: &str, rhs: &str) -> Precision {
         let (lhs, rhs) = (Precision::of_element(lhs), Precision::of_element(rhs));
         let integer = |class| matches!(class, Precision::Int4 | Precision::Int8);

@@ -1,14 +1,14 @@
-//! Seconds of an operation on one device: the larger of the time of its arithmetic and the time of its memory traffic.
+//! The seconds of an operation on one device: the larger of the times of its arithmetic and of its memory traffic.
 //!
 //! Loads overlap the arithmetic inside a chip, so the larger of the two is the time (jax-ml/scaling-book,
 //! roofline.md:86-112). Shapes are always the local shard's.
 
 use super::tiling::padded;
 
-/// A contraction as the MXU computes it: `batch` products of `[rows, contracting]` by `[contracting, columns]`.
+/// A contraction in the MXU's form: `batch` products of `[rows, contracting]` by `[contracting, columns]`.
 ///
-/// `rows` is the product of the lhs's free dimensions, `columns` of the rhs's. A convolution is one too: output
-/// positions by kernel elements per output feature by output features.
+/// `rows` is the product of the lhs's free dimensions, `columns` of the rhs's. A convolution is a contraction, too:
+/// output positions by kernel elements per output feature by output features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Matmul {
     /// Independent products.
@@ -22,13 +22,13 @@ pub struct Matmul {
 }
 
 impl Matmul {
-    /// FLOPs, a multiplication and an addition for each element of the iteration space. Saturates.
+    /// Returns the FLOPs, a multiplication and an addition for each element of the iteration space. Saturates.
     pub fn flops(&self) -> u128 {
         product([2, self.batch, self.rows, self.contracting, self.columns])
     }
 
-    /// FLOPs an MXU of side `mxu_side` spends: the held operand's two dimensions pad to the side, the streamed
-    /// operand's rows to 8 (tpus.md:90,169). Either operand may be the held one; the cheaper choice is taken.
+    /// Returns the FLOPs that an MXU of side `mxu_side` spends: the held operand's two dimensions pad to the side, the
+    /// streamed operand's rows to 8 (tpus.md:90,169). Either operand may be the held one; the cheaper choice is taken.
     pub fn padded_flops(&self, mxu_side: u64) -> u128 {
         let streamed_by_held = |streamed, held| {
             product([2, self.batch, padded(streamed, 8), padded(self.contracting, mxu_side), padded(held, mxu_side)])
@@ -37,7 +37,7 @@ impl Matmul {
     }
 }
 
-/// What one operation does on one device.
+/// The work of one operation on one device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
     /// Arithmetic, FLOP.
@@ -47,12 +47,12 @@ pub struct Work {
 }
 
 impl Work {
-    /// FLOPs per byte.
+    /// Returns the FLOPs per byte.
     pub fn intensity(&self) -> f64 {
         self.flops / self.bytes
     }
 
-    /// Seconds at the given rates, FLOP/s and bytes/s.
+    /// Returns the seconds at the given rates, FLOP/s and bytes/s.
     pub fn seconds(&self, peak_flops: f64, bandwidth: f64) -> OpSeconds {
         OpSeconds { math: self.flops / peak_flops, memory: self.bytes / bandwidth }
     }
@@ -61,31 +61,31 @@ impl Work {
 /// The two sides of a roofline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OpSeconds {
-    /// Arithmetic at the peak rate.
+    /// Seconds of arithmetic at the peak rate.
     pub math: f64,
-    /// Bytes at memory bandwidth.
+    /// Seconds of memory traffic at the memory bandwidth.
     pub memory: f64,
 }
 
 impl OpSeconds {
-    /// The time of the operation.
+    /// Returns the time of the operation.
     pub fn total(&self) -> f64 {
         self.math.max(self.memory)
     }
 
-    /// Whether arithmetic decides rather than memory.
+    /// Returns whether arithmetic decides rather than memory.
     pub fn is_compute_bound(&self) -> bool {
         self.math >= self.memory
     }
 }
 
-/// FLOPs per byte above which work is bound by arithmetic rather than by the `bandwidth` (bytes/s) that feeds it.
+/// Returns the FLOPs per byte above which arithmetic bounds work rather than the `bandwidth` (bytes/s) of its data.
 pub fn critical_intensity(peak_flops: f64, bandwidth: f64) -> f64 {
     peak_flops / bandwidth
 }
 
-/// Number of rows above which a matmul by a large weight of `weight_bytes` per element is bound by arithmetic: each
-/// weight element is loaded once and does two FLOPs per row (roofline.md:157-213).
+/// Returns the number of rows above which arithmetic bounds a matmul by a large weight of `weight_bytes` per element:
+/// each weight element is loaded once and does two FLOPs per row (roofline.md:157-213).
 pub fn critical_rows(peak_flops: f64, bandwidth: f64, weight_bytes: f64) -> f64 {
     weight_bytes * critical_intensity(peak_flops, bandwidth) / 2.0
 }

@@ -1,7 +1,8 @@
-//! What a program is priced for: the `flat` model, the `cpu` of a host, a named slice of a TPU pod such as `v5e:4x2` or
-//! `v5p:4x4x4`, an island of GPUs such as `h100:8`, or several of them that a network joins, such as `2xv5e:16x16` or `4xh100:8`.
+//! The machine that a program is priced for: the `flat` model, the `cpu` of a host, a named slice of a TPU pod such as
+//! `v5e:4x2` or `v5p:4x4x4`, an island of GPUs such as `h100:8`, or several of them that a network connects, such as
+//! `2xv5e:16x16` or `4xh100:8`.
 //!
-//! `flat` is the default. It knows no topology: a ring for every collective, a fixed start-up, no overlap; its
+//! `flat` is the default. It has no topology: a ring for every collective, a fixed start-up, no overlap; its
 //! communication and FLOP costs can be checked by hand. A slice is a box of chips with lines or rings of links along
 //! its dimensions, an island a set of GPUs behind one switch.
 
@@ -10,7 +11,7 @@ use super::custom::Custom;
 use super::targets::{Targets, shortened};
 use std::fmt;
 
-/// The number of trips assumed for a loop whose trip count is unknown.
+/// The trip count assumed for a loop whose trip count is unknown.
 pub const UNKNOWN_TRIP_COUNT: u64 = 8;
 
 /// The machine a program is priced for.
@@ -30,11 +31,11 @@ pub enum Target {
 /// The topology-free model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flat {
-    /// Seconds every collective takes before the first byte.
+    /// The start-up seconds of every collective.
     pub latency: f64,
     /// Ring bandwidth per device, bytes/s.
     pub bandwidth: f64,
-    /// Matmul rate per device, FLOP/s, whatever the element type.
+    /// Matmul rate per device, FLOP/s, for every element type.
     pub flops: f64,
     /// Memory bandwidth per device, bytes/s.
     pub memory_bandwidth: f64,
@@ -72,26 +73,27 @@ impl Default for Flat {
     }
 }
 
-/// A box of chips, or several alike that a network joins.
+/// A box of chips, or several equal boxes that a network connects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slice {
     /// The generation.
     pub chip: &'static Chip,
     /// Chips along each dimension; 1 beyond the chip's torus rank.
     pub dims: [u64; 3],
-    /// How many boxes there are.
+    /// The number of boxes.
     pub slices: u64,
 }
 
-/// The most chips of all slices together, as many as devices of a mesh that are looked at one by one.
+/// The limit on the chips of all slices together, which is also the limit on a mesh's devices that are examined one by
+/// one.
 pub const MOST_CHIPS: u64 = 1 << 20;
 
-/// Why the text of a target is rejected, and what would be accepted.
+/// The reason why the text of a target is rejected, and what would be accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetError {
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What is allowed.
+    /// The accepted forms.
     pub help: String,
 }
 
@@ -134,7 +136,7 @@ impl fmt::Display for Target {
 }
 
 impl Slice {
-    /// Reads the shape `AxB` or `AxBxC` of slices of `chip`, or the size of an island.
+    /// Parses the shape `AxB` or `AxBxC` of slices of `chip`, or the size of an island.
     pub(super) fn parse(chip: &'static Chip, shape: &str, slices: u64) -> Result<Slice, TargetError> {
         let (name, example) = (chip.name, chip.example_shape());
         let limits = || match chip.fabric {
@@ -165,7 +167,7 @@ impl Slice {
         }
         let chips = dims.iter().try_fold(1, |chips: u64, &size| chips.checked_mul(size));
         let fits = chips.is_some_and(|chips| (1..=chip.pod_chips).contains(&chips));
-        // Optical switches join the cubes of 3D chips in any arrangement; a 2D pod is a fixed rectangle.
+        // Optical switches connect the cubes of 3D chips in any arrangement; a 2D pod is a fixed rectangle.
         let inside = chip.torus_rank == 3 || (0..3).all(|dim| dims[dim] <= chip.pod[dim]);
         if count != chip.torus_rank || !fits || !inside {
             return Err(limits());
@@ -180,27 +182,27 @@ impl Slice {
         Ok(Slice { chip, dims, slices })
     }
 
-    /// The sizes of a slice's own dimensions, one to three of them.
+    /// Returns the sizes of a slice's own dimensions, one to three of them.
     pub fn shape(&self) -> &[u64] {
         &self.dims[..self.chip.torus_rank]
     }
 
-    /// Chips in all slices.
+    /// Returns the number of chips in all slices.
     pub fn chips(&self) -> u64 {
         self.slices * self.dims.iter().product::<u64>()
     }
 
-    /// Hosts the slices need.
+    /// Returns the number of hosts that the slices need.
     pub fn hosts(&self) -> u64 {
         self.slices * self.dims.iter().zip(self.chip.host).map(|(&size, host)| size.div_ceil(host)).product::<u64>()
     }
 
-    /// Which dimensions have wraparound links; `false` beyond the torus rank.
+    /// Returns which dimensions have wraparound links; `false` beyond the torus rank.
     pub fn wraps(&self) -> [bool; 3] {
         self.chip.wrap_rule.wraps(self.dims, self.chip.pod)
     }
 
-    /// Links along each dimension on the shortest path between two chips, given by their coordinates.
+    /// Returns the links along each dimension on the shortest path between two chips, given by their coordinates.
     pub fn hops(&self, from: [u64; 3], to: [u64; 3]) -> [u64; 3] {
         let wraps = self.wraps();
         std::array::from_fn(|dim| {
@@ -311,7 +313,7 @@ mod tests {
         assert_eq!((pod.chips(), pod.hosts()), (128, 16));
         let Ok(Target::Slice(part)) = Target::parse("v5e:2x3") else { panic!() };
         assert_eq!((part.chips(), part.hosts()), (6, 2));
-        // The 16-long dimension wraps, the other does not.
+        // The dimension of 16 wraps, the other doesn't.
         assert_eq!(pod.hops([0, 0, 0], [15, 7, 0]), [1, 7, 0]);
     }
 }

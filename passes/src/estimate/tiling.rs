@@ -1,17 +1,17 @@
 //! Padding to hardware tiles: the MXU's and the HBM layout's.
 //!
-//! Pad the local shard, never the global shape: sharding 1024 over 16 leaves 64, half an MXU tile. That waste is the
-//! main reason over-sharding loses before communication does.
+//! Pad the local shard, never the global shape: sharding 1024 over 16 leaves 64, half an MXU tile. This waste is the
+//! main reason why over-sharding gets slower even before communication dominates.
 
 use super::chip::Chip;
 
-/// The smallest multiple of `tile` that holds `size`; `u64::MAX` where there is none.
+/// Returns the smallest multiple of `tile` that is at least `size`; `u64::MAX` where it overflows.
 pub fn padded(size: u64, tile: u64) -> u64 {
     size.checked_next_multiple_of(tile).unwrap_or(u64::MAX)
 }
 
-/// Elements stored for an array whose last two dimensions are padded to `tile` (rows, lanes). A vector is one row; a
-/// scalar one tile.
+/// Returns the elements stored for an array whose last two dimensions are padded to `tile` (rows, lanes). A vector is
+/// one row; a scalar one tile.
 pub fn padded_elements(shape: &[u64], tile: [u64; 2]) -> u128 {
     let (outer, rows, lanes) = match shape {
         [] => (&[] as &[u64], 1, 1),
@@ -22,9 +22,9 @@ pub fn padded_elements(shape: &[u64], tile: [u64; 2]) -> u128 {
     outer.iter().fold(minor, |elements, &size| elements.saturating_mul(u128::from(size)))
 }
 
-/// The tile (rows, lanes) of arrays of `bits`-bit elements in the chip's HBM (JAX `get_sublane_tiling`, which calls
-/// itself a heuristic): 8 rows for 32 and 16 bits, 32 and 64 for 8 and 4 before generation 7, as many as fit 32-bit
-/// sublanes from there.
+/// Returns the tile (rows, lanes) of arrays of `bits`-bit elements in the chip's HBM (JAX `get_sublane_tiling`, which
+/// calls itself a heuristic): 8 rows for 32 and 16 bits, 32 and 64 for 8 and 4 before generation 7; from generation 7
+/// on, as many as fit 32-bit sublanes.
 pub fn hbm_tile(chip: &Chip, bits: u64) -> [u64; 2] {
     let rows = match bits {
         0..=4 => 64,
@@ -35,7 +35,7 @@ pub fn hbm_tile(chip: &Chip, bits: u64) -> [u64; 2] {
     [rows, 128]
 }
 
-/// Bytes an array takes in the chip's HBM, its last two dimensions padded to the tile.
+/// Returns the bytes that an array takes in the chip's HBM, with its last two dimensions padded to the tile.
 pub fn hbm_array_bytes(chip: &Chip, shape: &[u64], bits: u64) -> u128 {
     if shape.contains(&0) {
         return 0;

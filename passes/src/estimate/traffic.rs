@@ -1,6 +1,6 @@
-//! Bytes that each op reads and writes in memory.
+//! The bytes that each op reads and writes in memory.
 //!
-//! Ops folded into their readers cost nothing: their readers read the folded ops' operands instead.
+//! Ops folded into their users cost nothing; their users read the folded ops' operands instead.
 
 use dialect::buffers::Fusion;
 use dialect::ir::{Op, Program, Value};
@@ -57,7 +57,7 @@ impl Traffic {
     }
 }
 
-/// Bytes of a value on one device; 0 for tokens and unknown sizes.
+/// Returns the bytes of a value on one device; 0 for tokens and unknown sizes.
 pub(crate) fn bytes_of(program: &Program, value: Value) -> f64 {
     program.tensor_type(value).and_then(|t| t.bytes()).unwrap_or(0) as f64
 }

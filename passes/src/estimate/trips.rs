@@ -1,6 +1,6 @@
-//! How often a loop runs: known where a counter that starts at a constant is increased or decreased by a constant until
-//! it passes a constant, as in JAX's `fori_loop` and `scan`; else as the attribute [`TRIP_COUNT`] of the loop states, or
-//! a guess.
+//! The trip counts of loops. A count is known where a counter starts at a constant and a constant is added or
+//! subtracted until the counter passes a constant, as in JAX's `fori_loop` and `scan`; else it is that of the loop's
+//! attribute [`TRIP_COUNT`], or a guess.
 
 use dialect::ir::{AttrData, Block, ElementType, Op, OpRef, Program, TypeData, Value, ValueSource};
 use dialect::kernel::{Arg, Inst, Kernel};
@@ -10,17 +10,17 @@ use smallvec::SmallVec;
 
 use super::target::UNKNOWN_TRIP_COUNT;
 
-/// How often a loop runs.
+/// The trip count of a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trips {
     /// The number of iterations.
     pub count: u64,
-    /// Whether the number is [`UNKNOWN_TRIP_COUNT`], because neither the condition nor an attribute tells it.
+    /// Whether the number is [`UNKNOWN_TRIP_COUNT`], because neither the condition nor an attribute determines it.
     pub guessed: bool,
 }
 
 impl Trips {
-    /// The trips of a loop op.
+    /// Returns the trips of a loop op.
     pub fn of(op: OpRef<'_>) -> Self {
         let stated = || u64::try_from(op.attr(TRIP_COUNT).and_then(AttrData::as_int)?).ok();
         let known = trip_count(op).or_else(stated);
@@ -28,7 +28,7 @@ impl Trips {
     }
 }
 
-/// States `count` trips for every loop whose trips are unknown.
+/// Sets [`TRIP_COUNT`] to `count` on every loop whose trip count is unknown.
 pub fn state_trips(program: &mut Program, count: u64) {
     let ty = program.intern_type(TypeData::Scalar(ElementType::I64));
     let count = program.intern_attr(AttrData::Int(i64::try_from(count).unwrap_or(i64::MAX), ty));
@@ -48,13 +48,13 @@ fn loops(program: &Program) -> impl Iterator<Item = Op> + '_ {
     program.ops_under(program.body()).into_iter().filter(is_loop)
 }
 
-/// The trips that a loop op's condition (region 0) and body (region 1) tell; `None` if they don't.
+/// Returns the trip count that a loop op's condition (region 0) and body (region 1) determine; `None` if they don't.
 fn trip_count(op: OpRef<'_>) -> Option<u64> {
     let program = op.program;
     let (condition, body) = (op.block(0)?, op.block(1)?);
     let tested = *program.op(program.terminator(condition)?).operands.first()?;
     let (ScalarOp::Compare(direction), sides) = scalar_op(program, tested)? else { return None };
-    // The counter is on the left; where it is on the right the comparison is turned around.
+    // The counter is on the left; if it is on the right, the comparison is mirrored.
     let (counter, limit, direction) = match (argument_of(program, condition, sides[0]), constant(program, sides[1])) {
         (Some(counter), Some(limit)) => (counter, limit, direction),
         _ => (argument_of(program, condition, sides[1])?, constant(program, sides[0])?, turned(direction)),
@@ -65,7 +65,7 @@ fn trip_count(op: OpRef<'_>) -> Option<u64> {
     trips(start, step, limit, direction)
 }
 
-/// `counter + step`, also as `counter - -step`.
+/// Returns the step of `counter + step`, also in the form `counter - -step`.
 fn step_of(program: &Program, body: Block, counter: usize, next: Value) -> Option<i64> {
     let (op, sides) = scalar_op(program, next)?;
     let is_counter = |v: Value| argument_of(program, body, v) == Some(counter);
@@ -103,7 +103,7 @@ fn turned(direction: Comparison) -> Comparison {
     }
 }
 
-/// The single scalar operation that computes `value` from two operands, and the operands.
+/// Returns the single scalar operation that computes `value` from two operands, and the operands.
 fn scalar_op(program: &Program, value: Value) -> Option<(ScalarOp, SmallVec<[Value; 2]>)> {
     let ValueSource::Result(op, _) = program.value_source(value) else { return None };
     let view = program.view(op);
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
     use dialect::diagnostic::Diagnostics;
 
-    /// The trips of `for (i = start; i <test> limit; i = i <step>)`.
+    /// Returns the trip count of `for (i = start; i <test> limit; i = i <step>)`.
     fn check(start: i64, test: &str, limit: i64, step: &str, by: i64) -> Option<u64> {
         let text = format!(
             "func.func @main() -> tensor<i32> {{

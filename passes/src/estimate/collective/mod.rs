@@ -1,4 +1,4 @@
-//! Seconds of a collective, from the bytes each device holds before and after and from the placement of its group.
+//! The seconds of a collective, from the bytes each device holds before and after, and the placement of its group.
 //!
 //! Flat model: start-up plus the bytes a ring moves per device. On a slice: the hop-quantized torus rule. Along one
 //! line an all-gather of `V` bytes takes `steps * max(hop, V / (participants * link))`; along several at once the
@@ -6,18 +6,18 @@
 //! different order (jax-ml/scaling-book, sharding.md:305-345). For boxes of lines the sum is optimistic, by up to a
 //! half: see [`gather_floor_seconds`]. Additions inside reductions are free.
 //!
-//! Over several levels (chiplets of a chip, chips of a slice, slices of a network) a collective is a stage on each: an
-//! all-reduce reduces and scatters inside the slices, reduces over the network what is left, a slice's part of the data
-//! for each chip, and gathers inside again. The libraries that run collectives take them apart like this themselves, and
-//! programs may say so, too (`decompose-hierarchical`). On links the stages follow one another; behind switches alone, where the libraries send data on
-//! in pieces, they run at once.
+//! Over several levels (chiplets of a chip, chips of a slice, slices of a network) a collective is one stage per level:
+//! an all-reduce reduces and scatters inside the slices, reduces the rest over the network (each chip has a part of its
+//! slice's data), and gathers inside again. The libraries that run collectives decompose them like this themselves, and
+//! programs may, too (`decompose-hierarchical`). On links the stages follow one another; behind switches alone, where
+//! the libraries forward data in pieces, they overlap.
 
 pub use dialect::op::CollectiveKind;
 
 use super::group::{Group, Level, Line, Switch};
 use super::target::Flat;
 
-/// What one collective needs of the network, whatever the network is.
+/// The demand of one collective on any network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CollectiveLoad {
     /// Its kind.
@@ -26,18 +26,18 @@ pub struct CollectiveLoad {
     pub operand: f64,
     /// Bytes a device holds after.
     pub result: f64,
-    /// Devices of a group; ignored for a permute.
+    /// The number of devices of a group; ignored for a permute.
     pub devices: u64,
 }
 
 impl CollectiveLoad {
-    /// `operand` and `result` are bytes per device, before and after.
+    /// Creates a load; `operand` and `result` are bytes per device, before and after.
     pub fn new(kind: CollectiveKind, operand: f64, result: f64, devices: u64) -> Self {
         Self { kind, operand, result, devices }
     }
 
-    /// Bytes of the array that goes around the group: for a gather or a reduction the full array, for an exchange or a
-    /// send each device's own operand.
+    /// Returns the bytes of the array that goes around the group: for a gather or a reduction the full array, for an
+    /// exchange or a send each device's own operand.
     pub fn bytes(&self) -> f64 {
         match self.kind {
             CollectiveKind::AllGather => self.result,
@@ -47,12 +47,12 @@ impl CollectiveLoad {
             | CollectiveKind::CollectivePermute
             | CollectiveKind::CollectiveBroadcast
             | CollectiveKind::CollectiveReduce
-            // How many rows go where is known at run time; all of them may.
+            // The number of rows for each device is known at run time; this assumes all rows.
             | CollectiveKind::RaggedAllToAll => self.operand,
         }
     }
 
-    /// How often it goes around: an all_reduce is a reduce-scatter, then a gather.
+    /// Returns how often the array goes around: an all_reduce is a reduce-scatter, then a gather.
     pub fn rounds(&self) -> f64 {
         if self.kind == CollectiveKind::AllReduce { 2.0 } else { 1.0 }
     }
@@ -71,8 +71,8 @@ impl CollectiveLoad {
 }
 
 impl Flat {
-    /// Seconds of a collective without topology. A group of one device takes no time, but a permute is priced whatever
-    /// its group.
+    /// Returns the seconds of a collective without topology. A group of one device takes no time, but a permute is
+    /// always priced, since its pairs are unknown.
     pub fn collective_seconds(&self, load: &CollectiveLoad) -> f64 {
         if load.devices <= 1 && load.kind != CollectiveKind::CollectivePermute {
             return 0.0;
@@ -83,7 +83,7 @@ impl Flat {
     }
 }
 
-/// Seconds of a collective on slices or islands.
+/// Returns the seconds of a collective on slices or islands.
 ///
 /// A permute is priced without knowing its pairs; see [`any_permute_seconds`].
 pub fn torus_seconds(load: &CollectiveLoad, group: &Group) -> f64 {
@@ -96,14 +96,14 @@ pub fn torus_seconds(load: &CollectiveLoad, group: &Group) -> f64 {
             exchange_seconds(bytes * group.size() as f64, group)
         }
         CollectiveKind::CollectivePermute => any_permute_seconds(bytes, group),
-        // A reduction to one device is a broadcast backwards.
+        // A reduction to one device is a reversed broadcast.
         CollectiveKind::CollectiveBroadcast | CollectiveKind::CollectiveReduce => broadcast_seconds(bytes, group),
     }
 }
 
-/// Seconds to gather an array of `bytes` (or, backwards, to reduce and scatter it).
+/// Returns the seconds to gather an array of `bytes` (or, in reverse, to reduce and scatter it).
 ///
-/// The outermost level gathers first, each device inside of it its part of the array.
+/// The outermost level gathers first: each device of a level inside gathers its part of the array.
 pub fn gather_seconds(bytes: f64, group: &Group) -> f64 {
     by_level(group, |level, inside| match level {
         Level::Links(lines) => {
@@ -114,12 +114,12 @@ pub fn gather_seconds(bytes: f64, group: &Group) -> f64 {
     })
 }
 
-/// Everybody sends its part to everybody else.
+/// Returns the seconds in which every participant sends its part to every other.
 fn gather_by_switch(bytes: f64, switch: &Switch) -> f64 {
     switch.latency + bytes * (1.0 - 1.0 / switch.participants as f64) / switch.bandwidth
 }
 
-/// Seconds of stages on all levels of a group, by the number of devices that the levels inside join.
+/// Returns the seconds of stages on all levels of a group; `seconds` takes the number of devices of the levels inside.
 fn by_level(group: &Group, seconds: impl Fn(Level<'_>, f64) -> f64) -> f64 {
     let at_once = group.lines().is_empty() && group.chiplets().is_none();
     let (mut all, mut inside) = (0.0, 1.0);
@@ -131,10 +131,10 @@ fn by_level(group: &Group, seconds: impl Fn(Level<'_>, f64) -> f64) -> f64 {
     all
 }
 
-/// A lower bound on the seconds of any gather of `bytes`: the missing bytes must enter the chip in the corner of the
-/// group over its links.
+/// Returns a lower bound on the seconds of any gather of `bytes`: the missing bytes must enter the chip in the corner
+/// of the group over its links.
 ///
-/// Unlike [`gather_seconds`] it compares lines and boxes fairly, which matters when choosing a placement.
+/// Unlike [`gather_seconds`] it compares lines and boxes fairly, as needed to choose a placement.
 pub fn gather_floor_seconds(bytes: f64, group: &Group) -> f64 {
     by_level(group, |level, inside| match level {
         Level::Links(lines) => {
@@ -145,14 +145,16 @@ pub fn gather_floor_seconds(bytes: f64, group: &Group) -> f64 {
     })
 }
 
-/// Seconds of an all-to-all of an array of `group_bytes` over the whole group.
+/// Returns the seconds of an all-to-all of an array of `group_bytes` over the whole group.
 ///
-/// Over several levels devices first exchange with those in the same place of other slices, then inside. A quarter of the array crosses the middle of each dimension each way; a ring has two links there, a line one. The
-/// slowest dimension decides. Exact for odd sizes too: `floor(n^2/4)` of the `n^2` pairs cross it.
+/// Over several levels, devices first exchange with those in the same position of other slices, then inside. A quarter
+/// of the array crosses the middle of each dimension each way; a ring has two links there, a line one. The slowest
+/// dimension decides. Exact for odd sizes, too: `floor(n^2/4)` of the `n^2` pairs cross it.
 pub fn exchange_seconds(group_bytes: f64, group: &Group) -> f64 {
     let devices: f64 = group.levels().map(|level| level.participants()).product();
     by_level(group, |level, _| {
-        // What the participants of one group of this level exchange; the devices of other levels have groups of their own.
+        // The bytes that the participants of one group of this level exchange; the devices of other levels form
+        // separate groups.
         let participants = level.participants();
         let bytes = group_bytes / (devices / participants);
         match level {
@@ -162,22 +164,22 @@ pub fn exchange_seconds(group_bytes: f64, group: &Group) -> f64 {
     })
 }
 
-/// The bandwidth part of an all-to-all.
+/// Returns the bandwidth part of an all-to-all.
 fn exchange_on_lines(group_bytes: f64, lines: &[Line]) -> f64 {
     let devices: f64 = lines.iter().map(|line| line.participants as f64).product();
     let seconds = lines.iter().map(|line| {
         let size = line.participants as f64;
         let cut = (size * size / 4.0).floor() / (size * size);
         let links_cut = if line.ring { 2.0 } else { 1.0 };
-        // Only `size` of all the devices are on one line; the other lines have cuts of their own.
+        // Only `size` of all the devices are on one line; the other lines have separate cuts.
         group_bytes * cut * (size / devices) * line.stride as f64 / (links_cut * line.link_bandwidth)
     });
     seconds.fold(0.0, f64::max)
 }
 
-/// Seconds of a permute within the group without looking at its pairs: at least one operand over one link, and at least
-/// the time of an all-to-all of all operands across the middle, plus the latency through the group. Exact pairs are
-/// priced by [`route_seconds`].
+/// Returns the seconds of a permute within the group, for unknown pairs: at least one operand over one link, and at
+/// least the time of an all-to-all of all operands across the middle, plus the latency through the group.
+/// [`route_seconds`] prices exact pairs.
 pub fn any_permute_seconds(bytes: f64, group: &Group) -> f64 {
     let all = || group.lines().iter().chain(group.chiplets());
     let devices: f64 = group.lines().iter().map(|line| line.participants as f64).product();
@@ -188,9 +190,9 @@ pub fn any_permute_seconds(bytes: f64, group: &Group) -> f64 {
     switched.max(way + one_link.max(exchange_on_lines(bytes * devices, group.lines())))
 }
 
-/// Seconds for every device of the group to send `bytes` to the device `distance` further on, cyclically, as halo
-/// exchange and windowed matmuls do. On a line the wrapped messages travel back on the links' other direction. Over
-/// several lines the pairs depend on the order of the dimensions, so the general bound is used.
+/// Returns the seconds for every device of the group to send `bytes` to the device `distance` further on, cyclically,
+/// as in halo exchanges and windowed matmuls. On a line the wrapped messages travel back on the links' other direction.
+/// Over several lines the pairs depend on the order of the dimensions, so the general bound is used.
 pub fn shift_seconds(bytes: f64, distance: u64, group: &Group) -> f64 {
     if group.switches().next().is_some() {
         return any_permute_seconds(bytes, group);
@@ -210,7 +212,8 @@ pub fn shift_seconds(bytes: f64, distance: u64, group: &Group) -> f64 {
     (near * line.stride) as f64 * (bytes / line.link_bandwidth) + line.hop_latency * (hops * line.stride) as f64
 }
 
-/// Seconds for one device's `bytes` to reach its whole group, pipelined through the links of every dimension.
+/// Returns the seconds for one device's `bytes` to reach its whole group, pipelined through the links of every
+/// dimension.
 pub fn broadcast_seconds(bytes: f64, group: &Group) -> f64 {
     by_level(group, |level, _| match level {
         Level::Links(lines) => {
@@ -221,12 +224,12 @@ pub fn broadcast_seconds(bytes: f64, group: &Group) -> f64 {
     })
 }
 
-/// The directed links that the messages of a permute go over.
+/// The directed links that the messages of a permute use.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Links(Vec<u64>);
 
 impl Links {
-    /// Those of which this is true, in order.
+    /// Creates the set of links for which `used` is true, in order.
     pub fn of(used: impl Iterator<Item = bool>) -> Self {
         let mut words = Vec::new();
         for (i, used) in used.enumerate() {
@@ -238,13 +241,13 @@ impl Links {
         Self(words)
     }
 
-    /// Whether both have a link, so that one waits for the other.
+    /// Returns whether both use a common link, so that one waits for the other.
     pub fn meet(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
     }
 }
 
-/// How the pairs of a permute load the links of a slice; see `Placement::route`.
+/// The load of a permute's pairs on the links of a slice; see `Placement::route`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Route {
     /// Most messages over one link between chips, in one direction.
@@ -259,7 +262,7 @@ pub struct Route {
     pub link_bandwidth: f64,
     /// One-way bandwidth between chiplets, bytes/s; unused without chiplets.
     pub chiplet_bandwidth: f64,
-    /// Bytes/s that one chip may send to other slices; unused where there is one.
+    /// Bytes/s that one chip may send to other slices; unused with a single slice.
     pub network_bandwidth: f64,
     /// Seconds per link crossed.
     pub hop_latency: f64,
@@ -267,18 +270,18 @@ pub struct Route {
     pub network_latency: f64,
 }
 
-/// Seconds of a permute whose pairs are known: the busiest link, plus the longest path.
+/// Returns the seconds of a permute whose pairs are known: the busiest link, plus the longest path.
 pub fn route_seconds(bytes: f64, route: &Route) -> f64 {
     let share = |messages: u64, bandwidth: f64| if messages == 0 { 0.0 } else { messages as f64 * (bytes / bandwidth) };
     let busiest =
         share(route.link_messages, route.link_bandwidth).max(share(route.chiplet_messages, route.chiplet_bandwidth));
     let inside = busiest + route.hop_latency * route.hops as f64;
-    // Messages to other slices travel beside those that stay inside.
+    // Messages to other slices overlap those inside.
     let network = if route.network_messages == 0 { 0.0 } else { route.network_latency };
     inside.max(network + share(route.network_messages, route.network_bandwidth))
 }
 
-/// Seconds from one chip to another `hops` links away, with the bytes split over `ports` links of each chip
+/// Returns the seconds from one chip to another `hops` links away, with the bytes split over `ports` links of each chip
 /// (tpus.md:254-261: here latency adds).
 pub fn point_to_point_seconds(bytes: f64, ports: u64, hops: u64, link_bandwidth: f64, hop_latency: f64) -> f64 {
     bytes / (ports.max(1) as f64 * link_bandwidth) + hop_latency * hops as f64

@@ -1,4 +1,4 @@
-//! Collectives computed by hand: the flat model to the last digit, and what links carry on small rings, lines and
+//! Collectives calculated by hand: the flat model to the last digit, and the load of links on small rings, lines and
 //! boxes.
 
 use super::CollectiveKind::{AllGather, AllReduce, AllToAll, CollectiveBroadcast, CollectivePermute, ReduceScatter};
@@ -6,7 +6,7 @@ use super::*;
 
 const H: f64 = 1e-3;
 
-/// A line of `participants` with links of 1 byte/s.
+/// Returns a line of `participants` with links of 1 byte/s.
 fn line(participants: u64, ring: bool, stride: u64) -> Line {
     Line { participants, ring, stride, link_bandwidth: 1.0, hop_latency: H }
 }
@@ -169,7 +169,7 @@ fn chiplets_talk_after_chips() {
     check(shift_seconds(8.0, 1, &alone), 2.0 + H);
 }
 
-/// Slices that send 1 byte/s a device to each other.
+/// Returns slices that send 1 byte/s per device to each other.
 fn network(participants: u64) -> Switch {
     Switch { participants, bandwidth: 1.0, latency: H }
 }
@@ -182,18 +182,18 @@ fn slices_reduce_inside_first() {
     check(torus_seconds(&load(AllGather, 8, 64, 8), &group), 4.0 + (H + 8.0));
     check(torus_seconds(&load(AllReduce, 64, 64, 8), &group), 2.0 * (4.0 + H + 8.0));
     check(gather_floor_seconds(64.0, &group), 3.0 + H + 8.0);
-    // Half of a device's 16 bytes go to the other slice; then all 16 of each to where they belong, a quarter of the ring's 64
-    // over each of its two cuts.
+    // Half of a device's 16 bytes go to the other slice; then all 16 bytes of each go to their destinations, a quarter
+    // of the ring's 64 over each of its two cuts.
     check(torus_seconds(&load(AllToAll, 16, 16, 8), &group), (H + 8.0) + 64.0 / 4.0 / 16.0);
     check(torus_seconds(&load(CollectivePermute, 16, 16, 2), &group), 16.0 + H);
     check(shift_seconds(16.0, 1, &group), 16.0 + H);
     check(torus_seconds(&load(CollectiveBroadcast, 16, 16, 8), &group), 16.0 + H + (16.0 / 8.0 + 2.0 * H));
-    // The same devices in one slice are faster, and in two slices of two slower.
+    // The same devices are faster in one slice, and slower in slices of two.
     let one = Group::of_lines(&[Line { link_bandwidth: 8.0, ..line(8, true, 1) }]);
     let narrow = Group::of_lines(&[Line { link_bandwidth: 8.0, ..line(2, false, 1) }]).across(network(4));
     let reduce = |group: &Group| torus_seconds(&load(AllReduce, 64, 64, 8), group);
     assert!(reduce(&one) < reduce(&group) && reduce(&group) < reduce(&narrow));
-    // One slice is no network.
+    // One slice needs no network.
     assert_eq!(group.across(network(1)), group);
 }
 
@@ -204,7 +204,7 @@ fn islands_send_on_in_pieces() {
     check(torus_seconds(&load(AllGather, 8, 64, 8), &alone), H + 7.0);
     check(torus_seconds(&load(AllToAll, 8, 8, 8), &alone), H + 7.0 / 8.0);
     check(shift_seconds(8.0, 1, &alone), H + 1.0);
-    // All 64 bytes within the island, and at the same time half of a device's 8 from the other one.
+    // All 64 bytes within the island, and at the same time half of a device's 8 from the other island.
     let two = alone.across(network(2));
     check(torus_seconds(&load(AllGather, 4, 64, 16), &two), H + 7.0);
     // A slow network decides.

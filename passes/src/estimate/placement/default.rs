@@ -7,8 +7,8 @@ use super::{Assignment, DIMS, Grid, Placement, PlacementError, Slice};
 use smallvec::smallvec;
 
 impl Placement {
-    /// The placement assumed when nothing is known about the program: whole dimensions if possible, else the best one
-    /// for axes that carry the same bytes.
+    /// Returns the default placement for an unknown program: whole dimensions if possible, else the best placement for
+    /// axes that carry the same bytes.
     ///
     /// # Errors
     /// When the slice's devices are no multiple of the mesh's.
@@ -19,9 +19,9 @@ impl Placement {
         }
     }
 
-    /// The mesh's devices in row-major order on the slice's chips in row-major order, as reshaping the list of devices
-    /// gives. `None` where the axes' boundaries do not line up with the dimensions', or where the mesh leaves chips
-    /// unused.
+    /// Places the mesh's devices in row-major order on the slice's chips in row-major order, like reshaping the list of
+    /// devices. Returns `None` where the axes' boundaries don't align with the dimensions', or where the mesh leaves
+    /// chips unused.
     ///
     /// # Errors
     /// When the slice's devices are no multiple of the mesh's.
@@ -55,7 +55,7 @@ impl Placement {
         Ok(Some(Placement::of_assignment(&grid, axis_sizes, &assignment)))
     }
 
-    /// Each axis on dimensions of its own, earlier axes on earlier ones; `None` where sizes do not allow it.
+    /// Places each axis on separate whole dimensions, earlier axes on earlier ones; `None` where sizes don't allow it.
     fn of_whole_dims(slice: &Slice, axis_sizes: &[u64]) -> Result<Option<Placement>, PlacementError> {
         let grid = Grid::new(slice, axis_sizes)?;
         let Some(owners) = whole_dims(&grid, axis_sizes) else { return Ok(None) };
@@ -76,7 +76,7 @@ impl Assignment {
     }
 }
 
-/// The axis each dimension goes to. Single dimensions are tried before pairs and triples.
+/// Returns the axis of each dimension. Single dimensions are tried before pairs and triples.
 fn whole_dims(grid: &Grid, axis_sizes: &[u64]) -> Option<[Option<usize>; DIMS]> {
     let mut subsets: [usize; 1 << DIMS] = std::array::from_fn(|subset| subset);
     subsets.sort_by_key(|subset| (subset.count_ones(), *subset));

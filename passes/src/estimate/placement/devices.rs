@@ -5,8 +5,8 @@ use crate::estimate::group::Group;
 use smallvec::SmallVec;
 
 impl Placement {
-    /// The group of an explicit list of device ids. The collective's other groups are assumed to look alike. Ids
-    /// outside the mesh are ignored.
+    /// Returns the group of an explicit list of device ids, assuming that the collective's other groups look alike.
+    /// Ignores ids outside the mesh.
     pub fn group_of_devices(&self, devices: &[u64]) -> Group {
         let places: SmallVec<[Place; 16]> = devices.iter().filter_map(|&device| self.coordinates(device)).collect();
         let mut along: SmallVec<[u64; 16]> = SmallVec::new();
@@ -21,8 +21,8 @@ impl Placement {
     }
 }
 
-/// The digits that count through these coordinates, which are sorted and distinct. Coordinates that fit no digits are
-/// assumed to be evenly spaced.
+/// Returns the digits that count through these coordinates, which must be sorted and distinct. Coordinates that fit no
+/// digits are assumed to be evenly spaced.
 fn extent_of(coordinates: &[u64]) -> Extent {
     let [first, .., last] = *coordinates else { return Extent::NONE };
     let mut extent = Extent::NONE;

@@ -1,10 +1,12 @@
-//! How a mesh is placed on slices: each physical dimension is divided into parts, each of them a part of one mesh axis.
+//! The placement of a mesh on slices: each physical dimension is divided into parts, each of them a part of one mesh
+//! axis.
 //!
-//! A mesh axis may own several dimensions (it gets their bandwidths together) and several axes may share one (then the
-//! minor one's groups are contiguous segments, the major one's are strided and share links). Device ids run row-major
-//! over the mesh, as in JAX. Several slices are one more dimension, the major one. Chips beyond the mesh's devices stay unused. Approximations, all pessimistic unless said
-//! otherwise: strided groups share their links as if all ran at once; a sub-axis that splits a part unevenly is priced
-//! as the whole part; a segment of a ring is a line; twisted tori are not modeled.
+//! A mesh axis may own several dimensions (it gets their combined bandwidth) and several axes may share one (then the
+//! minor axis's groups are contiguous segments, the major one's are strided and share links). Device ids are row-major
+//! over the mesh, as in JAX. Several slices form an additional dimension, the major one. Chips beyond the mesh's
+//! devices are unused. Approximations, all pessimistic unless noted otherwise: strided groups share their links as if
+//! all ran at once; a sub-axis that splits a part unevenly is priced as the whole part; a segment of a ring is a line;
+//! twisted tori are not modeled.
 
 mod default;
 mod devices;
@@ -20,24 +22,24 @@ use dialect::sharding::{Axes, AxisPart, axis};
 use smallvec::SmallVec;
 use std::fmt;
 
-/// A part of a mesh axis that lies along a part of a physical dimension.
+/// A part of a mesh axis that is placed along a part of a physical dimension.
 ///
-/// Not an [`AxisPart`]: that names a part of an axis from its major end, and this says how far apart neighbors are,
-/// along the axis and along the links; chips that the mesh leaves unused are part of a dimension and of no axis.
+/// Unlike an [`AxisPart`], which names a part of an axis from its major end, this has the distances of neighbors along
+/// the axis and along the links; chips that the mesh leaves unused are part of a dimension but of no axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PlacedPart {
     /// The mesh axis; equal to the number of axes for chips outside the mesh.
     axis: usize,
-    /// How far one step of the part moves along the axis.
+    /// The distance along the axis of one step of the part.
     axis_stride: u64,
     size: u64,
     dim: usize,
-    /// How far one step of the part moves along the dimension.
+    /// The distance along the dimension of one step of the part.
     dim_stride: u64,
 }
 
-/// A physical dimension. The first one, of slices, has size 1 where there is one, the last one, of chiplets, where devices
-/// are whole chips.
+/// A physical dimension. The first, of slices, has size 1 for a single slice; the last, of chiplets, has size 1 where
+/// devices are whole chips.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Dim {
     size: u64,
@@ -45,7 +47,7 @@ struct Dim {
     link_bandwidth: f64,
     /// Seconds per link crossed, or through a switch.
     latency: f64,
-    /// Whether everybody along it reaches everybody, by a switch or a network.
+    /// Whether a switch or a network connects all positions along it.
     switched: bool,
 }
 
@@ -58,19 +60,19 @@ const CHIPLETS: usize = 4;
 /// Coordinates of a device: its slice, three of its chip, and its chiplet.
 pub type Place = [u64; DIMS];
 
-/// Where the devices of a mesh sit in a slice.
+/// The positions of a mesh's devices in a slice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placement {
     dims: [Dim; DIMS],
     axis_sizes: SmallVec<[u64; 4]>,
-    /// Sorted by dimension, minor parts first.
+    /// The placed parts, sorted by dimension, minor parts first.
     placed: SmallVec<[PlacedPart; 8]>,
 }
 
-/// Why a mesh cannot be placed on a slice.
+/// The reason why a mesh cannot be placed on a slice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacementError {
-    /// What does not fit.
+    /// A description of what does not fit.
     pub message: String,
 }
 
@@ -82,8 +84,8 @@ impl fmt::Display for PlacementError {
 
 impl std::error::Error for PlacementError {}
 
-/// How much of each dimension each axis takes: `factors[axis][dim]`, with one more row for unused chips, and for each
-/// dimension the axes in it from minor to major.
+/// The factor of each dimension that each axis takes: `factors[axis][dim]`, with one more row for unused chips; and for
+/// each dimension its axes from minor to major.
 #[derive(Clone)]
 struct Assignment {
     factors: SmallVec<[[u64; DIMS]; 5]>,
@@ -91,23 +93,23 @@ struct Assignment {
 }
 
 impl Placement {
-    /// Devices of the mesh.
+    /// Returns the number of devices of the mesh.
     pub fn devices(&self) -> u64 {
         self.axis_sizes.iter().product()
     }
 
-    /// Whether the mesh has axes of these sizes.
+    /// Returns whether the mesh has axes of these sizes.
     pub fn has_axes(&self, sizes: impl Iterator<Item = i64>) -> bool {
         sizes.map(|size| size as u64).eq(self.axis_sizes.iter().copied())
     }
 
-    /// Devices on one chip: 1, or the chip's chiplets when the mesh has that many devices.
+    /// Returns the devices on one chip: 1, or the chip's chiplets when the mesh has that many devices.
     pub fn devices_per_chip(&self) -> u64 {
         self.dims[CHIPLETS].size
     }
 
-    /// The group of a collective over these sub-axes of the mesh. They must not overlap; those of axes that the mesh
-    /// does not have are ignored.
+    /// Returns the group of a collective over these sub-axes of the mesh, which must not overlap. Ignores sub-axes of
+    /// axes that the mesh doesn't have.
     pub fn group(&self, parts: &[AxisPart]) -> Group {
         let size = parts.iter().fold(1, |size: u64, part| size.saturating_mul(part.size.into()));
         let mut extents = [Extent::NONE; DIMS];
@@ -117,13 +119,13 @@ impl Placement {
         self.group_of_extents(size, &extents)
     }
 
-    /// The parts of `axes`, major first, each with whether it lies across slices; neighbors that both do, or both
-    /// don't, are one list of parts. `None` where a part is neither.
+    /// Returns the parts of `axes`, major first, each with whether it spans slices; neighbors on the same level form
+    /// one list of parts. `None` where a part is on both levels.
     pub fn levels(&self, axes: &[AxisPart]) -> Option<Vec<(bool, Axes)>> {
         let mut levels: Vec<(bool, Axes)> = Vec::new();
         for part in axes {
             let size = *self.axis_sizes.get(part.axis as usize)?;
-            // Steps of the part along its axis, from and to.
+            // The steps of the part along its axis, from and to.
             let (from, to) = (size / u64::from(part.end()), size / u64::from(part.pre));
             let mut placed: SmallVec<[&PlacedPart; 4]> =
                 self.placed.iter().filter(|p| p.axis == part.axis as usize && p.size > 1).collect();
@@ -134,7 +136,7 @@ impl Placement {
                 if low >= high {
                     continue;
                 }
-                // A part whose steps are none of the piece's goes through several levels at once.
+                // A part whose steps don't align with the piece spans several levels at once.
                 let even =
                     low.is_multiple_of(piece.axis_stride) && (piece.axis_stride * piece.size).is_multiple_of(high);
                 if high != at || !high.is_multiple_of(low) || !even {
@@ -155,10 +157,10 @@ impl Placement {
         Some(levels)
     }
 
-    /// The most bytes/s at which the formulas of [`collective`](crate::estimate::collective) let data enter a device,
-    /// whatever the collective and its group: over all dimensions at once. Around a ring of an odd number of devices a
-    /// gather of three takes one step, of more devices fewer bytes a step; around all others, and in an exchange, both
-    /// directions are used at most.
+    /// Returns the most bytes/s at which the formulas of [`collective`](crate::estimate::collective) let data enter a
+    /// device, for any collective and group: over all dimensions at once. Around a ring of three devices a gather takes
+    /// one step; around rings of other odd sizes it moves fewer bytes per step. Around all others, and in an exchange,
+    /// at most both directions are used.
     pub fn entry_bandwidth(&self) -> f64 {
         let along = self.dims.iter().enumerate().filter(|dim| dim.1.size > 1).map(|(i, dim)| match dim.size {
             _ if dim.switched || i == SLICES => dim.link_bandwidth,
@@ -168,7 +170,7 @@ impl Placement {
         along.sum()
     }
 
-    /// Where a device is; `None` outside the mesh.
+    /// Returns the coordinates of a device; `None` outside the mesh.
     pub fn coordinates(&self, device: u64) -> Option<Place> {
         if device >= self.devices() {
             return None;
@@ -182,15 +184,15 @@ impl Placement {
         Some(place)
     }
 
-    /// For each device of the mesh, row-major, the row-major position of its chip (or chiplet) in the slice: the device
-    /// order to build the mesh with.
+    /// Returns for each device of the mesh, row-major, the row-major position of its chip (or chiplet) in the slice:
+    /// the device order to build the mesh with.
     pub fn device_order(&self) -> Vec<u64> {
         let position =
             |place: Place| place.iter().zip(self.dims).fold(0, |position, (at, dim)| position * dim.size + at);
         (0..self.devices()).filter_map(|device| self.coordinates(device)).map(position).collect()
     }
 
-    /// Adds to `extent` the factors of `placed` that belong to the group and those that do not, from minor to major.
+    /// Adds to `extent` the factors of `placed` that belong to the group and those that don't, from minor to major.
     fn count(&self, placed: &PlacedPart, parts: &[AxisPart], extent: &mut Extent) {
         let Some(&axis_size) = self.axis_sizes.get(placed.axis) else {
             extent.skip(placed.size);
@@ -214,7 +216,7 @@ impl Placement {
                 }
             }
             if !until.is_multiple_of(at) || !end.is_multiple_of(until) {
-                // The sub-axis splits the part unevenly, so the group is no box: take all of what is left.
+                // The sub-axis splits the part unevenly, so the group is no box: take the whole rest.
                 (until, covered) = (end, true);
             }
             if covered {
@@ -226,8 +228,8 @@ impl Placement {
         }
     }
 
-    /// The group that extends over these parts of the dimensions. When they hold more than `size` devices, the extra
-    /// ones share the links.
+    /// Returns the group that extends over these parts of the dimensions. When they hold more than `size` devices, the
+    /// extra ones share the links.
     fn group_of_extents(&self, size: u64, extents: &[Extent; DIMS]) -> Group {
         let box_size = extents.iter().fold(1, |product: u64, extent| product.saturating_mul(extent.participants));
         let sharing = box_size.div_ceil(size.max(1));
@@ -237,7 +239,7 @@ impl Placement {
             let ring = wraps && participants.saturating_mul(stride) == size;
             Line { participants, ring, stride: stride.saturating_mul(sharing), link_bandwidth, hop_latency: latency }
         };
-        // Everybody has a port of its own to a switch, so it doesn't matter who is how far away.
+        // Every device has its own port to a switch, so distances don't matter.
         let switch = |dim: usize| {
             let Dim { link_bandwidth, latency, .. } = self.dims[dim];
             Switch { participants: extents[dim].participants, bandwidth: link_bandwidth / sharing as f64, latency }
@@ -250,7 +252,7 @@ impl Placement {
         group
     }
 
-    /// Builds the placement an assignment describes; its factors must multiply to the axes' sizes and to the
+    /// Builds the placement that an assignment describes; its factors must multiply to the axes' sizes and to the
     /// dimensions'.
     fn of_assignment(grid: &Grid, axis_sizes: &[u64], assignment: &Assignment) -> Placement {
         let mut placed = SmallVec::new();
@@ -271,13 +273,13 @@ impl Placement {
 /// The physical dimensions that a mesh is placed on.
 struct Grid {
     dims: [Dim; DIMS],
-    /// Devices the mesh does not use: the size of the row of unused chips.
+    /// The devices that the mesh doesn't use: the size of the row of unused chips.
     unused: u64,
 }
 
 impl Grid {
-    /// The slice as seen by a mesh of that many devices: its chips, or its chiplets where the mesh has more devices
-    /// than chips.
+    /// Creates the grid of a slice for a mesh of these axis sizes: its chips, or its chiplets where the mesh has more
+    /// devices than chips.
     fn new(slice: &Slice, axis_sizes: &[u64]) -> Result<Grid, PlacementError> {
         let devices =
             axis_sizes.iter().try_fold(1, |devices: u64, &size| devices.checked_mul(size)).unwrap_or(u64::MAX);
@@ -308,13 +310,13 @@ impl Grid {
     }
 }
 
-/// The part of a dimension that a group covers, built up part by part from minor to major.
+/// The part of a dimension that a group covers, built part by part from minor to major.
 #[derive(Clone, Copy)]
 struct Extent {
     participants: u64,
-    /// Groups interleaved between a group's participants.
+    /// The groups interleaved between a group's participants.
     stride: u64,
-    /// Product of the sizes of the parts outside the group since the last one inside.
+    /// The product of the sizes of the parts outside the group since the last one inside.
     skipped: u64,
 }
 

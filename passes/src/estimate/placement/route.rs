@@ -1,4 +1,4 @@
-//! How the pairs of a permute load the links.
+//! The load of a permute's pairs on the links.
 //!
 //! Each message takes the shortest path, dimension by dimension, and the shorter direction around a ring (forward when
 //! both are equal), as the chips' default routing does. A lone message could use more ports than that; see
@@ -14,7 +14,7 @@ impl Placement {
         self.load(pairs).0
     }
 
-    /// The same, and which links that are.
+    /// Counts like [`Self::route`], and returns the used links, too.
     pub fn load(&self, pairs: &[(u64, u64)]) -> (Route, Links) {
         let strides: [usize; DIMS] =
             std::array::from_fn(|dim| self.dims[dim + 1..].iter().map(|dim| dim.size as usize).product());
@@ -25,8 +25,8 @@ impl Placement {
         for &(source, target) in pairs {
             let (Some(mut at), Some(end)) = (self.coordinates(source), self.coordinates(target)) else { continue };
             let mut hops = 0;
-            // A message to another slice, or through the switch of an island, leaves by a port of its source and arrives by
-            // one of its target.
+            // A message to another slice, or through the switch of an island, uses a port of its source and a port of
+            // its target.
             let mut by_ports = |dim: usize| {
                 let at_chip =
                     |place: [u64; DIMS]| -> usize { (0..CHIPLETS).map(|d| place[d] as usize * strides[d]).sum() };
@@ -47,7 +47,7 @@ impl Placement {
                 let around = (end[dim] + size - at[dim]) % size;
                 let forward = if self.dims[dim].wraps { around <= size - around } else { end[dim] > at[dim] };
                 while at[dim] != end[dim] {
-                    // Both dies of a chip send over the same links: count those at the first die.
+                    // Both dies of a chip share its links: their messages are counted at the first die.
                     let from = (0..DIMS).filter(|&d| dim == CHIPLETS || d != CHIPLETS);
                     let place: usize = from.map(|d| at[d] as usize * strides[d]).sum();
                     messages[(place * DIMS + dim) * 2 + usize::from(forward)] += 1;

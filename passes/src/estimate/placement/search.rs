@@ -1,20 +1,20 @@
-//! The best placement by enumeration: every factorization of the axes into the dimensions, and the orders of axes that
-//! share one.
+//! Searches the best placement by enumeration: every factorization of the axes into the dimensions, and the orders of
+//! axes that share a dimension.
 //!
-//! The number of placements tried is bounded by counts rather than time, so the answer is the same everywhere. Where a
-//! factorization has many orders, one of them is improved by swapping neighbors. Ties go to the first found.
+//! Counts, not times, limit the number of placements tried, so the result is the same everywhere. Where a factorization
+//! has many orders, one of them is improved by swapping neighbors. The first found wins ties.
 
 use super::{Assignment, DIMS, Grid, Placement, PlacementError, Slice};
 use crate::estimate::collective::gather_floor_seconds;
 use dialect::sharding::AxisPart;
 
-/// Most placements one search scores.
+/// The limit on placements that one search scores.
 const MOST_PLACEMENTS: usize = 50_000;
-/// Most orders tried for one factorization; if there are more, one order is improved by swaps.
+/// The limit on orders tried for one factorization; if there are more, one order is improved by swaps.
 const MOST_ORDERS: usize = 36;
 
 impl Placement {
-    /// The placement with the lowest score.
+    /// Returns the placement with the lowest score.
     ///
     /// # Errors
     /// When the slice's devices are no multiple of the mesh's.
@@ -33,7 +33,7 @@ impl Placement {
         }
     }
 
-    /// The placement that could gather `bytes[axis]` bytes per device over each axis in the least time, all axes one
+    /// Returns the placement that can gather `bytes[axis]` bytes per device over each axis in the least time, one axis
     /// after another. Axes without an entry carry no bytes.
     ///
     /// # Errors
@@ -71,15 +71,15 @@ impl<F: FnMut(&Placement) -> f64> Search<'_, F> {
         match (axis..self.axis_sizes.len()).find(|&axis| self.axis_sizes[axis] > 1) {
             Some(axis) => self.share(axis, 0, self.axis_sizes[axis], assignment, left),
             None => {
-                // What is left is unused; its product is the number of unused devices.
+                // The remaining sizes are unused; their product is the number of unused devices.
                 assignment.factors[self.axis_sizes.len()] = left;
                 self.order(assignment);
             }
         }
     }
 
-    /// Tries every way to give axis `axis` a share of dimension `dim` and of the ones after it, until its `rest` is
-    /// used up.
+    /// Tries every way to give axis `axis` a share of dimension `dim` and of the dimensions after it, until its `rest`
+    /// is used up.
     fn share(&mut self, axis: usize, dim: usize, rest: u64, assignment: &mut Assignment, left: [u64; DIMS]) {
         if dim == DIMS {
             if rest == 1 {
@@ -87,7 +87,7 @@ impl<F: FnMut(&Placement) -> f64> Search<'_, F> {
             }
             return;
         }
-        // Large shares first, so that whole dimensions are tried before the search reaches its bound.
+        // Large shares come first, so that whole dimensions are tried before the search reaches its limit.
         for size in
             (1..=rest.min(left[dim])).rev().filter(|size| rest.is_multiple_of(*size) && left[dim].is_multiple_of(*size))
         {
@@ -99,7 +99,7 @@ impl<F: FnMut(&Placement) -> f64> Search<'_, F> {
         assignment.factors[axis][dim] = 1;
     }
 
-    /// Tries the orders of the axes that share a dimension: all of them if they are few, else a hill climb from one.
+    /// Tries the orders of the axes that share a dimension: all if they are few, else by a hill climb from one.
     fn order(&mut self, assignment: &mut Assignment) {
         let mut orders = 1;
         for dim in 0..DIMS {
@@ -126,7 +126,8 @@ impl<F: FnMut(&Placement) -> f64> Search<'_, F> {
         }
     }
 
-    /// Starts from the assignment's order and keeps every swap of neighbors in a dimension that helps, until none does.
+    /// Starts from the assignment's order and keeps every helpful swap of neighbors in a dimension, until no swap
+    /// helps.
     fn climb(&mut self, assignment: &mut Assignment) {
         let Some(mut score) = self.try_one(assignment) else { return };
         let mut improved = true;

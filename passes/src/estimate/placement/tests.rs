@@ -1,4 +1,4 @@
-//! Placements worked out by hand: the lines of the groups of small meshes on small slices.
+//! Placements calculated by hand: the lines of the groups of small meshes on small slices.
 
 use super::super::target::{Slice, Target};
 use super::*;
@@ -19,8 +19,8 @@ fn row_major(target: &str, axis_sizes: &[u64]) -> Placement {
     Placement::row_major(&slice(target), axis_sizes).unwrap().unwrap()
 }
 
-/// The levels of a group, as `4` for a line of 4, `o4` for a ring, `/2` for a stride, `+2` for chiplets and `*2` for
-/// a switch.
+/// Formats the levels of a group: `4` for a line of 4, `o4` for a ring, `/2` for a stride, `+2` for chiplets and `*2`
+/// for a switch.
 fn show(group: &Group) -> String {
     let line = |line: &Line| {
         let ring = if line.ring { "o" } else { "" };
@@ -61,7 +61,7 @@ fn whole_dimensions_are_preferred() {
 fn axes_sharing_a_dimension() {
     let placement = row_major("v5e:4x16", &[4, 2, 4, 2]);
     check_group(&placement, &[part(0, 1, 4)], "4");
-    // The minor axis has segments, the others are interleaved; only the most major one reaches round the ring.
+    // The minor axis has segments, the others are interleaved; only the most major axis reaches around the ring.
     check_group(&placement, &[part(3, 1, 2)], "2");
     check_group(&placement, &[part(2, 1, 4)], "4/2");
     check_group(&placement, &[part(1, 1, 2)], "o2/8");
@@ -139,7 +139,7 @@ fn chiplets_are_the_minor_dimension() {
     check_group(&placement, &[part(0, 1, 16)], "o4 o4");
     let bandwidth = |placement: &Placement| placement.group(&[part(0, 1, 4)]).lines()[0].link_bandwidth;
     assert_eq!(bandwidth(&placement), 45e9);
-    // A mesh of as many devices as chips: each device has a chip and its links to itself.
+    // In a mesh of as many devices as chips, each device has a chip and its links alone.
     assert_eq!(bandwidth(&row_major("v7x:4x4x4", &[16, 4])), 90e9);
 }
 
@@ -158,7 +158,7 @@ fn slices_are_the_major_dimension() {
     assert_eq!(placement.coordinates(256), Some([1, 0, 0, 0, 0]));
     let network = *placement.group(&[part(0, 1, 2)]).switches().next().unwrap();
     assert_eq!((network.bandwidth, network.latency), (3.125e9, 10e-6));
-    // A mesh of one slice's size leaves the other one alone; chiplets share what their chip sends.
+    // A mesh of one slice's size leaves the other slice unused; chiplets share their chip's network bandwidth.
     check_group(&new("2xv5p:4x4x4", &[8, 8]), &[part(0, 1, 8), part(1, 1, 8)], "o4 o4 o4");
     let shared = new("2xv7x:4x4x4", &[2, 128]).group(&[part(0, 1, 2)]);
     assert_eq!(shared.switches().map(|s| s.bandwidth).collect::<Vec<_>>(), [6.25e9]);
@@ -175,7 +175,7 @@ fn islands_are_behind_switches() {
     check_group(&placement, &[part(0, 1, 4), part(1, 1, 8)], "*8*4");
     let bandwidths = |group: Group| group.switches().map(|s| s.bandwidth).collect::<Vec<_>>();
     assert_eq!(bandwidths(placement.group(&[part(0, 1, 4), part(1, 1, 8)])), [450e9, 50e9]);
-    // Devices that fill no box: as if the whole box took part.
+    // Devices that fill no box are priced as if the whole box took part.
     assert_eq!(show(&placement.group_of_devices(&[0, 9])), "*2*2");
     assert_eq!(bandwidths(placement.group_of_devices(&[0, 9])), [225e9, 25e9]);
     // The busier axis gets the island.
@@ -307,7 +307,7 @@ fn routes() {
     assert_eq!((around.link_bandwidth, around.chiplet_bandwidth), (90e9, 540e9));
     let within = chiplets.route(&(0..128).map(|d| (d, d ^ 1)).collect::<Vec<_>>());
     assert_eq!((within.link_messages, within.chiplet_messages, within.hops), (0, 1, 1));
-    // To the same place of the other slice; what stays inside takes links as ever.
+    // To the same position of the other slice; messages inside use links as usual.
     let slices = row_major("2xv5e:4x4", &[2, 16]);
     let across = slices.route(&(0..32).map(|d| (d, (d + 16) % 32)).collect::<Vec<_>>());
     assert_eq!((across.link_messages, across.network_messages, across.hops), (0, 1, 0));
