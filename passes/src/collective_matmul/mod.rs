@@ -3,7 +3,7 @@
 //! Decomposition in Large Deep Learning Models", ASPLOS 2023).
 //!
 //! Requires the program that `partition` leaves. Keeps the results, up to the order in which partial products are
-//! added. Decomposes a gather or scatter where the modelled timeline of the whole program gets shorter, on machines
+//! added. Decomposes a gather or scatter where the modeled timeline of the whole program gets shorter, on machines
 //! whose links work during arithmetic. Collectives that look alike share one decision.
 
 mod find;

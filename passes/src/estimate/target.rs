@@ -18,7 +18,7 @@ pub const UNKNOWN_TRIP_COUNT: u64 = 8;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Target {
-    /// No topology: every collective is a ring of its own.
+    /// No topology: each collective runs on a separate ring.
     Flat(Flat),
     /// A box of chips of one generation, or several such boxes.
     Slice(Slice),

@@ -1,7 +1,7 @@
 //! mpmd-assign: splits `@main` into fragments, each on one mesh of its topology, and transfers between them.
 //!
 //! Named computations go to the mesh that the option `assign` gives their name. Without it, names in order of first
-//! occurrence go to the meshes in order, so that the largest sum of modelled seconds on a mesh is as small as possible.
+//! occurrence go to the meshes in order, so that the largest sum of modeled seconds on a mesh is as small as possible.
 //! Other ops go to the mesh where most bytes of their operands are made, else where they are first read; values
 //! computed from constants alone are computed on every mesh that reads them. An argument is on the mesh that reads it
 //! first. Calls and loops with a fixed number of iterations are inlined into `@main`, and their fragments record the
@@ -67,7 +67,7 @@ fn name_of(program: &Program, op: Op) -> Option<Name> {
     }
 }
 
-/// Returns the mesh of every name: by the option, or balanced by modelled seconds.
+/// Returns the mesh of every name: by the option, or balanced by modeled seconds.
 fn meshes_of_names(
     program: &mut Program,
     options: &Options,

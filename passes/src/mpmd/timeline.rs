@@ -88,7 +88,8 @@ impl Timeline {
 }
 
 impl Graph {
-    /// Reads a partitioned program of several meshes; `None` where an op is neither a call of a fragment nor a transfer.
+    /// Reads a partitioned program of several meshes; `None` where an op is neither a call of a fragment nor a
+    /// transfer.
     pub(super) fn of(program: &Program, block: Block, topology: &Topology, machine: &Machine) -> Option<Self> {
         let meshes = topology.meshes.len();
         let place: FxHashMap<Name, usize> = topology.meshes.iter().enumerate().map(|(i, m)| (m.0, i)).collect();

@@ -23,7 +23,8 @@ use crate::plan::reshard::cache::Rematerializable;
 
 const PLAN_FIRST: &str = "run the pass plan before: it moves values to where ops can read them";
 
-/// Reports every op under `block`, the body of `main`, whose results' shards can't be computed from its operands' shards.
+/// Reports every op under `block`, the body of `main`, whose results' shards can't be computed from its operands'
+/// shards.
 pub(super) fn check(
     program: &Program,
     (main, block): (Op, Block),

@@ -101,7 +101,7 @@ impl Partition<'_> {
         rows.fetch(&mut b, value)
     }
 
-    /// Returns the rows that `op` reads among those fetched for several ops.
+    /// Returns the rows that `op` reads of those that several ops read; the first of these ops fetches all.
     fn part_of_shared(
         &mut self,
         op: Op,

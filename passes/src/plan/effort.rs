@@ -28,9 +28,9 @@ pub struct Effort {
     pub e_nodes: usize,
     /// Classes of these e-graphs.
     pub e_classes: usize,
-    /// Modelled seconds of the plan after the search over the whole program.
+    /// Modeled seconds of the plan after the search over the whole program.
     pub expanded: f64,
-    /// Modelled seconds after rewrites, before changes are undone to save memory or to shorten the step.
+    /// Modeled seconds after rewrites, before changes are undone to save memory or to shorten the step.
     pub rewritten: f64,
     /// Time to find the greedy plan.
     pub greedy_time: Duration,

@@ -178,7 +178,8 @@ fn network(participants: u64) -> Switch {
 fn slices_reduce_inside_first() {
     let group = Group::of_lines(&[Line { link_bandwidth: 8.0, ..line(4, true, 1) }]).across(network(2));
     assert_eq!(group.size(), 8);
-    // 64 bytes in the slice at 16 bytes/s; its part for each of four devices, 16, of which half comes from the other slice.
+    // 64 bytes in the slice at 16 bytes/s; its part for each of four devices, 16, of which half comes from the other
+    // slice.
     check(torus_seconds(&load(AllGather, 8, 64, 8), &group), 4.0 + (H + 8.0));
     check(torus_seconds(&load(AllReduce, 64, 64, 8), &group), 2.0 * (4.0 + H + 8.0));
     check(gather_floor_seconds(64.0, &group), 3.0 + H + 8.0);

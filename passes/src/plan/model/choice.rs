@@ -1,4 +1,4 @@
-//! A choice of one strategy for every op, and what it costs.
+//! A choice of one strategy for every op, and its cost.
 
 use std::rc::Rc;
 

@@ -157,8 +157,8 @@ impl Greedy<'_> {
         Some(())
     }
 
-    /// Returns whether no element shifts within a dimension on the way to `next`: each dimension is even or agrees with
-    /// a prefix at one of the ends.
+    /// Returns whether no element shifts within a dimension on the way to `next`, and each dimension of `next` is even
+    /// or a prefix of one of the ends.
     fn fits(&self, next: &Distribution) -> bool {
         let begins = |long: &Axes, short: &Axes| common_prefix(long, short) == *short;
         (0..next.rank()).all(|d| {

@@ -29,7 +29,7 @@ pub(super) const ROUNDING: f64 = 1e-12;
 /// How a state was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Edge {
-    /// Local: each device keeps a slice of what it holds.
+    /// Local: each device keeps a slice of its shard.
     Slice,
     /// Local, too: makes partial results, filled up with zeros, along axes that sharded a dimension or were unused.
     ToUnreduced,

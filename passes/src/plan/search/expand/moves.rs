@@ -154,7 +154,7 @@ impl Moves {
         let ranks = ranks(draft);
         let changes = Changes { count: 0, last: vec![0; roles.values.len()].into() };
         let (without, propagated, cut, prices, tried, values) = Default::default();
-        // Most ops are asked about each group and a few targets.
+        // Most ops are asked once per group and per each of a few targets.
         let strategies = FxHashMap::with_capacity_and_hasher(4 * roles.ops.len(), FxBuildHasher);
         Self {
             roles,
