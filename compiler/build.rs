@@ -1,5 +1,5 @@
-//! Links the released program at fixed addresses on Linux: the tables of MLIR and LLVM hold 170,000 addresses, which the
-//! loader would otherwise write whenever the program starts.
+//! Links the released program at fixed addresses on Linux, because the tables of MLIR and LLVM contain 170,000
+//! addresses, which the loader would otherwise write at every start of the program.
 
 use std::env;
 

@@ -1,4 +1,4 @@
-//! Budgets: assertions in comments of a program about what it compiles to.
+//! Budgets: assertions about the compiled program, written in comments of a program.
 //!
 //! `// shardc: expect all_gather <= 4, bytes <= 1 GiB, peak <= 12 GiB`
 
@@ -15,21 +15,21 @@ use crate::module::Module;
 use crate::source::Source;
 use crate::units;
 
-/// How a comment that states budgets begins.
+/// The prefix of a comment that states budgets.
 const MARK: &str = "shardc: expect";
 
-/// The collectives whose number can be limited, as `cost` names them.
+/// The collectives whose count can be limited, as `cost` names them.
 const COLLECTIVES: [&str; 6] =
     ["all_gather", "all_reduce", "reduce_scatter", "all_to_all", "collective_permute", "collective_broadcast"];
 
-/// What is limited.
+/// The quantity that a budget limits.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Quantity {
-    /// Collectives of the per-device program of one kind, or all.
+    /// The number of collectives in the per-device program, of one kind or of all kinds.
     Count(Option<&'static str>),
     /// Bytes that a device sends in a step.
     Bytes,
-    /// The most bytes alive at once on a device.
+    /// The maximum number of live bytes on a device.
     Peak,
 }
 
@@ -43,8 +43,9 @@ struct Budget {
 }
 
 impl Compiler {
-    /// Checks what the comments of a program expect of what it compiles to: `// shardc: expect all_gather <= 4, bytes <=
-    /// 1 GiB, peak <= 12 GiB`. A global program is compiled for it, a per-device one is taken as it is. Each one that doesn't hold is an error at the comment, and so is one that can't be read.
+    /// Checks the budgets in the comments of a program: `// shardc: expect all_gather <= 4, bytes <= 1 GiB, peak <= 12
+    /// GiB`. A global program is compiled first; a per-device program is checked as it is. A budget that doesn't hold
+    /// or can't be parsed is an error at its comment.
     pub fn check_budgets(&self, module: &Module, options: &CompileOptions) -> Outcome<()> {
         let (budgets, faults) = read(module.source());
         if faults.has_errors() {
@@ -58,7 +59,7 @@ impl Compiler {
         let cost = if main.is_some_and(|main| dialect::signature::is_stated(program, main)) {
             self.estimate(module, options)
         } else {
-            // The warnings of this compilation were reported by the one whose program is written.
+            // Drop the warnings: the compilation that writes the program reports them.
             match self.compile(module.clone(), "compile", options).into_result() {
                 Ok(device) => self.estimate(&device, options),
                 Err(diagnostics) => return Outcome { value: None, diagnostics },
@@ -74,7 +75,7 @@ impl Compiler {
 }
 
 impl Budget {
-    /// An error if it doesn't hold.
+    /// Returns an error if the budget doesn't hold.
     fn fault(&self, cost: &Cost) -> Option<Plain> {
         let found = self.quantity.found(cost);
         let holds = match self.relation {
@@ -99,7 +100,7 @@ impl Budget {
     fn text(&self, value: f64) -> String {
         match self.quantity {
             Quantity::Count(_) => format!("{value}"),
-            // Where rounding would hide a difference, bytes are given in full.
+            // Print all digits where rounding would hide a difference.
             _ if units::bytes(value) == units::bytes(self.limit) && value != self.limit => format!("{value} bytes"),
             _ => units::bytes(value),
         }
@@ -135,7 +136,7 @@ impl Quantity {
     }
 }
 
-/// Bytes that each device sends in one execution, by the algorithms that send least.
+/// Returns the bytes that each device sends in one execution, assuming the algorithm that sends the fewest.
 fn sent(c: &CollectiveCost) -> f64 {
     let (operand, result, group) = (c.operand_bytes as f64, c.result_bytes as f64, c.group.max(1) as f64);
     match c.kind {
@@ -147,7 +148,7 @@ fn sent(c: &CollectiveCost) -> f64 {
     }
 }
 
-/// All budgets of a text, and what is wrong with those that can't be read.
+/// Returns all budgets of a text, and errors for those that can't be parsed.
 fn read(source: &Source) -> (Vec<Budget>, Plains) {
     let (mut budgets, mut faults) = (Vec::new(), Plains::default());
     if !source.text.contains(MARK) {

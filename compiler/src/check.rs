@@ -21,36 +21,37 @@ use crate::execute::{Backend, ExecuteOptions, HAS_NATIVE, Interface, evaluation_
 use crate::module::Module;
 use crate::rounding::{Judged, Rounding, judge};
 
-/// How the partitioned program compares. Serialized, it is what `shardc check --json` prints.
+/// The comparison of the partitioned program with the original. Serialized, it is what `shardc check --json` prints.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Check {
-    /// How each result of each replica compares.
+    /// The comparison of each result of each replica.
     pub results: Vec<CheckedResult>,
-    /// Source location of the first op whose value differs, when it is known.
+    /// The source location of the first op whose value differs, if known.
     pub first_op: Option<String>,
     /// A sentence about the first difference.
     #[serde(skip)]
     pub culprit: Option<String>,
-    /// What wasn't checked, for want of time; empty if all was.
+    /// What wasn't checked because the time was over; empty if everything was checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unchecked: Vec<String>,
 }
 
-/// How [`Compiler::check`] runs and compares.
+/// The options of [`Compiler::check`].
 #[derive(Clone, Debug, Default)]
 pub struct CheckOptions {
-    /// What runs the partitioned program.
+    /// The backend that runs the partitioned program.
     pub backend: Backend,
-    /// How far floats may be apart; as far as rounding can move each element, if it says nothing.
+    /// The maximum allowed difference of floats. By default, each element may differ by as much as rounding can change
+    /// it.
     pub tolerance: Tolerance,
-    /// How long it may take, compilation excluded; as long as it takes, if it says nothing.
+    /// The time limit, excluding compilation; `None` for no limit.
     pub budget: Option<Duration>,
-    /// Where it says how far it is, for others to read meanwhile.
+    /// The progress of the check, which other threads can read while it runs.
     pub progress: CheckProgress,
 }
 
-/// How far a check is. Clones are of the same check.
+/// The progress of a check. Clones share the state of one check.
 #[derive(Clone, Debug, Default)]
 pub struct CheckProgress(Arc<Mutex<Stage>>);
 
@@ -61,12 +62,12 @@ struct Stage {
 }
 
 impl CheckProgress {
-    /// What it is doing, in words.
+    /// Returns the current stage, in words.
     pub fn stage(&self) -> String {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).text.clone()
     }
 
-    /// How long all of it takes on this machine if nothing differs, as far as that is known yet.
+    /// Returns the estimated total time of the check on this machine if nothing differs, once it is known.
     pub fn expected(&self) -> Option<Duration> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).expected
     }
@@ -80,37 +81,39 @@ impl CheckProgress {
     }
 }
 
-/// How one result compares with the expected one.
+/// The comparison of one result with the expected one.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct CheckedResult {
-    /// Whether both are the same, floats within what rounding may do to each element; false where that isn't known.
+    /// Whether both results are equal, where floats may differ by what rounding can do to each element; false if
+    /// unknown.
     pub equal: bool,
-    /// Whether there was time to decide it.
+    /// Whether there was time to decide `equal`.
     pub checked: bool,
-    /// The largest difference, allowed or not; 0 if they are the same, infinite (`null` in JSON) if only one is NaN.
+    /// The largest difference, allowed or not; 0 if the results are the same, infinite (`null` in JSON) if only one of
+    /// the two values is NaN.
     pub max_error: f64,
     /// The index of the element with that difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_error_at: Option<Vec<i64>>,
-    /// The difference that is allowed there.
+    /// The allowed difference at that element.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<f64>,
-    /// How many elements differ by more than is allowed.
+    /// The number of elements that differ by more than the allowed difference.
     pub count: usize,
-    /// The replica it belongs to.
+    /// The replica that computes the result.
     #[serde(skip)]
     pub replica: usize,
-    /// Its number among the results of `@main`.
+    /// The index of the result among the results of `@main`.
     #[serde(skip)]
     pub index: usize,
-    /// All about it.
+    /// The full comparison.
     #[serde(skip)]
     pub comparison: Comparison,
 }
 
 impl CheckedResult {
-    /// The results of each replica.
+    /// Converts the comparisons of each replica's results.
     fn all(compared: Vec<Vec<Comparison>>) -> Vec<Self> {
         let of = |(replica, compared): (usize, Vec<Comparison>)| {
             compared.into_iter().enumerate().map(move |(index, comparison)| {
@@ -133,22 +136,22 @@ impl CheckedResult {
 }
 
 impl Check {
-    /// Whether every result is equal.
+    /// Returns whether every result is equal.
     pub fn equal(&self) -> bool {
         self.results.iter().all(|r| r.equal)
     }
 
-    /// Whether some result differs, whatever isn't known of the others.
+    /// Returns whether some result differs, even if others are undecided.
     pub fn differs(&self) -> bool {
         self.results.iter().any(|r| r.checked && !r.equal)
     }
 
-    /// Whether anything was decided.
+    /// Returns whether at least one result was decided, or there are none.
     pub fn decided(&self) -> bool {
         self.results.is_empty() || self.results.iter().any(|r| r.checked)
     }
 
-    /// Adds what weighs most where there was no time for anything.
+    /// Adds a note to `unchecked` if nothing could be decided in the time.
     fn said(mut self) -> Self {
         if !self.decided() {
             self.unchecked.push("nothing could be decided in the time: a larger --budget is needed".to_owned());
@@ -189,9 +192,10 @@ impl Compiler {
         })
     }
 
-    /// The program in a form that the reference evaluator knows: as it stands, imported if it is a `shard_map` from
-    /// before Shardy, whose custom calls mean something only together, and with ops on one device alone written out where
-    /// the numbers of devices are asked for, which one evaluation of everything doesn't have.
+    /// Returns the program in a form that the reference evaluator supports. Three kinds of programs need a change: a
+    /// `shard_map` from before Shardy is imported, because its custom calls have a meaning only together; and if the
+    /// program reads device numbers, which a single global evaluation doesn't have, its ops that run on one device
+    /// alone are expanded. All other programs stay as they are.
     fn evaluable(&self, module: &Module) -> Outcome<Module> {
         let program = module.program();
         let (mut old, mut numbers, mut alone) = (false, false, false);
@@ -210,9 +214,10 @@ impl Compiler {
         self.run_passes(module.clone(), passes)
     }
 
-    /// Compares results of a program, compiled to `device`, with those expected for the same inputs: each element within
-    /// the tolerance, or without one within what rounding can change it by. That is measured by evaluating the program,
-    /// or for one that is too large estimated by the element type.
+    /// Compares the results of a program, compiled to `device`, with the expected results for the same inputs. Each
+    /// element may differ by the tolerance, or without one by what rounding can change it by. The effect of rounding is
+    /// measured by evaluating the program; for a program that is too large for that, it is estimated from the element
+    /// type.
     pub fn compare_results(
         &self,
         device: &Module,
@@ -237,13 +242,13 @@ impl Compiler {
     }
 }
 
-/// A check of a program that is compiled.
+/// A check of a compiled program.
 struct Run<'a> {
     compiler: &'a Compiler,
-    /// The program, in a form that the reference evaluator knows.
+    /// The program, in a form that the reference evaluator supports.
     module: &'a Module,
     planned: &'a Module,
-    /// The passes from there to the per-device program.
+    /// The passes that turn `planned` into the per-device program.
     rest: &'a [passes::Step],
     inputs: &'a [Vec<Literal>],
     check: &'a CheckOptions,
@@ -258,7 +263,7 @@ impl Run<'_> {
         progress.enter("running the partitioned program");
         let execute = ExecuteOptions { backend: *backend, deadline: limits.deadline, ..ExecuteOptions::default() };
         let got = self.compiler.execute(device, self.inputs, &execute);
-        // Machine code knows no deadline, so its faults are its own.
+        // Native execution has no deadline, so an error from it is never a timeout.
         if got.value.is_none() && *backend == Backend::Reference && is_over() {
             let what = "there was no time to run the partitioned program";
             return Outcome::of(self.module.source(), Ok(self.nothing(device, what)));
@@ -274,7 +279,7 @@ impl Run<'_> {
         })
     }
 
-    /// How the results compare with those of the reference evaluator.
+    /// Compares the results with those of the reference evaluator.
     fn beside_evaluated(
         &self,
         device: &Module,
@@ -303,8 +308,8 @@ impl Run<'_> {
         Judging { tolerance: self.check.tolerance, limits, progress: &self.check.progress }
     }
 
-    /// What can be said where the reference evaluator has no time: how the results compare with those of the same program
-    /// when machine code runs it on one device.
+    /// Compares the results with those of the same program run natively on one device. Used when the reference
+    /// evaluator has no time.
     fn beside_native(&self, device: &Module, got: &[Vec<Literal>]) -> Check {
         let no_time = "the reference evaluator had no time to finish";
         if !HAS_NATIVE {
@@ -328,7 +333,7 @@ impl Run<'_> {
         Check { results: CheckedResult::all(judged.found), first_op: None, culprit: None, unchecked }.said()
     }
 
-    /// What can be said where there are no results to compare.
+    /// Returns the check's outcome when there are no results to compare.
     fn nothing(&self, device: &Module, why: &str) -> Check {
         let types = Interface::of(device).map(|interface| interface.results).unwrap_or_default();
         let of_replica: Vec<Comparison> =
@@ -337,7 +342,7 @@ impl Run<'_> {
         Check { results, first_op: None, culprit: None, unchecked: vec![why.to_owned()] }.said()
     }
 
-    /// The first op whose value differs: its source location, and a sentence about it.
+    /// Finds the first op whose value differs, and returns its source location and a sentence about it.
     fn culprit(
         &self,
         device: &Module,
@@ -364,8 +369,8 @@ impl Run<'_> {
         })
     }
 
-    /// What to say where no op differs in the reference evaluator: native execution is at fault only if that evaluator gives
-    /// something else for the same per-device program.
+    /// Explains a difference that no op shows in the reference evaluator. Native execution is at fault only if the
+    /// reference evaluator returns other results for the same per-device program.
     fn native_fault(&self, device: &Module, got: &[Vec<Literal>], limits: Limits) -> Outcome<String> {
         let (backend, deadline) = (Backend::Reference, limits.deadline);
         let execute = ExecuteOptions { backend, deadline, ..ExecuteOptions::default() };
@@ -389,7 +394,7 @@ fn is_over(limits: Limits) -> bool {
     limits.deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }
 
-/// The tolerance, which is none for a program of integers alone: nothing is rounded there.
+/// Returns the tolerance to use: zero for a program of integers alone, where nothing is rounded, unless one was given.
 fn tolerance(module: &Module, given: Tolerance) -> Tolerance {
     let program = module.program();
     let mut rounds = false;
@@ -400,7 +405,7 @@ fn tolerance(module: &Module, given: Tolerance) -> Tolerance {
     if rounds || given != Tolerance::default() { given } else { Tolerance { relative: Some(0.0), absolute: Some(0.0) } }
 }
 
-/// What is left out where the time was over before rounding explained every difference.
+/// Reports what stayed undecided if the time was over before rounding explained every difference.
 fn unfinished(judged: &Judged) -> Vec<String> {
     if !judged.stopped {
         return Vec::new();
@@ -413,8 +418,8 @@ fn unfinished(judged: &Judged) -> Vec<String> {
     )]
 }
 
-/// How long a check takes if nothing differs: the products, once by the reference evaluator and then several times in f32,
-/// and everything else by the bytes that it moves.
+/// Estimates the duration of a check in which nothing differs. Products count once in the reference evaluator and
+/// several times in f32; everything else counts by the bytes that it moves.
 fn expected(device: &Module) -> Duration {
     let (replicas, partitions) = replicas_and_partitions(device.program());
     let devices = (replicas * partitions) as f64;
@@ -423,12 +428,13 @@ fn expected(device: &Module) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
-/// FLOPs of products that a check does in a second, its several evaluations taken together.
+/// FLOP/s of products in a check, over all its evaluations.
 const EVALUATED_FLOPS: f64 = 2e9;
-/// Bytes that the ops of the program that it checks read and write in a second.
+/// Bytes/s that the ops of the checked program read and write.
 const EVALUATED_BYTES: f64 = 5e7;
 
-/// Whether the reference evaluator runs a program in seconds: by the FLOPs of its products and the bytes it touches.
+/// Returns whether the reference evaluator runs a program within seconds, judging by the FLOPs of its products and its
+/// memory traffic.
 fn small_enough(device: &Module) -> bool {
     let (replicas, partitions) = replicas_and_partitions(device.program());
     let devices = (replicas * partitions) as f64;
@@ -436,7 +442,7 @@ fn small_enough(device: &Module) -> bool {
     estimate.flops * devices <= 2e8 && estimate.memory_traffic * devices <= 2e9
 }
 
-/// How results are judged.
+/// The options by which results are compared.
 #[derive(Clone, Copy)]
 pub(crate) struct Judging<'a> {
     pub(crate) tolerance: Tolerance,
@@ -444,7 +450,7 @@ pub(crate) struct Judging<'a> {
     pub(crate) progress: &'a CheckProgress,
 }
 
-/// Compares the results of a program of global values, however it was run, with those of the reference evaluator.
+/// Compares the results of a program of global values, produced by any backend, with those of the reference evaluator.
 pub(crate) fn judge_against(
     module: &Module,
     inputs: &[Vec<Literal>],

@@ -1,40 +1,40 @@
-//! Comparing tensors element by element: integers bit by bit, floats within what is allowed for each.
+//! Comparison of tensors element by element: integers bit by bit, floats within an allowed difference per element.
 
 use dialect::ir::{ElementClass, ElementType};
 use dialect::literal::Literal;
 use dialect::scalar::Scalar;
 
-/// How far apart floats may be and still count as equal: `absolute + relative * |expected|`, each 0 when only the other
-/// is given. When neither is, each element may differ by as much as rounding can change it.
+/// The maximum difference at which floats still count as equal: `absolute + relative * |expected|`, where a missing
+/// part is 0 if the other is given. If neither is given, each element may differ by as much as rounding can change it.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Tolerance {
-    /// Relative to the expected value.
+    /// The part relative to the expected value.
     pub relative: Option<f64>,
-    /// In absolute terms.
+    /// The absolute part.
     pub absolute: Option<f64>,
 }
 
-/// How two tensors of one type compare.
+/// The comparison of two tensors of one type.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// Number of elements in the tensor.
+    /// The number of elements in the tensor.
     pub total: usize,
-    /// Number of elements that differ by more than is allowed.
+    /// The number of elements that differ by more than the allowed difference.
     pub count: usize,
-    /// Number of elements of which that isn't known, since rounding wasn't measured.
+    /// The number of elements that are undecided, because rounding wasn't measured.
     pub undecided: usize,
-    /// The first element that differs by more than is allowed.
+    /// The first element that differs by more than the allowed difference.
     pub first: Option<Difference>,
-    /// The element with the largest difference, allowed or not; `None` if all are the same.
+    /// The element with the largest difference, allowed or not; `None` if all elements are the same.
     pub largest: Option<Difference>,
 }
 
-/// How two elements differ.
+/// The difference of two elements.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Difference {
-    /// Where they are.
+    /// The index of the elements.
     pub index: Vec<i64>,
     /// The value found there.
     pub got: Scalar,
@@ -42,22 +42,22 @@ pub struct Difference {
     pub want: Scalar,
     /// The difference; infinite when only one of the two values is NaN.
     pub error: f64,
-    /// The difference that is allowed there.
+    /// The allowed difference at this element.
     pub allowed: f64,
 }
 
 impl Comparison {
-    /// Whether no element differs by more than is allowed, as far as is known of all of them.
+    /// Returns whether no element differs by more than the allowed difference and none is undecided.
     pub fn equal(&self) -> bool {
         self.count == 0 && self.undecided == 0
     }
 
-    /// Whether some element differs by more than is allowed.
+    /// Returns whether some element differs by more than the allowed difference.
     pub fn differs(&self) -> bool {
         self.count > 0
     }
 
-    /// Of elements that weren't compared.
+    /// Returns the comparison of tensors that weren't compared: all elements are undecided.
     pub(crate) fn nothing(total: usize) -> Self {
         Self { total, count: 0, undecided: total, first: None, largest: None }
     }
@@ -87,8 +87,8 @@ impl Comparison {
     }
 }
 
-/// Compares `got` with `want`, which has the same type. `spread` says how far rounding can move each element, where
-/// that was measured; a `tolerance` that says anything counts alone.
+/// Compares `got` with `want`, which has the same type. `spread` is the distance by which rounding can move each
+/// element, if it was measured; it is ignored if `tolerance` has a value.
 pub fn compare(got: &Literal, want: &Literal, tolerance: Tolerance, spread: Option<&[f64]>) -> Comparison {
     let mut found = Comparison { total: want.len(), count: 0, undecided: 0, first: None, largest: None };
     if got.stored_bytes() == want.stored_bytes() {
@@ -102,7 +102,7 @@ pub fn compare(got: &Literal, want: &Literal, tolerance: Tolerance, spread: Opti
         let (g, w) = (got.get(i), want.get(i));
         let error = difference(g, w);
         let allowed = allowed(w, want.element, tolerance, spread.map_or(0.0, |s| s[i]));
-        // NaN is out of bounds too.
+        // NaN isn't allowed either.
         let differs = allowed != f64::INFINITY && (error > allowed || error.is_nan() || allowed.is_nan());
         let error = if error.is_nan() { f64::INFINITY } else { error };
         let place = || Difference { index: index_of(&want.shape, i), got: g, want: w, error, allowed };
@@ -118,8 +118,9 @@ pub fn compare(got: &Literal, want: &Literal, tolerance: Tolerance, spread: Opti
     found
 }
 
-/// [`compare`] where the `spread` isn't all that rounding may do: what differs by more than that, but not by more than
-/// `beyond`, is undecided. So are integers, which rounding may decide.
+/// Like [`compare`], for a `spread` that may be less than what rounding can do: an element that differs by more than
+/// that, but not by more than `beyond`, is undecided. All differing integers are undecided, because rounding may decide
+/// them.
 pub(crate) fn compare_unmeasured(got: &Literal, want: &Literal, spread: &[f64], beyond: f64) -> Comparison {
     let float = matches!(want.element.class(), ElementClass::Float | ElementClass::Complex);
     let beyond = if float { beyond / SPREADS } else { f64::INFINITY };
@@ -128,14 +129,14 @@ pub(crate) fn compare_unmeasured(got: &Literal, want: &Literal, spread: &[f64], 
     Comparison { undecided: near.count - far.count, largest: near.largest, ..far }
 }
 
-/// How far from `want` an element may be, where rounding moves it by `spread`.
+/// Returns the allowed distance from `want` of an element that rounding moves by `spread`.
 fn allowed(want: Scalar, element: ElementType, tolerance: Tolerance, spread: f64) -> f64 {
     let size = size(want);
     let float = matches!(element.class(), ElementClass::Float | ElementClass::Complex);
     match tolerance {
         Tolerance { relative: None, absolute: None } if float => {
-            // Elements that nothing amplifies: a few roundings of their own. XLA flushes what is smaller than any
-            // normal number to zero.
+            // If no op amplifies errors, an element is off by a few of its own roundings. XLA flushes values smaller
+            // than any normal number to zero.
             let own = if size.is_finite() { size * element.epsilon() * own_epsilons(element) } else { 0.0 };
             (own + element.smallest_normal()).max(SPREADS * spread)
         }
@@ -145,10 +146,11 @@ fn allowed(want: Scalar, element: ElementType, tolerance: Tolerance, spread: f64
     }
 }
 
-/// How many times the largest deviation among a few disturbed runs counts as rounding.
+/// Factor on the largest deviation in a few disturbed runs that still counts as rounding.
 pub(crate) const SPREADS: f64 = 4.0;
 
-/// Epsilons that an element may always be off. Types narrower than f32 are computed in wider ones.
+/// Returns the number of epsilons by which an element may always be off. Types narrower than f32 are computed in wider
+/// types.
 fn own_epsilons(element: ElementType) -> f64 {
     if element.epsilon() <= ElementType::F32.epsilon() { 8.0 } else { 1.0 }
 }
@@ -160,7 +162,7 @@ pub(crate) fn size(value: Scalar) -> f64 {
     }
 }
 
-/// 0 for equal values, two NaNs included; NaN where only one is a number.
+/// Returns the absolute difference: 0 for equal values, two NaNs included; NaN if only one of them is NaN.
 pub(crate) fn difference(a: Scalar, b: Scalar) -> f64 {
     let float = |a: f64, b: f64| if a == b || a.is_nan() && b.is_nan() { 0.0 } else { (a - b).abs() };
     match (a, b) {
@@ -198,9 +200,9 @@ mod tests {
         let default = Tolerance::default();
         assert_eq!(check(&[1.0, 2.0], &[1.0, 2.000_001], default, None).0, 0);
         assert_eq!(check(&[1.0, 2.0, 5.0], &[1.0, 2.5, 4.0], default, None), (2, vec![1], 1.0));
-        // A large element excuses no other.
+        // A large element doesn't raise the allowance of other elements.
         assert_eq!(check(&[-1e30, 0.005], &[-1e30, 0.0], default, None).0, 1);
-        // What rounding may do to an element excuses that one.
+        // The effect of rounding on an element raises the allowance of that element.
         assert_eq!(check(&[1.0, 2.5, 4.5], &[1.0, 2.0, 4.0], default, Some(&[0.0, 0.25, 0.0])), (1, vec![2], 0.5));
         assert_eq!(check(&[1e-40], &[0.0], default, None).0, 0);
     }
@@ -249,7 +251,7 @@ mod tests {
         let found = compare(&got, &want, wide, None);
         assert_eq!((found.count, found.largest.map(|d| (d.index, d.error))), (1, Some((vec![1, 2], 1.0))));
         assert_eq!(compare(&got, &want, Tolerance::default(), None).count, 1);
-        // An index that rounding decides may be another.
+        // An index that rounding decides may differ.
         assert_eq!(compare(&got, &want, Tolerance::default(), Some(&[1.0; 6])).count, 0);
     }
 }

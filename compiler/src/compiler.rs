@@ -1,4 +1,4 @@
-//! The compiler as a value: what it knows, and what it does with programs.
+//! The compiler as a value: its registries, and its operations on programs.
 
 use std::time::{Duration, Instant};
 
@@ -19,10 +19,10 @@ use crate::diagnostic::{Outcome, one};
 use crate::module::Module;
 use crate::source::Source;
 
-/// The known ops, passes, pipelines and targets. All methods are functions from data to data: nothing is printed, and
-/// what is wrong with a program is in the [`Outcome`].
+/// The registered ops, passes, pipelines and targets. All methods are functions from data to data: they print nothing
+/// and report faults of a program in the [`Outcome`].
 ///
-/// Deeply nested programs need deep recursion: to compile untrusted programs, call it [on a deep
+/// Deeply nested programs need deep recursion: to compile untrusted programs, call the compiler [on a deep
 /// stack](crate::on_deep_stack).
 #[derive(Clone)]
 pub struct Compiler {
@@ -39,20 +39,21 @@ pub struct CompileOptions {
     pub target: Option<String>,
     /// A limit on the bytes of memory used on each device.
     pub memory: Option<u64>,
-    /// What is said of values that are gathered because an op can't be computed in shards.
+    /// The report about values that are gathered because an op can't be computed in shards.
     pub replicate: Replicate,
     /// The severity of a modelled peak above `memory`, or above the target's memory.
     pub over_memory: OverMemory,
-    /// Into how many microbatches the batch of a program over several meshes is cut; `None` leaves it as it is.
+    /// The number of microbatches into which the batch of a program over several meshes is cut; `None` doesn't cut it.
     pub microbatches: Option<Microbatches>,
-    /// In which order they go through a pipeline; without it, in the fastest by the model that fits memory.
+    /// The order of microbatches in a pipeline; `None` chooses the fastest order in the model that fits into memory.
     pub schedule: Option<Schedule>,
-    /// The names of JAX's under which ops are stages of a pipeline, with commas between; `layer*` stands for all that begin
+    /// The JAX names whose ops form stages of a pipeline, separated by commas; `layer*` matches all names that begin
     /// with `layer`.
     pub stages: Option<String>,
-    /// The mesh of each stage, `name@mesh` with commas between; without it they are balanced by cost.
+    /// The mesh of each stage, as `name@mesh` separated by commas; `None` balances the stages by cost.
     pub assign: Option<String>,
-    /// The iterations of each loop whose condition doesn't tell them; without it the machine model guesses 8.
+    /// The number of iterations of each loop whose condition doesn't determine it; `None` lets the machine model guess
+    /// 8.
     pub trip_count: Option<u32>,
 }
 
@@ -60,18 +61,18 @@ pub struct CompileOptions {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Schedule {
-    /// As the program has it.
+    /// The order of the program.
     Program,
     /// All forward, then all backward.
     Gpipe,
-    /// One forward and one backward in turn, so that few microbatches are alive at once.
+    /// One forward and one backward in turn, so that few microbatches are live at once.
     OneForwardOneBackward,
-    /// The same with several stages on each mesh in turn.
+    /// Like `OneForwardOneBackward`, with several stages on each mesh in turn.
     Interleaved,
 }
 
 impl Schedule {
-    /// Its word as an option of passes.
+    /// Returns the keyword that options of passes use.
     fn text(self) -> &'static str {
         match self {
             Self::Program => "program",
@@ -86,29 +87,29 @@ impl Schedule {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Microbatches {
-    /// So many.
+    /// This number.
     Count(u32),
-    /// As many as the model of the pipeline finds fastest, within the limit on memory if there is one.
+    /// The number that the pipeline model finds fastest, within the memory limit if there is one.
     Auto,
 }
 
-/// What is said of values that are gathered only because an op can't be computed in shards of a dimension.
+/// The report about values that are gathered only because an op can't be computed in shards of a dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Replicate {
-    /// Nothing.
+    /// No report.
     Allow,
     /// A warning where a device receives 64 MiB or more.
     #[default]
     Large,
-    /// A warning for each.
+    /// A warning for each value.
     Warn,
-    /// An error for each.
+    /// An error for each value.
     Deny,
 }
 
 impl Replicate {
-    /// Its word as an option of passes.
+    /// Returns the keyword that options of passes use.
     fn text(self) -> &'static str {
         match self {
             Replicate::Allow => "allow",
@@ -119,11 +120,11 @@ impl Replicate {
     }
 }
 
-/// What is said of a program whose modelled peak memory is above the limit.
+/// The report about a program whose modelled peak memory is above the limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum OverMemory {
-    /// Nothing.
+    /// No report.
     Allow,
     /// A warning.
     #[default]
@@ -133,7 +134,7 @@ pub enum OverMemory {
 }
 
 impl OverMemory {
-    /// Its word as an option of passes.
+    /// Returns the keyword that options of passes use.
     fn text(self) -> &'static str {
         match self {
             OverMemory::Allow => "allow",
@@ -143,7 +144,7 @@ impl OverMemory {
     }
 }
 
-/// Why a rewrite or a cost model isn't taken.
+/// The reason why a rewrite or a cost model is refused.
 #[cfg(feature = "unstable")]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refused(pub(crate) String);
@@ -159,79 +160,79 @@ impl std::fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 impl CompileOptions {
-    /// The target's name; `flat` when none is given.
+    /// Returns the target's name; `flat` if none is given.
     pub fn target_name(&self) -> &str {
         self.target.as_deref().unwrap_or("flat")
     }
 }
 
-/// How long the steps of a compilation took.
+/// The time that each step of a compilation took.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Times {
-    /// Reading the text.
+    /// Time to read the text.
     pub parse: Duration,
-    /// Each pass in order.
+    /// Time of each pass, in order.
     pub passes: Vec<(&'static str, Duration)>,
-    /// What each of them counted.
+    /// The statistics of each pass.
     pub statistics: Vec<(&'static str, Vec<Statistic>)>,
-    /// Verifying, before the first pass and where else it was asked for.
+    /// Time to verify, before the first pass and wherever else it was requested.
     pub verify: Duration,
 }
 
 /// An observer of a pipeline's run.
 #[derive(Default)]
 pub struct Watch<'a> {
-    /// Called with the program after each pass.
+    /// A callback that gets the program after each pass.
     pub after: Option<&'a mut dyn FnMut(&Program, &Step)>,
-    /// Whether to verify the program after each pass and not only before the first, as debug builds always do.
+    /// Whether to verify the program after each pass, instead of only before the first. Debug builds always do.
     pub verify_each: bool,
-    /// How long everything took so far.
+    /// The times so far.
     pub times: Times,
 }
 
 impl Compiler {
-    /// A compiler with all ops, passes, pipelines and targets of shardc.
+    /// Returns a compiler with all ops, passes, pipelines and targets of shardc.
     pub fn standard() -> Self {
         Self { ops: dialect::op::Registry::standard(), passes: passes::Registry::standard() }
     }
 
-    /// Adds ops; a later one replaces one of the same name.
+    /// Adds ops, which replace ops of the same name.
     pub fn with_ops(mut self, ops: &[&'static dyn OpDef]) -> Self {
         self.ops = self.ops.with_ops(ops);
         self
     }
 
-    /// Adds passes; a later one replaces one of the same name.
+    /// Adds passes, which replace passes of the same name.
     pub fn with_passes(mut self, passes: &[&'static Pass]) -> Self {
         self.passes = self.passes.with_passes(passes);
         self
     }
 
-    /// Adds a pipeline; a later one replaces one of the same name, also where other pipelines use it. Replacing
-    /// `planned` or `compile` changes what compiling does.
+    /// Adds a pipeline, which replaces one of the same name, also where other pipelines use it. Replacing `planned` or
+    /// `compile` changes what compiling does.
     pub fn with_pipeline(mut self, pipeline: Pipeline) -> Self {
         self.passes = self.passes.with_pipelines(&[pipeline]);
         self
     }
 
-    /// Adds a target under a name of its own.
+    /// Adds a target under a custom name.
     pub fn with_target(mut self, name: impl Into<String>, target: Target) -> Self {
         self.passes = self.passes.with_target(name, target);
         self
     }
 
-    /// Adds chips, whose slices are targets: `name:4x4`.
+    /// Adds chips; their slices become targets such as `name:4x4`.
     pub fn with_chips(mut self, chips: &[&'static Chip]) -> Self {
         self.passes = self.passes.with_chips(chips);
         self
     }
 
-    /// Adds rewrites for the plan search, each after it was proved: everything it makes of some small programs on random
-    /// distributions is evaluated on simulated devices.
+    /// Adds rewrites for the plan search after proving each: the prover applies it to some small programs on random
+    /// distributions and evaluates the results on simulated devices.
     ///
     /// # Errors
-    /// The first rewrite that makes something untrue, or that finds nothing in those programs; none is added then.
+    /// The first rewrite that creates something untrue, or that finds nothing in those programs; none is added then.
     #[cfg(feature = "unstable")]
     pub fn with_rewrites(mut self, rewrites: &[&'static Rewrite]) -> Result<Self, Refused> {
         for rewrite in rewrites {
@@ -241,31 +242,31 @@ impl Compiler {
         Ok(self)
     }
 
-    /// Adds a cost model as a target under its own name, after asking it for what plans rely on (see
+    /// Adds a cost model as a target under its own name, after checking the properties that plans rely on (see
     /// [`prove`](passes::estimate::custom::prove)).
     ///
     /// # Errors
-    /// What it doesn't keep to: seconds that are negative, no number or less for more bytes, rates of 0.
+    /// A property that the model violates: seconds that are negative, not a number or fewer for more bytes; rates of 0.
     #[cfg(feature = "unstable")]
     pub fn with_cost_model(self, model: &'static dyn CostModel) -> Result<Self, Refused> {
         passes::estimate::custom::prove(model).map_err(|fault| Refused(format!("{}: {fault}", model.name())))?;
         Ok(self.with_target(model.name(), Target::Custom(Custom(model))))
     }
 
-    /// The known ops.
+    /// Returns the registered ops.
     pub fn ops(&self) -> &dialect::op::Registry {
         &self.ops
     }
 
-    /// The known passes, pipelines and targets.
+    /// Returns the registered passes, pipelines and targets.
     pub fn passes(&self) -> &passes::Registry {
         &self.passes
     }
 
-    /// The target of this name: one that was added, `flat`, `cpu`, or a slice such as `v5e:4x4`.
+    /// Returns the target of this name: an added one, `flat`, `cpu`, or a slice such as `v5e:4x4`.
     ///
     /// # Errors
-    /// If there is no such target; the error lists those there are.
+    /// If the target is undefined; the error lists the defined ones.
     pub fn target(&self, name: &str) -> Result<Target, TargetError> {
         self.passes.targets().parse(name)
     }
@@ -287,7 +288,7 @@ impl Compiler {
         Outcome { value, diagnostics }
     }
 
-    /// Runs passes and pipelines by their names: `import,propagate`, `compile{search=greedy}`.
+    /// Runs passes and pipelines given by name: `import,propagate`, `compile{search=greedy}`.
     pub fn run_passes(&self, module: Module, passes: &str) -> Outcome<Module> {
         match self.passes.parse(passes) {
             Ok(steps) => self.run_steps(module, &steps, &mut Watch::default()),
@@ -313,10 +314,10 @@ impl Compiler {
         Outcome { value: (!diagnostics.has_errors()).then_some(module), diagnostics }
     }
 
-    /// The passes of a pipeline, set up for a compilation.
+    /// Returns the passes of a pipeline, with the options of a compilation.
     ///
     /// # Errors
-    /// If there is no such pipeline or target.
+    /// If the pipeline or the target is undefined.
     pub fn steps(&self, pipeline: &str, options: &CompileOptions) -> Result<Vec<Step>, Plains> {
         let target = options.target_name();
         self.target(target).map_err(|e| one(Plain::error(codes::UNKNOWN_TARGET, Span::default(), e.to_string())))?;
@@ -358,12 +359,12 @@ impl Compiler {
         }
     }
 
-    /// The program as text, which [`Compiler::parse`] can read back.
+    /// Returns the program as text, which [`Compiler::parse`] can read.
     pub fn print(&self, module: &Module, options: PrintOptions) -> String {
         dialect::print_with(module.program(), options)
     }
 
-    /// The program as MLIR bytecode, which MLIR and jaxlib read, and [`Source::of_bytecode`].
+    /// Returns the program as MLIR bytecode, which MLIR, jaxlib and [`Source::of_bytecode`] can read.
     pub fn bytecode(&self, module: &Module, options: PrintOptions) -> Vec<u8> {
         dialect::bytecode::bytecode_of(module.program(), options)
     }

@@ -23,9 +23,10 @@ use crate::source::Source;
 pub struct Cost {
     /// The target's name.
     pub target: String,
-    /// Number of devices in the mesh; where there are replicas, of one replica.
+    /// The number of devices in the mesh; with replicas, the devices of one replica.
     pub devices: i64,
-    /// Seconds of arithmetic and memory traffic; of several meshes, those in which the busiest runs something.
+    /// Seconds of arithmetic and memory traffic; with several meshes, the seconds in which the busiest mesh runs
+    /// something.
     pub compute_s: f64,
     /// Seconds of collectives.
     pub communication_s: f64,
@@ -46,7 +47,7 @@ pub struct Cost {
     pub host_peak_bytes: u64,
     /// FLOPs of matrix products and convolutions on one device; of several meshes, the mean of all.
     pub flops: f64,
-    /// Loops whose condition doesn't tell their iterations, so that the model guesses them.
+    /// The number of loops whose iterations the model guesses, because their condition doesn't determine them.
     #[serde(skip_serializing_if = "is_zero")]
     pub guessed_loops: u64,
     /// All collectives, in program order.
@@ -60,7 +61,7 @@ pub struct Cost {
     /// The mesh: its axes with their sizes.
     #[serde(skip)]
     pub mesh: Vec<(String, i64)>,
-    /// Number of replicas that run the program, each on devices of its own.
+    /// The number of replicas that run the program, each on its own devices.
     #[serde(skip)]
     pub replicas: i64,
     /// The fraction of the machine's peak arithmetic throughput that the step uses.
@@ -69,36 +70,36 @@ pub struct Cost {
     /// Bytes of memory traffic of one device.
     #[serde(skip)]
     pub memory_traffic: f64,
-    /// What a device may hold, in bytes: the limit of the options, or else the capacity of its memory.
+    /// The memory limit of a device in bytes: the limit of the options, or else the capacity of its memory.
     #[serde(skip)]
     pub memory_bytes: u64,
-    /// FLOP/s of one device, of bf16 products.
+    /// FLOP/s of one device for bf16 products.
     #[serde(skip)]
     pub peak_flops: f64,
-    /// Bytes/s of its memory.
+    /// Bytes/s of one device's memory.
     #[serde(skip)]
     pub memory_bandwidth: f64,
-    /// For each position of the mesh, the device of the slice that it maps to; `None` where the target has no topology.
+    /// For each position of the mesh, the device of the slice that it maps to; `None` if the target has no topology.
     #[serde(skip)]
     pub device_order: Option<Vec<u64>>,
-    /// The timeline of ops; for a loop, of its first iteration.
+    /// The timeline of ops; a loop is represented by its first iteration.
     #[serde(skip)]
     pub timeline: Vec<TimelineEvent>,
 }
 
-/// A program over several meshes, which run beside each other.
+/// The cost of a program over several meshes, which run at the same time.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct PipelineCost {
     /// The order of microbatches: `gpipe`, `1f1b`, `interleaved`, or `program`.
     pub schedule: String,
-    /// The share of all meshes' time in which they wait.
+    /// The fraction of all meshes' time in which they wait.
     pub bubble: f64,
     /// Each mesh, in the order of the topology.
     pub meshes: Vec<MeshCost>,
 }
 
-/// One mesh of several.
+/// The cost of one of several meshes.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct MeshCost {
@@ -106,36 +107,37 @@ pub struct MeshCost {
     pub name: String,
     /// The seconds in which it runs something.
     pub busy_s: f64,
-    /// The most bytes that one of its devices holds.
+    /// The maximum number of live bytes on one of its devices.
     pub peak_bytes: u64,
 }
 
-/// One collective.
+/// The cost of one collective.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct CollectiveCost {
-    /// `all_gather`, …
+    /// The kind, such as `all_gather`.
     pub kind: &'static str,
     /// The mesh axes along which devices exchange: `x`, `y:(1)2`.
     pub axes: Vec<String>,
-    /// The dimension whose size changes, if one does.
+    /// The dimension whose size changes, if any.
     pub dim: Option<usize>,
-    /// Bytes each device sends in.
+    /// Bytes that each device contributes.
     pub operand_bytes: u64,
     /// Bytes each device receives as its result.
     pub result_bytes: u64,
-    /// Number of devices in a group; 2 for a permute.
+    /// The number of devices in a group; 2 for a permute.
     pub group: usize,
     /// Seconds of one execution.
     pub time_s: f64,
-    /// Number of executions in a step.
+    /// The number of executions in a step.
     pub count: u64,
-    /// Whether that is a guess, since it runs in a loop whose condition doesn't tell its iterations.
+    /// Whether `count` is a guess, because the collective runs in a loop whose condition doesn't determine its
+    /// iterations.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub guessed: bool,
-    /// The source line it comes from.
+    /// The source line of the op that it comes from.
     pub loc: Option<String>,
-    /// The same, but of an argument its name.
+    /// Like `loc`, but the name if it comes from an argument.
     #[serde(skip)]
     pub of: Option<String>,
 }
@@ -171,11 +173,11 @@ pub struct TimelineEvent {
     pub start_s: f64,
     /// Its duration in seconds.
     pub seconds: f64,
-    /// FLOPs of products and convolutions in it.
+    /// FLOPs of its products and convolutions.
     pub flops: f64,
     /// Bytes that it reads and writes.
     pub bytes: f64,
-    /// The source line it comes from.
+    /// The source line of the op that it comes from.
     pub loc: Option<String>,
 }
 
@@ -189,7 +191,7 @@ impl Cost {
 }
 
 impl Compiler {
-    /// What one run of a per-device program costs on the target of `options`.
+    /// Estimates the cost of one run of a per-device program on the target of `options`.
     pub fn estimate(&self, module: &Module, options: &CompileOptions) -> Outcome<Cost> {
         let mut program = module.program().clone();
         let name = options.target_name();
@@ -210,16 +212,19 @@ impl Compiler {
 
 /// A priced per-device program.
 pub(crate) struct Priced {
-    /// Its mesh; empty without one.
+    /// The program's mesh; empty if it has none.
     mesh: Mesh,
-    /// The machine it is priced for.
+    /// The machine that the program is priced for.
     pub(crate) machine: Machine,
-    /// Its cost on that machine.
+    /// The cost on that machine.
     pub(crate) estimate: Estimate,
 }
 
 impl Priced {
-    /// Prices a per-device program; the error says why it doesn't fit the target.
+    /// Prices a per-device program.
+    ///
+    /// # Errors
+    /// The reason why the program doesn't fit the target.
     pub(crate) fn new(program: &mut Program, target: Target) -> Result<Self, String> {
         let mesh = Signature::of(program).and_then(|s| s.mesh).map(|m| m.1).unwrap_or_default();
         let machine = Machine::of_mesh(target, &mesh).map_err(|e| e.to_string())?;
@@ -227,7 +232,7 @@ impl Priced {
         Ok(Priced { mesh, machine, estimate })
     }
 
-    /// The mesh axes along which devices of a collective's groups differ.
+    /// Returns the mesh axes along which devices of a collective's groups differ.
     pub(crate) fn axes(&self, program: &Program, c: &Communication) -> Vec<String> {
         let permute = c.collective.kind == CollectiveKind::CollectivePermute;
         axes_of_groups(program, &self.mesh, &c.collective.groups, permute)
@@ -268,7 +273,7 @@ fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Co
         loc: place(program, source, event.op),
     });
     let pipeline = passes::mpmd::Pipeline::of(program);
-    // The program has the branches of all meshes, of which a device takes those of its own.
+    // The program contains the branches of all meshes, but a device runs only those of its own mesh.
     let meshes = pipeline.as_ref().map_or(1, |p| p.meshes.len().max(1)) as f64;
     let busy = pipeline.as_ref().map(|p| p.meshes.iter().map(|m| m.busy_seconds).fold(0.0, f64::max));
     let compute_s = busy.unwrap_or(e.compute_seconds);

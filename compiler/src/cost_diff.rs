@@ -1,4 +1,4 @@
-//! What one plan costs beside another, as data. Serialized, it is what `shardc diff --json` prints.
+//! The difference in cost of two plans, as data. Serialized, it is what `shardc diff --json` prints.
 
 use std::collections::BTreeMap;
 
@@ -6,39 +6,39 @@ use serde::Serialize;
 
 use crate::cost::{CollectiveCost, Cost};
 
-/// Two costs, and where their collectives differ.
+/// Two costs and the differences of their collectives.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct CostDiff {
     /// The first cost.
     pub before: Cost,
-    /// The second.
+    /// The second cost.
     pub after: Cost,
-    /// Collectives by kind and mesh axes, where the difference in seconds is largest first.
+    /// Collectives by kind and mesh axes, sorted by decreasing difference in seconds.
     pub kinds: Vec<CollectiveDiff>,
-    /// The same by the source line, or the argument, that they come from; of lines that don't differ, none.
+    /// Collectives by the source line, or the argument, that they come from; lines without a difference are left out.
     pub lines: Vec<CollectiveDiff>,
 }
 
-/// Collectives that have something in common, in both plans.
+/// The collectives of both plans that share a key.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct CollectiveDiff {
-    /// What they have in common: `all_gather data`, `model.py:12:5`.
+    /// The key: `all_gather data`, `model.py:12:5`.
     pub name: String,
-    /// Those of the first plan.
+    /// The sum over the first plan.
     pub before: CollectiveSum,
-    /// Those of the second.
+    /// The sum over the second plan.
     pub after: CollectiveSum,
 }
 
-/// A number of collectives in one step.
+/// A sum over collectives in one step.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct CollectiveSum {
-    /// Executions.
+    /// The number of executions.
     pub count: u64,
-    /// Bytes that a device sends in.
+    /// Bytes that a device contributes.
     pub operand_bytes: u64,
     /// Bytes that a device has afterwards.
     pub result_bytes: u64,
@@ -47,7 +47,7 @@ pub struct CollectiveSum {
 }
 
 impl CostDiff {
-    /// Sets one cost beside another.
+    /// Compares two costs.
     pub fn new(before: Cost, after: Cost) -> Self {
         let kind = |c: &CollectiveCost| format!("{} {}", c.kind, c.axes.join(",")).trim_end().to_owned();
         let line = |c: &CollectiveCost| c.of.clone().unwrap_or_else(|| "nowhere in the source".to_owned());

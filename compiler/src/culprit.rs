@@ -1,6 +1,7 @@
-//! The first op whose value differs between a planned program and what partitioning made of it: both run with the
-//! values of ops as results. In a loop that differs, iterations are bisected for the first after which it does, and that
-//! one is written out; in a branch that differs, the ops of the region that ran are.
+//! The search for the first op whose value differs between a planned program and its partitioned form. Both run with
+//! the values of ops as results. In a loop that differs, bisection finds the first iteration after which a value
+//! differs, and that iteration is written out; in a branch that differs, the ops of the region that ran are written
+//! out.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{AttrData, Block, ElementType, Op, Program, Renaming, Ty, Value};
@@ -19,14 +20,14 @@ use crate::execute::{Backend, ExecuteOptions, run_global};
 use crate::module::Module;
 use crate::place::place;
 
-/// Regions in regions that are looked into.
+/// The maximum depth of nested regions that the search descends into.
 const MAX_DEPTH: usize = 16;
 
-/// What both runs are made of.
+/// The inputs of the search.
 pub(crate) struct Search<'a> {
     pub(crate) compiler: &'a Compiler,
     pub(crate) planned: &'a Module,
-    /// The passes from there to the per-device program.
+    /// The passes that turn `planned` into the per-device program.
     pub(crate) rest: &'a [Step],
     pub(crate) inputs: &'a [Vec<Literal>],
     pub(crate) judging: Judging<'a>,
@@ -40,10 +41,10 @@ pub(crate) struct Culprit {
     pub(crate) text: String,
 }
 
-/// A value that a variant of the program returns, and the op that makes it.
+/// A value that a variant of the program returns, and the op that computes it.
 type Shown = (Op, Value);
 
-/// A variant of the program that ends with the ops of a region, written out.
+/// A variant of the program that ends with the inlined ops of a region.
 struct Inside {
     program: Program,
     ops: Vec<Op>,
@@ -51,7 +52,7 @@ struct Inside {
     what: String,
 }
 
-/// What a variant of the planned program returns unpartitioned and partitioned, for each replica.
+/// The results of a variant of the planned program, unpartitioned and partitioned, for each replica.
 struct Runs {
     global: Vec<Vec<Literal>>,
     device: Vec<Vec<Literal>>,
@@ -59,7 +60,7 @@ struct Runs {
 }
 
 impl Search<'_> {
-    /// The first op that differs; `None` if none does.
+    /// Returns the first op that differs; `None` if no op does.
     pub(crate) fn run(&self) -> Outcome<Option<Culprit>> {
         let program = self.planned.program();
         let ops = main_block(program).map(|block| program.block_ops(block).to_vec()).unwrap_or_default();
@@ -68,7 +69,7 @@ impl Search<'_> {
             let (mut program, mut op, mut comparison) = (program.clone(), op, comparison);
             let mut around = String::new();
             for _ in 0..MAX_DEPTH {
-                // A variant that can't be compiled or run leaves what is known.
+                // If a variant can't be compiled or run, the search keeps the op found so far.
                 let Some(inside) = self.inside(&program, op) else { break };
                 let within = format!(", in {} of the {}", inside.what, self.described(&program, op));
                 let first = self.first(&inside.program, &inside.ops).into_result().ok().flatten();
@@ -92,7 +93,7 @@ impl Search<'_> {
         place(program, self.planned.source(), op).unwrap_or_else(|| "a place the compiler made".to_owned())
     }
 
-    /// The first of `ops`, which are in `@main`, whose value differs.
+    /// Returns the first of `ops`, which are in `@main`, whose value differs.
     fn first(&self, program: &Program, ops: &[Op]) -> Outcome<Option<(Op, Comparison)>> {
         let mut program = program.clone();
         let results = ops.iter().flat_map(|&op| program.results(op).map(move |value| (op, value)));
@@ -104,7 +105,7 @@ impl Search<'_> {
         })
     }
 
-    /// Runs a variant both ways.
+    /// Runs a variant unpartitioned and partitioned.
     fn runs(&self, program: Program) -> Outcome<Runs> {
         let source = self.planned.source();
         Outcome::of(source, run_global(&program, self.inputs, self.judging.limits)).and_then(|global| {
@@ -120,7 +121,7 @@ impl Search<'_> {
         })
     }
 
-    /// The ops in `op`, an op of `@main` that differs and before which nothing does, as far as they ran.
+    /// Returns the executed ops inside `op`. `op` is the first op of `@main` that differs.
     fn inside(&self, program: &Program, op: Op) -> Option<Inside> {
         let view = program.view(op);
         match view.def().control(view)? {
@@ -131,7 +132,7 @@ impl Search<'_> {
                 cut(&mut ask, op, &[]);
                 show(&mut ask, &[(op, operand)]);
                 let given = run_global(&ask, self.inputs, self.judging.limits).ok()?;
-                // Replicas may branch differently; the first speaks for all.
+                // Replicas may branch differently; only the branch of the first is examined.
                 let given = given.first()?.first()?.get(0);
                 let count = program.op(op).regions.len();
                 let branch = match control {
@@ -153,7 +154,8 @@ impl Search<'_> {
         }
     }
 
-    /// The first iteration after which what a loop carries differs, written out after a loop of those before it.
+    /// Finds the first iteration after which a loop-carried value differs, and inlines it after a loop over the earlier
+    /// iterations.
     fn iteration(&self, program: &Program, op: Op) -> Option<Inside> {
         let after = |limit: i64| {
             let mut program = program.clone();
@@ -193,7 +195,7 @@ fn main_block(program: &Program) -> Option<Block> {
     func::function(program, "main").and_then(|main| func::block(program, main))
 }
 
-/// Puts `with` in the place of `op` and all after it in `@main`, whose results are then still to be chosen.
+/// Replaces `op` and all ops after it in `@main` by `with`. The caller then has to set the results of `@main`.
 fn cut(program: &mut Program, op: Op, with: &[Op]) {
     let Some(block) = main_block(program) else { return };
     let Some(last) = program.terminator(block) else { return };
@@ -202,7 +204,7 @@ fn cut(program: &mut Program, op: Op, with: &[Op]) {
     program.set_block_ops(block, ops);
 }
 
-/// Makes these values, and nothing else, the results of `@main`.
+/// Sets the results of `@main` to exactly these values.
 fn show(program: &mut Program, shown: &[Shown]) {
     let Some(main) = func::function(program, "main") else { return };
     let Some(last) = func::block(program, main).and_then(|block| program.terminator(block)) else { return };
@@ -211,7 +213,7 @@ fn show(program: &mut Program, shown: &[Shown]) {
     func::set_signature(program, main, &inputs, &results);
     program.op_mut(last).operands = shown.iter().map(|s| s.1).collect();
     program.remove_attr(main, "res_attrs");
-    // A donated argument's buffer goes to a result that isn't there any more.
+    // A donated argument's buffer was aliased to a result that no longer exists.
     let donated: Vec<(usize, Option<_>)> = (0..inputs.len()).map(|i| (i, None)).collect();
     func::set_arg_attrs(program, main, "tf.aliasing_output", &donated);
     let mut shardings = Vec::new();
@@ -223,7 +225,7 @@ fn show(program: &mut Program, shown: &[Shown]) {
     func::set_result_attrs(program, main, func::SHARDING, &shardings);
 }
 
-/// The shardings of an op's results.
+/// Returns the shardings stated on an op's results.
 fn stated(program: &Program, op: Op) -> &[TensorSharding] {
     match program.view(op).attr(func::SHARDING) {
         Some(AttrData::ShardingPerValue(all)) => all,
@@ -232,7 +234,7 @@ fn stated(program: &Program, op: Op) -> &[TensorSharding] {
     }
 }
 
-/// Copies of the ops of a region's block but its terminator, over other values than its arguments.
+/// Clones the ops of a region's block except its terminator, with the block arguments replaced by `arguments`.
 fn written_out(program: &mut Program, block: Block, arguments: &[Value]) -> Vec<Op> {
     let mut renaming = Renaming::default();
     renaming.values.extend(program.block_args(block).iter().copied().zip(arguments.iter().copied()));
@@ -241,8 +243,8 @@ fn written_out(program: &mut Program, block: Block, arguments: &[Value]) -> Vec<
     ops.into_iter().map(|op| program.clone_op(op, &mut renaming)).collect()
 }
 
-/// A copy of a loop that ends after `limit` iterations at the latest and counts them in one more result. Returns the ops
-/// made, and the loop, which is the last of them.
+/// Creates a copy of a loop that ends after at most `limit` iterations and counts them in an extra result. Returns the
+/// created ops and the loop, which is the last of them.
 fn limited(program: &mut Program, op: Op, limit: i64) -> Option<(Vec<Op>, Op)> {
     let data = program.op(op).clone();
     let mut shardings = stated(program, op).to_vec();
@@ -295,7 +297,7 @@ fn limited(program: &mut Program, op: Op, limit: i64) -> Option<(Vec<Op>, Op)> {
     Some((made, copy))
 }
 
-/// Gives the only result of each op this sharding.
+/// Sets the sharding of the only result of each op.
 fn place_all(program: &mut Program, ops: &[Op], sharding: Option<&TensorSharding>) {
     let Some(sharding) = sharding else { return };
     let attr = program.intern_attr(AttrData::ShardingPerValue(vec![sharding.clone()]));

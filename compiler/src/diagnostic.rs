@@ -1,4 +1,4 @@
-//! Diagnostics about a program, as data that can be used without the source text: file, line, column, range.
+//! Diagnostics about a program, usable without the source text: each has file, line, column and range.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,24 +10,24 @@ pub use dialect::diagnostic::Severity;
 
 use crate::source::Source;
 
-/// One message with the places it is about. Serialized, it is an entry of `diagnostics` in `--json` output.
+/// One message with the places that it refers to. Serialized, it is an entry of `diagnostics` in `--json` output.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Diagnostic {
     /// Error, warning or remark.
     #[serde(serialize_with = "severity")]
     pub severity: Severity,
-    /// The stable name of the kind of fault, which [`dialect::codes`] explains; empty for remarks.
+    /// The stable name of the kind of fault, explained in [`dialect::codes`]; empty for remarks.
     pub code: &'static str,
-    /// What was expected and found.
+    /// The message: what was expected and what was found.
     pub message: String,
-    /// The primary place; `None` if the message isn't about a place in the text.
+    /// The primary place; `None` if the message doesn't refer to a place in the text.
     #[serde(flatten)]
     pub place: Option<Place>,
     /// Labels, each at its place; the first is the primary one.
     #[serde(skip)]
     pub labels: Vec<Label>,
-    /// Suggestions for fixing it.
+    /// Suggestions for a fix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -51,9 +51,9 @@ pub struct Place {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Label {
-    /// The byte range in the text; `None` if it isn't about a place in the text.
+    /// The byte range in the text; `None` if the label doesn't refer to a place in the text.
     pub range: Option<Range<usize>>,
-    /// The label's text; may be empty.
+    /// The label's text, which may be empty.
     pub text: String,
 }
 
@@ -62,7 +62,7 @@ fn severity<S: Serializer>(severity: &Severity, to: S) -> Result<S::Ok, S::Error
 }
 
 impl Diagnostic {
-    /// A diagnostic of the compiler, with its place in `source`.
+    /// Converts a diagnostic of the compiler, with its place in `source`.
     pub fn new(source: &Source, plain: &Plain) -> Self {
         let range = |span: Span| source.contains(span).then_some(span.start as usize..span.end as usize);
         let label = |(span, text): &(Span, String)| Label { range: range(*span), text: text.clone() };
@@ -95,24 +95,24 @@ impl fmt::Display for Diagnostic {
 /// The diagnostics of a step of a compilation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Diagnostics {
-    /// In the order they were found.
+    /// The diagnostics, in the order in which they were found.
     pub list: Vec<Diagnostic>,
-    /// Number of diagnostics dropped because there were too many.
+    /// The number of diagnostics dropped because there were too many.
     pub dropped: usize,
 }
 
 impl Diagnostics {
-    /// Diagnostics of the compiler, with their places in `source`.
+    /// Converts diagnostics of the compiler, with their places in `source`.
     pub fn new(source: &Source, plain: &Plains) -> Self {
         Self { list: plain.iter().map(|d| Diagnostic::new(source, d)).collect(), dropped: plain.dropped() }
     }
 
-    /// Whether any is an error.
+    /// Returns whether any is an error.
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|d| d.severity == Severity::Error)
     }
 
-    /// All of them.
+    /// Returns an iterator over all diagnostics.
     pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
         self.list.iter()
     }
@@ -134,7 +134,7 @@ impl fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
-/// The result of a step of a compilation, and all its diagnostics.
+/// The result of a step of a compilation, with all its diagnostics.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Outcome<T> {
@@ -145,12 +145,12 @@ pub struct Outcome<T> {
 }
 
 impl<T> Outcome<T> {
-    /// The result of a step, with its diagnostics about `source`.
+    /// Returns the result of a step, with its diagnostics about `source`.
     pub fn new(source: &Source, value: Option<T>, found: &Plains) -> Self {
         Self { value, diagnostics: Diagnostics::new(source, found) }
     }
 
-    /// The same for a step that returns either a value or errors.
+    /// Returns the outcome of a step that returns either a value or errors.
     pub fn of(source: &Source, result: Result<T, Plains>) -> Self {
         match result {
             Ok(value) => Self { value: Some(value), diagnostics: Diagnostics::default() },
@@ -158,7 +158,7 @@ impl<T> Outcome<T> {
         }
     }
 
-    /// The value, or the diagnostics if there is none; warnings that come with a value are dropped.
+    /// Returns the value, or the diagnostics if there is none. Warnings that come with a value are dropped.
     pub fn into_result(self) -> Result<T, Diagnostics> {
         self.value.ok_or(self.diagnostics)
     }
@@ -180,7 +180,7 @@ impl<T> Outcome<T> {
     }
 }
 
-/// A list of one diagnostic.
+/// Returns a list of one diagnostic.
 pub(crate) fn one(d: Plain) -> Plains {
     let mut all = Plains::default();
     all.push(d);

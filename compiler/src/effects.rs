@@ -1,7 +1,8 @@
-//! What a program exchanges with the host: callbacks to Python, infeed and outfeed, calls of other libraries.
+//! The exchanges of a program with the host: callbacks to Python, infeed and outfeed, calls of other libraries.
 //!
-//! A simulated run has no host. What only sends is left out, with a remark; callbacks and transfers that return data are
-//! errors before anything runs. A library's call that does is an error when it is reached, since a branch may skip it.
+//! A simulated run has no host. It skips ops that only send, with a remark. Callbacks and transfers that return data
+//! are errors before anything runs. A library call that returns data is an error only when execution reaches it,
+//! because a branch may skip it.
 
 use std::collections::HashSet;
 
@@ -20,7 +21,7 @@ use crate::units;
 struct Exchange<'a> {
     op: OpRef<'a>,
     effect: HostEffect,
-    /// The innermost manual computation around it.
+    /// The innermost manual computation that contains the op.
     manual: Option<Op>,
 }
 
@@ -34,7 +35,7 @@ impl Exchange<'_> {
     }
 }
 
-/// The exchanges under a block, in order.
+/// Collects the exchanges under a block, in order.
 fn exchanges<'a>(program: &'a Program, block: Block, manual: Option<Op>, found: &mut Vec<Exchange<'a>>) {
     for &op in program.block_ops(block) {
         let view = program.view(op);
@@ -52,7 +53,7 @@ fn remark(span: Span, message: String) -> Diagnostic {
     Diagnostic { severity: Severity::Remark, ..Diagnostic::error(Code::NONE, span, message) }
 }
 
-/// Adds a remark for each of `found`; what was copied from one place gets one.
+/// Adds a remark for each of `found`; copies from one source place share a remark.
 fn remarks(found: &[Exchange<'_>], text: impl Fn(&Exchange<'_>) -> Option<String>) -> Diagnostics {
     let (mut all, mut said) = (Diagnostics::default(), HashSet::new());
     for exchange in found {
@@ -74,7 +75,7 @@ fn of_main(program: &Program) -> Vec<Exchange<'_>> {
     found
 }
 
-/// A remark for each exchange that a simulated run leaves out, wherever it is in the module.
+/// Returns a remark for each exchange in the module that a simulated run skips.
 pub(crate) fn left_out(program: &Program) -> Diagnostics {
     let mut found = Vec::new();
     exchanges(program, program.body(), None, &mut found);
@@ -83,7 +84,7 @@ pub(crate) fn left_out(program: &Program) -> Diagnostics {
     })
 }
 
-/// A remark for each exchange whose time no model has.
+/// Returns a remark for each exchange whose time isn't modelled.
 pub(crate) fn not_priced(program: &Program) -> Diagnostics {
     let mut all = remarks(&of_main(program), |e| {
         (e.effect.partner != HostPartner::Library)
@@ -103,7 +104,7 @@ pub(crate) fn not_priced(program: &Program) -> Diagnostics {
     all
 }
 
-/// Refuses callbacks and transfers whose data a simulated run would need.
+/// Refuses programs with callbacks and transfers whose data a simulated run would need.
 pub(crate) fn refuse(program: &Program) -> Result<(), Diagnostics> {
     let found = of_main(program);
     let sends = |e: &Exchange<'_>| e.op.attr("channel_handle").is_some() && !e.effect.returns_data;
@@ -112,7 +113,7 @@ pub(crate) fn refuse(program: &Program) -> Result<(), Diagnostics> {
     for e in found.iter().filter(|e| e.effect.returns_data) {
         let note = match e.effect.partner {
             HostPartner::Callback => "shardc.jit calls it, in the process that wrote the program",
-            // What was sent comes back by the same channel.
+            // The data that was sent comes back on the same channel.
             HostPartner::Transfer if comes_back && e.op.attr("channel_handle").is_some() => continue,
             HostPartner::Transfer => "make the values that it takes arguments of @main",
             HostPartner::Library => continue,
@@ -123,14 +124,15 @@ pub(crate) fn refuse(program: &Program) -> Result<(), Diagnostics> {
     if all.has_errors() { Err(all) } else { Ok(()) }
 }
 
-/// A remark for each callback of a planned program: on which devices it runs, and what is gathered for it.
+/// Returns a remark for each callback of a planned program: the devices on which it runs, and the operands gathered for
+/// it.
 pub(crate) fn placed(planned: &Program) -> Diagnostics {
     let found = of_main(planned);
     remarks(&found, |e| {
         if e.effect.partner != HostPartner::Callback {
             return None;
         }
-        // The pass one-device puts a manual computation around the op, in the op's place.
+        // The pass one-device wraps the op in a manual computation at the op's place.
         let alone = e.manual.filter(|&manual| planned.op(manual).span == e.op.span());
         let Some(manual) = alone else {
             return Some(format!("{} runs on every device, on what that device holds", e.text()));
@@ -145,7 +147,7 @@ pub(crate) fn placed(planned: &Program) -> Diagnostics {
     })
 }
 
-/// What is gathered to make `value`: its name and size.
+/// Returns the name and size of `value` if it was gathered.
 fn gathered(planned: &Program, value: Value) -> Option<String> {
     let (mut from, mut sends) = (value, false);
     while let ValueSource::Result(op, _) = planned.value_source(from) {

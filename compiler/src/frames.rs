@@ -1,4 +1,4 @@
-//! The lines of the user's own program behind diagnostics about a text, from the locations that the text has.
+//! The lines of the user's own program behind diagnostics about a text, from the locations in the text.
 
 use dialect::diagnostic::Diagnostics as Plains;
 use dialect::ir::Op;
@@ -7,7 +7,7 @@ use crate::compiler::Compiler;
 use crate::diagnostic::Diagnostics;
 use crate::source::Source;
 
-/// A line of the program that made the text.
+/// A line of the program that generated the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
     /// The file's name.
@@ -19,8 +19,9 @@ pub struct Frame {
 }
 
 impl Compiler {
-    /// For each diagnostic about `source` the line that made what its first label points at: that of the innermost op
-    /// around it. The text is read once more, since passes change the program that diagnostics are about.
+    /// Returns, for each diagnostic about `source`, the user's line that generated the code at its first label: the
+    /// line of the innermost op that contains it. The text is parsed again, because passes change the program that
+    /// diagnostics are about.
     pub fn frames(&self, source: &Source, found: &Diagnostics) -> Vec<Option<Frame>> {
         let at: Vec<Option<usize>> = found.iter().map(|d| d.place.as_ref().map(|p| p.range.start)).collect();
         if at.iter().all(Option::is_none) {
@@ -31,7 +32,7 @@ impl Compiler {
         ops.sort_by_key(|&op| program.op(op).text_span.start);
         let around = |at: usize| {
             let before = ops.partition_point(|&op| program.op(op).text_span.start as usize <= at);
-            // Of those that begin before it, the last one that hasn't ended yet.
+            // Of the ops that start before it, take the last one that hasn't ended yet.
             let open = ops[..before].iter().rev().find(|&&op| at < program.op(op).text_span.end as usize)?;
             let frame = program.user_frame(program.op(*open).loc).filter(|frame| !frame.of_text)?;
             Some(Frame { file: frame.file.into_owned(), line: frame.line, column: frame.column })

@@ -1,15 +1,16 @@
-//! Pseudorandom inputs from a seed: plain ones, or with values that programs forget.
+//! Pseudorandom inputs from a seed: ordinary values, or edge cases.
 
 use dialect::ir::{ElementClass, ElementType, TensorType};
 use dialect::literal::Literal;
 use dialect::scalar::Scalar;
 
-/// Pseudorandom tensors for each replica; replicas get different ones.
+/// Returns pseudorandom tensors for each replica; replicas get different ones.
 pub fn random_inputs(types: &[TensorType], seed: u64, replicas: usize) -> Vec<Vec<Literal>> {
     (0..replicas as u64).map(|replica| made_up(types, seed.wrapping_add(replica << 32), plain)).collect()
 }
 
-/// The part of argument `i` of [`random_inputs`] from `start` on and of these sizes, without making the rest.
+/// Returns the part of argument `i` of [`random_inputs`] that begins at `start` and has these sizes, without generating
+/// the rest.
 #[cfg(any(feature = "jit", test))]
 pub(crate) fn random_piece(
     (i, ty): (usize, &TensorType),
@@ -19,7 +20,7 @@ pub(crate) fn random_piece(
     sizes: &[i64],
 ) -> Literal {
     let seed = state(i, seed.wrapping_add((replica as u64) << 32));
-    // Every element takes as many numbers.
+    // Every element uses the same number of random numbers.
     let each = if ty.element.class() == ElementClass::Complex { 2 } else { 1 };
     let element = |index: dialect::ir::Shape| {
         let at = ty.shape.iter().zip(index.iter().zip(start)).fold(0, |at, (&d, (&i, &s))| at * d + i + s) as u64;
@@ -29,13 +30,15 @@ pub(crate) fn random_piece(
     Literal::from_scalars(ty.element, sizes, dialect::literal::Indices::of(sizes).map(element))
 }
 
-/// The same with one element in eight an edge case: NaN, infinities and zeros of both signs, the largest and smallest
-/// integers, positions far out of range. The other floats are multiples of a quarter, so that many are equal.
+/// Like [`random_inputs`], with an edge case in one element of eight: NaN, infinities and zeros of both signs, the
+/// largest and smallest integers, positions far out of range. The other floats are multiples of a quarter, so that many
+/// are equal.
 pub fn edge_inputs(types: &[TensorType], seed: u64, replicas: usize) -> Vec<Vec<Literal>> {
     (0..replicas as u64).map(|replica| made_up(types, seed.wrapping_add(replica << 32), edge)).collect()
 }
 
-/// Tensors of the scalars that `scalar` makes of random numbers, the same for the same seed on every machine.
+/// Returns tensors of the scalars that `scalar` generates from random numbers, the same for the same seed on every
+/// machine.
 fn made_up(
     types: &[TensorType],
     seed: u64,
@@ -48,15 +51,15 @@ fn made_up(
     types.iter().enumerate().map(one).collect()
 }
 
-/// What SplitMix64's state grows by with every number.
+/// The increment of SplitMix64's state per number.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The state before the first number of argument `i`.
+/// Returns the state before the first number of argument `i`.
 fn state(i: usize, seed: u64) -> u64 {
     seed ^ (i as u64 + 1).wrapping_mul(0xd134_2543_de82_ef95)
 }
 
-/// The next number of SplitMix64.
+/// Returns the next number of SplitMix64.
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(STEP);
     let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -64,8 +67,8 @@ fn next(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Floats between -1 and 1 in steps of 1/64, integers from 0 to 9, so that sums of a few thousand of them are exact in
-/// f32.
+/// Generates floats between -1 and 1 in steps of 1/64 and integers from 0 to 9, so that sums of a few thousand of them
+/// are exact in f32.
 fn plain(element: ElementType, next: &mut dyn FnMut() -> u64) -> Scalar {
     let mut float = || (next() % 129) as f64 / 64.0 - 1.0;
     match element.class() {

@@ -93,7 +93,7 @@ pub use trace::{DeviceTrace, Profile, ProfiledOp, Trace, TracedOp, TracedStep};
 
 pub use dialect::bytecode::is_bytecode;
 pub use dialect::interrupt;
-// The types that registries, options and results are made of.
+// The types that registries, options and results consist of.
 pub use dialect::literal::Literal;
 pub use dialect::op::OpDef;
 pub use dialect::parallel::STACK_BYTES;
@@ -104,7 +104,7 @@ pub use passes::plan::Search;
 pub use passes::units;
 pub use passes::{Pass, Pipeline, Statistic, Step, Unit};
 
-// What still changes from version to version: the packages that this one is made of, rewrites, cost models.
+// Unstable parts, which change between versions: the packages that this one depends on, rewrites, cost models.
 #[cfg(feature = "unstable")]
 pub use dialect;
 #[cfg(feature = "unstable")]

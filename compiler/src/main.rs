@@ -1,4 +1,4 @@
-//! The `shardc` program. All of it is in the library, so that tests can run it inside their own process.
+//! The `shardc` program. All of its code is in the library, so that tests can run it inside their own process.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ runtime::without_all_of_mlir!();
 static ALLOCATOR: runtime::allocator::Allocator = runtime::allocator::Allocator;
 
 fn main() -> ExitCode {
-    // A command and what it works on: others are over sooner.
+    // Only commands with an input profit; other invocations end too soon.
     if std::env::args_os().len() > 2 {
         ALLOCATOR.make_ready();
     }

@@ -1,4 +1,4 @@
-//! What a device holds in its memory while it runs a program, as data.
+//! The memory of a device while it runs a program, as data.
 
 use std::collections::HashMap;
 
@@ -12,22 +12,22 @@ use crate::compiler::Compiler;
 use crate::module::Module;
 use crate::place::{place_or_argument, value_name};
 
-/// A device's memory over the steps of a program: its ops in order, those of loops once.
+/// A device's memory over the steps of a program. The steps are its ops in order; ops of loops count once.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct MemoryUse {
     /// Bytes of the memory that everything is placed in, the peak that `cost` prints. What is in the host's memory isn't
     /// listed.
     pub bytes: u64,
-    /// Number of steps.
+    /// The number of steps.
     pub steps: u32,
-    /// Where the bytes that are needed change: the step, and the bytes from there on.
+    /// The steps at which the needed bytes change, with the bytes from there on.
     pub needed: Vec<(u32, u64)>,
     /// The buffers of at least a thousandth of the memory, the largest first.
     pub largest: Vec<HeldBuffer>,
 }
 
-/// A part of the memory, which holds one value after another.
+/// A part of the memory that holds one value after another.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct HeldBuffer {
@@ -35,27 +35,27 @@ pub struct HeldBuffer {
     pub value: String,
     /// Its type.
     pub ty: String,
-    /// How many values it holds.
+    /// The number of values that it holds.
     pub values: usize,
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// Where it begins in memory.
+    /// Its offset in memory, in bytes.
     pub offset: u64,
     /// The first step that needs it.
     pub first: u32,
-    /// The last one.
+    /// The last step that needs it.
     pub last: u32,
-    /// The source line of its first value, or of an argument its name.
+    /// The source line of its first value, or the name if that is an argument.
     pub of: Option<String>,
 }
 
-/// Smaller buffers are only counted.
+/// The threshold for listing a buffer, as a fraction of the memory. Smaller buffers are only counted.
 const WORTH_NAMING: f64 = 1e-3;
-/// Of those worth naming, the most that are named.
+/// The maximum number of listed buffers.
 const MOST: usize = 400;
 
 impl Compiler {
-    /// What a device holds while it runs a per-device program; nothing for a program without `@main`.
+    /// Returns the memory of a device while it runs a per-device program; empty for a program without `@main`.
     pub fn memory_use(&self, module: &Module) -> MemoryUse {
         let mut simple = module.program().clone();
         let program = &mut simple;

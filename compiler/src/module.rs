@@ -16,38 +16,38 @@ pub struct Module {
 }
 
 impl Module {
-    /// A program with its text.
+    /// Returns a module of a program and its text.
     pub fn new(program: Program, source: impl Into<Arc<Source>>) -> Self {
         Self { program, source: source.into(), verified: false }
     }
 
-    /// The same text with another program.
+    /// Returns a module with the same text and another program.
     pub fn with_program(&self, program: Program) -> Self {
         Self { program, source: self.source.clone(), verified: false }
     }
 
-    /// The program.
+    /// Returns the program.
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// The program for modification: it is verified again before the next pass.
+    /// Returns the program for modification. It will be verified again before the next pass.
     pub fn program_mut(&mut self) -> &mut Program {
         self.verified = false;
         &mut self.program
     }
 
-    /// The program without its text.
+    /// Returns the program without its text.
     pub fn into_program(self) -> Program {
         self.program
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Program and text, so that a pass can change the program while diagnostics look at its text.
+    /// Returns program and text, so that a pass can change the program while diagnostics read its text.
     pub(crate) fn parts(&mut self) -> (&mut Program, &Source) {
         (&mut self.program, &self.source)
     }

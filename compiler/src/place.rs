@@ -1,5 +1,5 @@
-//! Source locations of ops and names of values, for people: the lines and names of their own program, from JAX if it
-//! recorded them.
+//! Source locations of ops and names of values, for people: lines and names of the user's own program, if JAX recorded
+//! them.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,8 @@ pub(crate) fn place(program: &Program, source: &Source, op: Op) -> Option<String
     place_or(program, source, op, argument)
 }
 
-/// The same, but what the compiler made of an argument of `@main` gets the argument's name: `%arg0 ("params['up']")`.
+/// Like [`place`], but an op that the compiler derived from an argument of `@main` gets the argument's name: `%arg0
+/// ("params['up']")`.
 pub(crate) fn place_or_argument(program: &Program, source: &Source, op: Op) -> Option<String> {
     let main = func::function(program, "main").and_then(|main| func::block(program, main));
     let arguments = main.map_or(&[][..], |block| program.block_args(block));
@@ -41,7 +42,7 @@ fn place_or(program: &Program, source: &Source, op: Op, argument: impl Fn(Value)
             ValueSource::Arg(..) => return argument(first),
         }
     }
-    // The line of the text that the compiler made it for.
+    // Fall back to the line of the text from which the compiler created the op.
     program.user_frame(program.op(op).loc).map(written)
 }
 
@@ -49,8 +50,8 @@ fn written(frame: Frame<'_>) -> String {
     format!("{}:{}:{}", frame.file, frame.line, frame.column)
 }
 
-/// The line that a location or a span names; lines of the text come from spans, since what the compiler made for a line
-/// has its location too.
+/// Returns the line that a location or a span names. Lines of the text itself come from spans, because compiler-made
+/// ops copy the locations of the text.
 pub(crate) fn place_of(program: &Program, source: &Source, loc: Loc, span: Span) -> Option<String> {
     if let Some(frame) = program.user_frame(loc).filter(|frame| !frame.of_text) {
         return Some(written(frame));
@@ -61,7 +62,7 @@ pub(crate) fn place_of(program: &Program, source: &Source, loc: Loc, span: Span)
     })
 }
 
-/// The text with `#` for every number, so that names in equal layers are equal: `params['layers'][#]['up']`.
+/// Replaces every number in the text by `#`, so that names in equal layers are equal: `params['layers'][#]['up']`.
 pub fn layer_pattern(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len());
     for c in text.chars() {
@@ -74,7 +75,7 @@ pub fn layer_pattern(text: &str) -> String {
     pattern
 }
 
-/// A value's name in JAX: `params['up']`.
+/// Returns a value's name in JAX: `params['up']`.
 pub fn jax_name(program: &Program, value: Value) -> Option<Cow<'_, str>> {
     match &*program.loc_data(program.value_loc(value)) {
         LocData::Name(name, child) if matches!(*program.loc_data(*child), LocData::Unknown) => {
@@ -84,7 +85,7 @@ pub fn jax_name(program: &Program, value: Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A value's name: from the text, with JAX's, else from its op: `%arg0 ("params['up']")`.
+/// Returns a value's name: from the text, with JAX's name, or else from its op: `%arg0 ("params['up']")`.
 pub fn value_name(program: &Program, value: Value) -> String {
     let jax = jax_name(program, value);
     let text = written_name(program, value);
@@ -97,8 +98,8 @@ pub fn value_name(program: &Program, value: Value) -> String {
     }
 }
 
-/// Those of `values` that a user calls `name`: `params['up']` as in JAX, `%12` or `%0#1` as in the text, or the latter
-/// without `%`. An inlined function's values occur several times.
+/// Returns the `values` that a user calls `name`: `params['up']` as in JAX, `%12` or `%0#1` as in the text, or the
+/// latter without `%`. The values of a function that was inlined several times occur several times.
 pub fn values_called(program: &Program, values: &[Value], name: &str) -> Vec<Value> {
     let name = name.trim();
     let plain = name.trim_matches('"');
@@ -121,7 +122,7 @@ pub fn values_called(program: &Program, values: &[Value], name: &str) -> Vec<Val
     { found }.find(|found| !found.is_empty()).unwrap_or_default()
 }
 
-/// What helps whoever named a value that isn't among `values`.
+/// Returns a hint for a user who named a value that isn't among `values`.
 pub fn near_values(program: &Program, values: &[Value], name: &str) -> String {
     let jax = values.iter().filter_map(|&v| jax_name(program, v).map(Cow::into_owned));
     let names: Vec<String> = values.iter().filter_map(|&v| written_name(program, v)).chain(jax).collect();
@@ -135,7 +136,7 @@ pub fn near_values(program: &Program, values: &[Value], name: &str) -> String {
     )
 }
 
-/// A value's name in the source text.
+/// Returns a value's name in the source text.
 pub fn written_name(program: &Program, value: Value) -> Option<String> {
     let span = program.value_span(value);
     let text = program.source.as_ref()?.get(span.start as usize..span.end as usize)?;
@@ -144,9 +145,9 @@ pub fn written_name(program: &Program, value: Value) -> Option<String> {
     name.starts_with('%').then(|| name.to_owned())
 }
 
-/// The axes of `mesh` along which the devices of `groups` differ, written as in a sharding: `"x"`, `"y":(1)2`. For a
-/// permute, whose groups are pairs, every axis along which data moves. Groups given as axes name theirs; those given as
-/// lists are analyzed.
+/// Returns the axes of `mesh` along which the devices of `groups` differ, in the syntax of a sharding: `"x"`,
+/// `"y":(1)2`. For a permute, whose groups are pairs, returns every axis along which data moves. Groups given as axes
+/// name their axes; groups given as lists are analyzed.
 pub(crate) fn axes_of_groups(program: &Program, mesh: &Mesh, groups: &Groups, permute: bool) -> Vec<String> {
     if let Some(axes) = groups.axes() {
         return named(axes);
@@ -186,7 +187,7 @@ pub(crate) fn axes_of_groups(program: &Program, mesh: &Mesh, groups: &Groups, pe
     names
 }
 
-/// The axes of groups in mesh order, with adjacent sub-axes of one axis joined.
+/// Returns the axes of groups in mesh order, with adjacent sub-axes of one axis merged.
 fn named(groups: &AxisGroups) -> Vec<String> {
     let (names, sizes): (Vec<&str>, Vec<i64>) = groups.mesh().names().zip(groups.mesh().sizes()).unzip();
     let name = |part: &AxisPart| {

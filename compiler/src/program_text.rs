@@ -1,17 +1,18 @@
-//! What files of programs hold: the text of MLIR, or something else, which is named together with the way to a program.
+//! Reading of program files: text of MLIR, or an error that names the file's actual format and how to convert it.
 
 use dialect::text::escape_raw_bytes;
 
-/// How StableHLO comes out of JAX.
+/// A hint on how to print StableHLO from JAX.
 const AS_TEXT: &str = "print StableHLO, e.g. with JAX's jax.jit(f).lower(...).as_text()";
 
-/// The text of a program in a file that isn't bytecode; else one sentence that says what the file is and how it becomes a
-/// program. Bytes that aren't UTF-8 may stand in strings and comments, as for MLIR; they are read as if they were escaped.
+/// Returns the program's text from a file that isn't bytecode, or else a sentence that names the file's format and how
+/// to convert it to a program. As in MLIR, strings and comments may contain bytes that aren't UTF-8; they are read as
+/// if escaped.
 pub fn program_text(name: &str, mut bytes: Vec<u8>) -> Result<String, String> {
     if u32::try_from(bytes.len()).is_err() {
         return Err(format!("{name} has {} bytes, more than the limit of 4 GiB", bytes.len()));
     }
-    // Editors of Windows begin a text with a byte order mark.
+    // Windows editors begin a text with a byte order mark.
     if bytes.starts_with(b"\xef\xbb\xbf") {
         bytes.drain(..3);
     }
@@ -31,7 +32,7 @@ pub fn program_text(name: &str, mut bytes: Vec<u8>) -> Result<String, String> {
     }
 }
 
-/// What a file is by its first bytes, if it is no text of MLIR.
+/// Recognizes a file by its first bytes, if it isn't MLIR text.
 fn foreign_bytes(name: &str, bytes: &[u8]) -> Option<String> {
     let packed = |how: &str, tool: &str| {
         Some(format!("is compressed with {how}: unpack it first, e.g. {tool} < {name} | shardc COMMAND -"))
@@ -60,7 +61,8 @@ fn foreign_bytes(name: &str, bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// The encoding of a text that isn't UTF-8, by its byte order mark, or by the zero bytes of ASCII in it.
+/// Returns the encoding of a text that isn't UTF-8, from its byte order mark or from the position of zero bytes around
+/// ASCII characters.
 fn encoding(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => return Some("UTF-32"),
@@ -77,8 +79,8 @@ fn encoding(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether a file is an `HloModuleProto`, or an `HloProto`, whose first field is one: a module begins with its name and that
-/// of its entry, fields 1 and 2.
+/// Returns whether a file is an `HloModuleProto`, or an `HloProto`, whose first field is such a module. A module begins
+/// with its name and its entry's name, fields 1 and 2.
 fn is_hlo_proto(bytes: &[u8]) -> bool {
     fn field(bytes: &[u8], number: u8) -> Option<(&[u8], &[u8])> {
         let (tag, mut rest) = bytes.split_first()?;
@@ -90,7 +92,7 @@ fn is_hlo_proto(bytes: &[u8]) -> bool {
                 break;
             }
         }
-        // A message may be cut off.
+        // The file may end within a message.
         (*tag == number << 3 | 2).then(|| rest.split_at(length.min(rest.len())))
     }
     let is_name = |name: &[u8]| !name.is_empty() && name.iter().all(u8::is_ascii_graphic);
@@ -101,7 +103,7 @@ fn is_hlo_proto(bytes: &[u8]) -> bool {
     is_module(bytes) || field(bytes, 1).is_some_and(|(module, _)| is_module(module))
 }
 
-/// What a text is, if it is none of MLIR.
+/// Recognizes a text that isn't MLIR.
 fn foreign_text(text: &str) -> Option<String> {
     let start = text.trim_start();
     match () {
@@ -121,7 +123,7 @@ fn foreign_text(text: &str) -> Option<String> {
     }
 }
 
-/// Whether one of the first lines is one that Python has and MLIR hasn't.
+/// Returns whether one of the first 200 lines is a Python statement, which MLIR doesn't have.
 fn is_python(text: &str) -> bool {
     let statement = |line: &str| {
         line.starts_with("import ")
@@ -137,7 +139,7 @@ fn is_python(text: &str) -> bool {
 mod tests {
     use super::program_text;
 
-    /// What is said of a file `f`, up to the first colon.
+    /// Returns the message for a file `f`, up to the first colon.
     fn said(bytes: &[u8]) -> String {
         let message = program_text("f", bytes.to_vec()).expect_err("it is no program");
         assert!(message.contains(": "), "{message} says no way on");

@@ -1,13 +1,14 @@
-//! How far rounding alone can move each element of a program's results: measured, since no rule by type can know it. Eight
-//! layers of tanh amplify what one addition loses by orders of magnitude, bf16 inside f32 makes f32 results no better
-//! than bf16, and a difference of two large numbers has no digits left, while the mask beside it is exact.
+//! The distance by which rounding alone can move each element of a program's results. It is measured, because no rule
+//! by type can predict it: eight layers of tanh amplify the error of one addition by orders of magnitude; bf16 inside
+//! f32 makes f32 results no better than bf16; and a difference of two large numbers has no digits left, while the mask
+//! next to it is exact.
 //!
 //! The reference evaluator runs the program again with other rounding errors in every op
-//! ([`runtime::reference::evaluate_disturbed`]), only if there are differences to judge, and until all are explained or
-//! enough runs were made to say that rounding doesn't explain them.
+//! ([`runtime::reference::evaluate_disturbed`]). It does so only if there are differences to judge, and until all are
+//! explained or there were enough runs to conclude that rounding doesn't explain them.
 //!
-//! Of millions of elements some hardly move in a few runs, by chance. So an element may also differ as far as those beside it
-//! commonly move.
+//! Of millions of elements, some hardly move in a few runs by chance. Therefore an element may also differ by as much
+//! as its neighbors commonly move.
 
 use std::num::NonZero;
 use std::thread::{Builder, ScopedJoinHandle};
@@ -18,44 +19,45 @@ use dialect::parallel::STACK_BYTES;
 
 use crate::compare::{Comparison, SPREADS, Tolerance, compare, compare_unmeasured, difference, size};
 
-/// The most disturbed runs. An element errs more than four times as far as in each of them about once in ten million.
+/// The maximum number of disturbed runs. An element's error exceeds four times its error in each of the runs about once
+/// in ten million.
 const RUNS: u64 = 16;
-/// After so many runs, what is off by far more than they differ is wrong.
+/// The number of runs after which a difference far above the measured spread counts as wrong.
 const FEW_RUNS: u64 = 6;
-/// How much further is far more.
+/// The factor on the spread that counts as far above it.
 const FAR: f64 = 64.0;
-/// Elements beside each other whose spreads are alike, for the most part: a piece of a row.
+/// The number of neighboring elements, a piece of a row, whose spreads are assumed to be mostly similar.
 const NEIGHBORS: usize = 32;
 
 /// The results of each replica.
 pub(crate) type Results = Vec<Vec<Literal>>;
 
-/// What runs the program again.
+/// The functions that run the program again.
 pub(crate) struct Rounding<'a> {
-    /// The program's results by the reference evaluator, `None` where that takes too long.
+    /// Returns the program's results by the reference evaluator; `None` if that takes too long.
     pub(crate) undisturbed: &'a dyn Fn() -> Option<Results>,
-    /// Those with the rounding errors of a seed; `None` where there is no time left for that.
+    /// Returns the results with the rounding errors of a seed; `None` if there is no time left.
     pub(crate) disturbed: &'a (dyn Fn(u64) -> Option<Results> + Sync),
 }
 
-/// Results beside those expected.
+/// The comparison of results with the expected ones.
 pub(crate) struct Judged {
-    /// How each result of each replica compares.
+    /// The comparison of each result of each replica.
     pub(crate) found: Vec<Vec<Comparison>>,
-    /// How often rounding was measured.
+    /// The number of disturbed runs.
     pub(crate) runs: u64,
-    /// Whether it would have been measured more often, had there been time. Then what the runs left unexplained is
-    /// undecided, unless no rounding can explain it.
+    /// Whether the time ended before all runs. In that case, differences that the runs didn't explain are undecided,
+    /// unless no rounding can explain them.
     pub(crate) stopped: bool,
 }
 
 impl Judged {
-    /// Whether all are equal.
+    /// Returns whether all results are equal.
     pub(crate) fn equal(&self) -> bool {
         self.found.iter().flatten().all(Comparison::equal)
     }
 
-    /// Whether one differs, however much of the others is undecided.
+    /// Returns whether one result differs, even if others are undecided.
     pub(crate) fn differs(&self) -> bool {
         self.found.iter().flatten().any(Comparison::differs)
     }
@@ -83,7 +85,8 @@ pub(crate) fn judge(got: &[Vec<Literal>], want: &[Vec<Literal>], tolerance: Tole
         judged.found.iter().map(|all| all.iter().map(spread).collect()).collect();
     let at_once = std::thread::available_parallelism().map_or(1, NonZero::get).min(4) as u64;
     while judged.runs < RUNS {
-        // Runs beside each other; how many there are changes no result, since they count one after the other.
+        // Several runs at the same time. Their number doesn't change the result, because the runs count one after the
+        // other.
         let seeds = judged.runs + 1..=(judged.runs + at_once).min(RUNS);
         let disturbed = by.disturbed;
         let samples: Vec<Option<Results>> = std::thread::scope(|scope| {
@@ -138,8 +141,8 @@ pub(crate) fn judge(got: &[Vec<Literal>], want: &[Vec<Literal>], tolerance: Tole
     judged
 }
 
-/// For each result how far no rounding moves an element, measured or not: by half of the largest one. A result that is
-/// nothing but rounding is tiny beside others, and may be anything of that size.
+/// Returns, for each result, a distance by which no rounding moves an element: half of the largest element. A result
+/// that is entirely rounding error is tiny compared to other results, and may have any value of that size.
 fn beyond(want: &[Literal]) -> Vec<f64> {
     let largest =
         |want: &Literal| (0..want.len()).map(|i| size(want.get(i))).filter(|s| s.is_finite()).fold(0.0, f64::max);
@@ -149,7 +152,7 @@ fn beyond(want: &[Literal]) -> Vec<f64> {
     own.iter().zip(want).map(|(own, want)| (own / 2.0).max(all * want.element.epsilon().sqrt())).collect()
 }
 
-/// Widens each element's spread to what a disturbed run shows.
+/// Widens each element's spread to the deviation in a disturbed run.
 fn widen(spread: &mut [f64], base: &Literal, sample: &Literal) {
     for (i, spread) in spread.iter_mut().enumerate() {
         if base.element_bytes(i) != sample.element_bytes(i) {
@@ -159,7 +162,7 @@ fn widen(spread: &mut [f64], base: &Literal, sample: &Literal) {
     }
 }
 
-/// Each element's spread, or that of half of its neighbors, if that is wider.
+/// Returns each element's spread, or the median of its neighbors if that is wider.
 fn common(spread: &[f64]) -> Vec<f64> {
     let mut common = spread.to_vec();
     for neighbors in common.chunks_mut(NEIGHBORS) {
@@ -172,9 +175,9 @@ fn common(spread: &[f64]) -> Vec<f64> {
     common
 }
 
-/// A tolerance for programs that are too large for the reference evaluator, by the element type alone: relative to each
-/// element, and as much of a typical one again, since the terms of a sum may cancel. A typical element is the median,
-/// which a mask of huge numbers doesn't move.
+/// Returns a spread for programs that are too large for the reference evaluator, from the element type alone: relative
+/// to each element, plus the same fraction of a typical element, because the terms of a sum may cancel. The typical
+/// element is the median, which a mask of huge numbers doesn't move.
 fn spread_by_type(want: &Literal) -> Vec<f64> {
     let relative = match want.element {
         ElementType::F64 | ElementType::C128 => 1e-12,

@@ -1,4 +1,4 @@
-//! A source text, with what diagnostics need: its name and where its lines begin.
+//! A source text with the data that diagnostics need: its name and the starts of its lines.
 
 use std::ops::Range;
 
@@ -9,25 +9,25 @@ use crate::Outcome;
 /// A text with a name.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// How messages name it: the path as given, or `<stdin>`.
+    /// The name in messages: the path as given, or `<stdin>`.
     pub name: String,
     /// The text.
     pub text: String,
-    /// The number of its first line in the file it is part of, from 0.
+    /// The number of its first line in the containing file, from 0.
     pub first_line: usize,
     line_starts: Vec<usize>,
 }
 
 impl Source {
-    /// A text that is not part of another.
+    /// Returns a text that is not part of another one.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
         Self { name: name.into(), text, first_line: 0, line_starts }
     }
 
-    /// The text of a program in MLIR bytecode (a portable artifact of StableHLO, or what JAX's `Exported.serialize()`
-    /// writes). Diagnostics are about that text.
+    /// Decodes a program in MLIR bytecode (a portable artifact of StableHLO, or the output of JAX's
+    /// `Exported.serialize()`) into text. Diagnostics refer to that text.
     pub fn of_bytecode(name: &str, bytes: &[u8]) -> Outcome<Self> {
         let mut found = Diagnostics::default();
         let text = dialect::bytecode::text_of(bytes, &mut found);
@@ -35,12 +35,12 @@ impl Source {
         Outcome::new(&Self::new(name, ""), source, &found)
     }
 
-    /// The pieces of text between lines that begin with `// -----`, with line numbers of the full text.
+    /// Splits the text at lines that begin with `// -----`. The pieces keep the line numbers of the full text.
     pub fn split(&self) -> Vec<Source> {
         self.split_at("// -----")
     }
 
-    /// The same for another marker.
+    /// Splits the text at lines that begin with `marker`.
     pub fn split_at(&self, marker: &str) -> Vec<Source> {
         let mut pieces = Vec::new();
         let (mut start, mut first_line) = (0, 0);
@@ -57,22 +57,22 @@ impl Source {
         pieces
     }
 
-    /// Whether `span` points into the text. An empty span at the very start means no place.
+    /// Returns whether `span` points into the text. An empty span at the very start means no place.
     pub(crate) fn contains(&self, span: Span) -> bool {
         span != Span::default() && span.start <= span.end && span.end as usize <= self.text.len()
     }
 
-    /// Number of lines.
+    /// Returns the number of lines.
     pub fn line_count(&self) -> usize {
         self.line_starts.len()
     }
 
-    /// The line that holds byte `at`, from 0.
+    /// Returns the line that contains byte `at`, from 0.
     pub fn line_index(&self, at: usize) -> usize {
         self.line_starts.partition_point(|&s| s <= at).saturating_sub(1)
     }
 
-    /// The bytes of line `index`, without its end.
+    /// Returns the byte range of line `index`, without its end.
     pub fn line(&self, index: usize) -> Range<usize> {
         let start = self.line_starts[index];
         let end = self.line_starts.get(index + 1).map_or(self.text.len(), |next| next - 1);
@@ -80,7 +80,7 @@ impl Source {
         start..end
     }
 
-    /// Line and column of byte `at`, from 1; columns count characters.
+    /// Returns the line and column of byte `at`, from 1; columns count characters.
     pub fn position(&self, at: usize) -> (usize, usize) {
         let at = at.min(self.text.len());
         let index = self.line_index(at);

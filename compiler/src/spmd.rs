@@ -1,4 +1,4 @@
-//! Static checks of a per-device program, however it was made.
+//! Static checks of a per-device program from any source.
 
 use dialect::ops::func;
 use serde::Serialize;
@@ -8,19 +8,19 @@ use crate::diagnostic::Outcome;
 use crate::execute::replicas_and_partitions;
 use crate::module::Module;
 
-/// What was found of a per-device program without running it.
+/// The result of the static checks of a per-device program.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct SpmdCheck {
-    /// How many collectives it has.
+    /// The number of collectives.
     pub collectives: usize,
-    /// Number of devices that run it, as it declares.
+    /// The number of devices that the program declares.
     pub devices: usize,
 }
 
 impl Compiler {
-    /// Checks that the members of each group of a per-device program meet the same collectives in the same order, that
-    /// groups and pairs name each device once, and that channels fit. What may go wrong is an error too.
+    /// Checks that the members of each group of a per-device program execute the same collectives in the same order,
+    /// that groups and pairs name each device once, and that channels match. A possible fault is an error too.
     pub fn check_spmd(&self, module: Module) -> Outcome<SpmdCheck> {
         self.run_passes(module, "import,check-spmd{strict=true}").map(|module| {
             let program = module.program();

@@ -1,5 +1,5 @@
-//! Deep stacks for threads that parse or run passes: both recurse deeply on deeply nested programs, and the size of the
-//! main thread's stack is up to the system.
+//! Deep stacks for threads that parse or run passes. Both recurse deeply on deeply nested programs, and the size of the
+//! main thread's stack depends on the system.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -13,11 +13,11 @@ use dialect::parallel::STACK_BYTES;
 use crate::diagnostic::Diagnostic;
 use crate::source::Source;
 
-/// Bytes of stack that are enough for every program that people write, where a limit of the process allows no more.
+/// The stack size used if a limit of the process forbids [`STACK_BYTES`]; enough for hand-written programs.
 const LEAST_BYTES: usize = 64 << 20;
 
-/// Runs `work` on a thread whose stack is deep enough for every program within the limits of the language. A panic
-/// there is passed on to the caller.
+/// Runs `work` on a thread whose stack is deep enough for every program within the limits of the language, and
+/// propagates a panic to the caller.
 ///
 /// # Panics
 /// The system has no room for such a thread.
@@ -25,12 +25,12 @@ pub fn on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     try_on_deep_stack(work).expect("the system has room for one more thread")
 }
 
-/// The same for programs that say themselves that there is no room for a thread.
+/// Like [`on_deep_stack`], but returns an error if there is no room for a thread.
 ///
 /// # Errors
 /// The system has no room for such a thread.
 pub fn try_on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
-    // A thread that can't be started takes its work with it.
+    // A thread that fails to start would drop the work, so the work is kept outside.
     let work = Mutex::new(Some(work));
     let take = || work.lock().ok().and_then(|mut work| work.take()).map(|work| work());
     thread::scope(|scope| {
@@ -50,13 +50,14 @@ fn no_room(why: &str) -> String {
     )
 }
 
-/// The same for callers that no panic may reach, such as other languages: it becomes a diagnostic that says that shardc has a
-/// bug.
+/// Like [`try_on_deep_stack`], for callers that can't handle panics, such as other languages: a panic becomes a
+/// diagnostic that reports a bug in shardc.
 ///
 /// # Errors
-/// `work` panicked.
+/// `work` panicked, or the system has no room for a thread.
 pub fn guarded<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Box<Diagnostic>> {
-    // What it may have left half done is not used again: the caller gets nothing but the diagnostic.
+    // Unwind safety: state that the panic left inconsistent isn't used again, because the caller gets only the
+    // diagnostic.
     let done = catch_unwind(AssertUnwindSafe(|| try_on_deep_stack(work))).map_err(|panic| Box::new(bug(&*panic)))?;
     let plain = |e: String| Plain::error(codes::DEVICE_MEMORY, Span::default(), e);
     done.map_err(|e| Box::new(Diagnostic::new(&Source::new("", ""), &plain(e))))

@@ -1,6 +1,7 @@
-//! Whom the others wait for: of every collective, the device that comes last.
+//! Stragglers: for every collective, the device that arrives last.
 //!
-//! Who comes last waits least, so waits alone say who that is, and by how much: clocks of several processes need not agree.
+//! The last device waits the shortest time, so the waiting times alone show which device is last, and by how much.
+//! Clocks of several processes need not agree.
 
 use std::collections::HashMap;
 
@@ -12,16 +13,16 @@ use crate::compiler::Compiler;
 use crate::module::Module;
 use crate::trace::Trace;
 
-/// The most times that a device runs one collective of which its waits are kept.
+/// The maximum number of executions of a collective, per device, whose waiting times are kept.
 const MAX_TIMES: usize = 4096;
 
-/// How long one device waited in collectives. Serialized, processes tell each other.
+/// The waiting times of one device in collectives. Processes exchange them in serialized form.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DeviceWaits {
     /// Its number.
     pub device: u32,
-    /// Seconds that it waited each time that it ran a collective, by the collective's number in the program.
+    /// Waiting seconds of each execution of a collective, by the collective's number in the program.
     pub collectives: Vec<(usize, Vec<f64>)>,
 }
 
@@ -35,18 +36,18 @@ pub struct Straggler {
     pub source: Option<String>,
     /// The device.
     pub device: u32,
-    /// The number of the process that runs it.
+    /// The rank of the process that runs it.
     pub rank: usize,
-    /// How often it came last in its group.
+    /// The number of times that it was last in its group.
     pub last: usize,
-    /// How often it ran the collective.
+    /// The number of times that it ran the collective.
     pub times: usize,
-    /// Seconds that the one who came first waited longer than it, summed over the times that it came last.
+    /// Seconds that the first device waited longer than this one, summed over the times that this one was last.
     pub late_s: f64,
 }
 
 impl Trace {
-    /// How long each device waited in collectives, each of the first 4,096 times that it ran one.
+    /// Returns the waiting times of each device in collectives, for at most 4,096 executions of each.
     pub fn waits(&self) -> Vec<DeviceWaits> {
         let of = |device: &crate::trace::DeviceTrace| {
             let (mut numbers, mut collectives): (HashMap<usize, usize>, Vec<(usize, Vec<f64>)>) = Default::default();
@@ -66,12 +67,12 @@ impl Trace {
 }
 
 impl Compiler {
-    /// Who came last at each collective of a per-device program, those for which the others waited longest first. `waits` is
-    /// of all devices, and `devices` their numbers in the order of the program's, of which each of `ranks` processes runs as
-    /// many.
+    /// Returns the last device at each collective of a per-device program, sorted by decreasing waiting time of the
+    /// others. `waits` covers all devices. `devices` lists their numbers in the order of the program's devices; each of
+    /// the `ranks` processes runs the same number of them.
     pub fn stragglers(&self, module: &Module, waits: &[DeviceWaits], devices: &[u32], ranks: usize) -> Vec<Straggler> {
         let position: HashMap<u32, usize> = devices.iter().enumerate().map(|(i, &device)| (device, i)).collect();
-        // Of each collective, the places of devices and what they waited.
+        // For each collective, the positions of devices and their waiting times.
         let mut ops: HashMap<usize, Vec<(usize, &[f64])>> = HashMap::new();
         for of in waits {
             let Some(&device) = position.get(&of.device) else { continue };
@@ -114,14 +115,14 @@ impl Compiler {
     }
 }
 
-/// A device, how often it came last, how often it came, and seconds that others waited for it.
+/// A device, the number of times it was last, the number of executions, and the seconds that others waited for it.
 type Late = (usize, usize, usize, f64);
 
 fn by_late(a: &Late, b: &Late) -> std::cmp::Ordering {
     a.3.total_cmp(&b.3).then(b.0.cmp(&a.0))
 }
 
-/// Of a group, the device for which the others waited longest.
+/// Returns the device of a group for which the others waited longest.
 fn slowest(group: &[(usize, &[f64])]) -> Option<Late> {
     let times = group.iter().map(|(_, waited)| waited.len()).min()?;
     let mut late: HashMap<usize, Late> = HashMap::new();

@@ -1,5 +1,5 @@
-//! Machines of one's own as TOML: `--target FILE.toml`. `examples/torus.toml`, `examples/cluster.toml` and
-//! `examples/switch.toml` say every key.
+//! User-defined machines in TOML: `--target FILE.toml`. `examples/torus.toml`, `examples/cluster.toml` and
+//! `examples/switch.toml` document every key.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
@@ -135,13 +135,13 @@ fn read(text: &str) -> Result<(String, Target), Fault> {
     Ok((name.clone(), target))
 }
 
-/// A rate or a size: positive.
+/// Checks a rate or a size, which must be positive.
 fn rate(given: &Spanned<f64>) -> Result<f64, Fault> {
     let value = *given.get_ref();
     if value.is_finite() && value > 0.0 { Ok(value) } else { Err(fault(given, "expected a positive number", UNITS)) }
 }
 
-/// A time: not negative.
+/// Checks a time, which must not be negative.
 fn seconds(given: &Spanned<f64>) -> Result<f64, Fault> {
     let value = *given.get_ref();
     if value.is_finite() && value >= 0.0 { Ok(value) } else { Err(fault(given, "expected seconds, at least 0", UNITS)) }
@@ -169,7 +169,7 @@ fn flat_of(table: &FlatTable) -> Result<Flat, Fault> {
     })
 }
 
-/// The table of links or of a switch, and which of both it is.
+/// Returns the kind of fabric and its table: `[links]` or `[switch]`.
 fn fabric_of(file: &File) -> Result<(Fabric, &LinkTable), Fault> {
     match (&file.links, &file.switch) {
         (Some(links), None) => Ok((Fabric::Torus, links.get_ref())),
@@ -182,7 +182,7 @@ fn fabric_of(file: &File) -> Result<(Fabric, &LinkTable), Fault> {
     }
 }
 
-/// What a slice of chips lacks.
+/// Returns the error for a slice of chips with a missing table.
 fn lacking(file: &File) -> Fault {
     let has = [
         ("slice", file.slice.is_some()),
@@ -195,7 +195,7 @@ fn lacking(file: &File) -> Fault {
     fault(&file.name, format!("the target lacks {}", lacks.join(" and ")), note)
 }
 
-/// How many slices there are, and the network between them.
+/// Returns the number of slices and the network between them.
 fn slices_of(file: &File, chips: u64) -> Result<(u64, Option<&LinkTable>), Fault> {
     match (&file.slices, &file.network) {
         (None, None) => Ok((1, None)),
@@ -298,7 +298,7 @@ mod tests {
         let switch = read(include_str!("../examples/switch.toml")).unwrap_or_else(|d| panic!("{}", d.message));
         let Target::Flat(flat) = switch.1 else { panic!("{switch:?}") };
         assert_eq!((flat.memory_bytes, flat.latency), (80_000_000_000, 5e-6));
-        // The same file again is the same chip, not another copy of it.
+        // The same file gives the same chip, not another copy of it.
         assert_eq!(read(include_str!("../examples/torus.toml")).map(|t| t.1).ok(), Some(torus.1));
     }
 

@@ -1,4 +1,4 @@
-//! What devices did when a program was run, and how long that should have taken.
+//! The trace of a run: what devices did, and the modelled time.
 
 use std::collections::HashMap;
 
@@ -13,36 +13,36 @@ use crate::module::Module;
 #[cfg(feature = "jit")]
 use crate::place::place_or_argument;
 
-/// One run of a program, step by step.
+/// The trace of one run of a program.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Trace {
-    /// The ops that were run.
+    /// The executed ops.
     pub ops: Vec<TracedOp>,
-    /// What each device did.
+    /// The trace of each device.
     pub devices: Vec<DeviceTrace>,
 }
 
-/// An op that devices ran; of several in one kernel, the last.
+/// An executed op. A kernel of several ops is represented by the last.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct TracedOp {
     /// Its name.
     pub name: String,
-    /// The source line that it comes from.
+    /// The source line of the op that it comes from.
     pub loc: Option<String>,
     /// Whether it is a collective.
     pub communicates: bool,
-    /// Whether other steps run inside it: a loop or a branch.
+    /// Whether other steps run inside it, as in a loop or a branch.
     pub contains_others: bool,
     pub(crate) op: Op,
-    /// The others in its kernel.
+    /// The other ops in its kernel.
     pub(crate) others: Vec<Op>,
-    /// The most bytes that the kernel reads and writes, if it has others.
+    /// The upper bound on the bytes that the kernel reads and writes, if it has other ops.
     pub(crate) most_bytes: f64,
 }
 
-/// What one device did.
+/// The trace of one device.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct DeviceTrace {
@@ -50,9 +50,9 @@ pub struct DeviceTrace {
     pub device: u32,
     /// Its steps, in the order in which they ended.
     pub steps: Vec<TracedStep>,
-    /// When it waited for other devices, and how long: seconds.
+    /// The waits for other devices: start and duration in seconds.
     pub waits: Vec<(f64, f64)>,
-    /// How many steps came after those, and were only counted.
+    /// The number of later steps that were only counted.
     pub lost: u64,
 }
 
@@ -60,55 +60,55 @@ pub struct DeviceTrace {
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct TracedStep {
-    /// Which of [`Trace::ops`] it is.
+    /// The index in [`Trace::ops`].
     pub op: usize,
-    /// Seconds from the start of the run on.
+    /// Seconds from the start of the run.
     pub start_s: f64,
-    /// Seconds that it took.
+    /// Its duration in seconds.
     pub seconds: f64,
-    /// Seconds of those in which the device waited for others.
+    /// The part of that duration in which the device waited for others, in seconds.
     pub waited_s: f64,
 }
 
-/// Where the time of a run went. Serialized, it is what `shardc run --profile --json` prints.
+/// The profile of a run. Serialized, it is what `shardc run --profile --json` prints.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Profile {
-    /// Floating-point operations per second of f32 products that all cores of this machine do together, measured.
+    /// Measured FLOP/s of f32 products on all cores of this machine together.
     pub flops_per_s: f64,
-    /// Bytes per second that they read and write together, measured.
+    /// Measured bytes/s that all cores read and write together.
     pub bytes_per_s: f64,
-    /// Every op, the dearest first.
+    /// Every op, the most expensive first.
     pub ops: Vec<ProfiledOp>,
 }
 
-/// How long one op took, summed over the run. All numbers but those of one device are of all devices together.
+/// The time of one op, summed over the run. Numbers are sums over all devices unless they say otherwise.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ProfiledOp {
     /// Its name.
     pub op: String,
-    /// The source line that it comes from.
+    /// The source line of the op that it comes from.
     pub source: Option<String>,
-    /// How often one device ran it.
+    /// The number of times that one device ran it.
     pub times: f64,
-    /// Seconds that one device spent in it, waiting aside: the mean of all devices.
+    /// Seconds that one device spent in it, excluding waits; the mean over all devices.
     pub seconds: f64,
-    /// Seconds that one device waited in it for others: the mean of all devices.
+    /// Seconds that one device waited for others in it; the mean over all devices.
     pub waited_s: f64,
-    /// Seconds that it takes at least on this machine: at the measured rates, for its bytes and its arithmetic.
+    /// A lower bound on its seconds on this machine, from its bytes and FLOPs at the measured rates.
     pub bound_s: f64,
-    /// Seconds that it takes on the target, by the model.
+    /// Modelled seconds on the target.
     pub modelled_s: f64,
     /// Bytes that it reads and writes.
     pub bytes: f64,
-    /// Floating-point operations of products in it.
+    /// FLOPs of its products.
     pub flops: f64,
 }
 
 impl Compiler {
-    /// Where the time of a traced run of a per-device program went, beside what this machine and the target of `options`
-    /// would need at least. Measures this machine, for about a tenth of a second.
+    /// Profiles a traced run of a per-device program, next to lower bounds on this machine and the modelled time on the
+    /// target of `options`. Measures this machine's rates for about a tenth of a second.
     pub fn profile(&self, module: &Module, trace: &Trace, options: &CompileOptions) -> Outcome<Profile> {
         let mut program = module.program().clone();
         let priced = self.target(options.target_name()).ok().and_then(|t| Priced::new(&mut program, t).ok());
@@ -119,7 +119,7 @@ impl Compiler {
 
 fn profile(trace: &Trace, events: &[Event]) -> Profile {
     let rates = runtime::rates::Rates::measure();
-    // An op may have several steps, of which each runs as often as the others: the work and seconds of all, and how many.
+    // An op may have several steps, each executed equally often: the work and seconds of all steps, and their number.
     let mut modelled: HashMap<Op, (Work, f64, f64)> = HashMap::new();
     for event in events {
         let (work, seconds, steps) = modelled.entry(event.op).or_insert((Work { flops: 0.0, bytes: 0.0 }, 0.0, 0.0));
@@ -142,7 +142,7 @@ fn profile(trace: &Trace, events: &[Event]) -> Profile {
             work.bytes += more.bytes;
             modelled_s += seconds;
         }
-        // What several of them read counts once.
+        // A tensor that several ops of a kernel read counts once.
         work.bytes = work.bytes.min(op.most_bytes * steps);
         let runs = runs as f64 / steps;
         let (flops, bytes) = (work.flops * runs, work.bytes * runs);
@@ -165,7 +165,7 @@ fn profile(trace: &Trace, events: &[Event]) -> Profile {
     Profile { flops_per_s: rates.flops, bytes_per_s: rates.bytes, ops }
 }
 
-/// The trace of a run, from what each device recorded.
+/// Builds the trace of a run from what each device recorded.
 #[cfg(feature = "jit")]
 pub(crate) fn of_tracks(
     module: &Module,

@@ -1,9 +1,9 @@
-//! LLVM's lit and FileCheck work on the program: the files of `tests/filecheck`.
+//! LLVM's lit and FileCheck run on the program, with the files of `tests/filecheck`.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Where `make setup` puts FileCheck.
+/// The folder in which `make setup` installs FileCheck.
 const LLVM: &str = "/usr/lib/llvm-22/bin";
 
 #[test]
@@ -31,7 +31,7 @@ fn lit_and_filecheck_work_on_shardc_opt() {
     };
     let (passed, said) = run(&files);
     assert!(passed && said.contains("Passed: 4 "), "{said}");
-    // A file with another program's expectations fails.
+    // A file whose expectations don't match fails.
     let wrong = output.join("filecheck-wrong");
     std::fs::create_dir_all(&wrong).expect("the target folder can be written");
     std::fs::copy(files.join("lit.cfg.py"), wrong.join("lit.cfg.py")).expect("it is there");

@@ -1,5 +1,5 @@
-//! The program and the files that it writes, caches and gathers, as its users and others on their machine might have
-//! them.
+//! The program and the files that it writes, caches and gathers, in the situations of its users and of others on their
+//! machine.
 #![cfg(unix)]
 
 use std::fs::{self, Permissions};
@@ -17,7 +17,7 @@ const PROGRAM: &str = "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
 }
 ";
 
-/// A folder of a test, removed at its end, with `a.mlir` in it.
+/// A test's folder, which contains `a.mlir` and is removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -34,7 +34,7 @@ impl Folder {
         self.0.join(name)
     }
 
-    /// `shardc` in this folder, without a cache.
+    /// Returns the command `shardc` in this folder, without a cache.
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(SHARDC);
         command.args(args).current_dir(&self.0).env("SHARDC_CACHE", "").stdin(Stdio::null());
@@ -45,7 +45,7 @@ impl Folder {
         self.command(args).output().expect("shardc starts")
     }
 
-    /// The same by a shell, which sees the program as `$shardc`.
+    /// Runs a shell script in this folder, with the program as `$shardc`.
     fn shell(&self, script: &str) -> Output {
         let mut shell = Command::new("sh");
         shell.args(["-c", script]).current_dir(&self.0).env("shardc", SHARDC).env("SHARDC_CACHE", "");
@@ -56,7 +56,7 @@ impl Folder {
         fs::read_to_string(self.at(name)).unwrap_or_default()
     }
 
-    /// The drafts in the folder.
+    /// Returns the drafts in the folder.
     fn drafts(&self) -> Vec<String> {
         let names =
             fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
@@ -74,7 +74,7 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|about| about.uid() == 0)
 }
 
-/// Somebody who isn't this user and owns nothing.
+/// A user other than this one, without any files.
 const NOBODY: u32 = 65534;
 
 fn code(output: &Output, expected: i32) {
@@ -85,7 +85,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Whether a file has the compiled program in it.
+/// Returns whether a file contains the compiled program.
 fn is_written(text: &str) -> bool {
     text.contains("stablehlo.add") && text.ends_with("}\n") && text.matches("func.func").count() == 1
 }
@@ -124,7 +124,7 @@ fn links_stay_what_they_are() {
     code(&folder.run(&["compile", "a.mlir", "-o", "second"]), 0);
     assert!(is_written(&folder.text("inner/target")));
     assert!(folder.at("link").is_symlink() && folder.at("second").is_symlink());
-    // A link to nothing creates what it names, but no folders.
+    // A dangling link creates the file that it names, but no folders.
     symlink("inner/new", folder.at("dangling")).unwrap();
     code(&folder.run(&["compile", "a.mlir", "-o", "dangling"]), 0);
     assert!(is_written(&folder.text("inner/new")) && folder.at("dangling").is_symlink());
@@ -165,7 +165,7 @@ fn permissions_and_owners_stay() {
 
 #[test]
 fn who_may_write_a_file_may_replace_it() {
-    // Root may do anything, so another user tries, if this one may start it.
+    // Root may write any file, so run as another user if this user may start it.
     let folder = Folder::new("rights");
     let run = |args: &[&str]| {
         let mut command = folder.command(args);
@@ -202,7 +202,7 @@ fn streams_are_written_to() {
         let output = folder.run(&["compile", "a.mlir", "-o", name]);
         code(&output, 0);
         assert!(is_written(&String::from_utf8_lossy(&output.stdout)), "{name}");
-        // What was there before stays, and a line of JSON comes after it.
+        // Earlier contents stay, and a line of JSON follows the program.
         code(&folder.shell(&format!("echo first > log; $shardc compile a.mlir --json -o {name} >> log")), 0);
         let log = folder.text("log");
         let place = |what: &str| log.find(what).unwrap_or_else(|| panic!("{name}: no {what} in {log}"));
@@ -214,7 +214,7 @@ fn streams_are_written_to() {
     assert!(fs::read(folder.at("got")).unwrap().starts_with(b"PK") && !folder.at("pipe").is_file());
     code(&folder.shell("exec 3> three; $shardc compile a.mlir -o /dev/fd/3"), 0);
     assert!(is_written(&folder.text("three")));
-    // A file that the system removed is no reason to create one.
+    // A removed file isn't created again.
     code(&folder.shell("exec 3> gone; rm gone; $shardc compile a.mlir -o /dev/fd/3; r=$?; exit $r"), 0);
     assert!(!folder.at("gone").exists());
     assert_eq!(folder.drafts(), [""; 0]);
@@ -224,7 +224,7 @@ fn streams_are_written_to() {
 fn inputs_may_be_outputs() {
     let folder = Folder::new("same");
     code(&folder.run(&["run", "a.mlir", "--outputs", "out.npz"]), 0);
-    // Arrays are read of the file while it is replaced, also where it has another name.
+    // The archive is read while it is replaced, also under another name.
     let rename = "%0 = stablehlo.add %a, %a : tensor<4xf32>";
     assert!(PROGRAM.contains(rename));
     fs::hard_link(folder.at("out.npz"), folder.at("other.npz")).unwrap();
@@ -239,7 +239,7 @@ fn a_run_that_fails_leaves_the_old_file() {
     fs::write(folder.at("out"), "old").unwrap();
     fs::write(folder.at("bad.mlir"), "func.func @main( {").unwrap();
     code(&folder.run(&["compile", "bad.mlir", "-o", "out"]), 1);
-    // Files have a limit: writing past it fails, and ends no process by a signal.
+    // Files have a size limit: writing past it fails, without a process ended by a signal.
     fs::write(folder.at("big.mlir"), big(1 << 20)).unwrap();
     fs::hard_link(folder.at("out"), folder.at("linked")).unwrap();
     for name in ["out", "new", "linked"] {
@@ -250,7 +250,7 @@ fn a_run_that_fails_leaves_the_old_file() {
     assert_eq!((folder.text("out").as_str(), folder.at("new").exists(), folder.drafts()), ("old", false, vec![]));
 }
 
-/// A program with a result of so many elements that takes no time to compute.
+/// Returns a program whose result has this number of elements and takes no time to compute.
 fn big(elements: usize) -> String {
     format!(
         "func.func @main() -> tensor<{elements}xf32> {{
@@ -283,7 +283,7 @@ fn signals_leave_no_drafts() {
     };
     let run = "exec $shardc run big.mlir --interpret --outputs out.npz";
     for signal in [1, 2, 15, 3, 24, 10] {
-        // A run may end before the signal arrives: the next one may not.
+        // A run may end before the signal arrives, so try again.
         let hit = (0..20).any(|_| {
             let mut child = start(&format!("ulimit -c 0; {run}"));
             send(signal, child.id());
@@ -295,7 +295,7 @@ fn signals_leave_no_drafts() {
         });
         assert!(hit, "no run was ended by signal {signal}");
     }
-    // What a shell ignores stays ignored.
+    // Signals that a shell ignores stay ignored.
     let mut child = start(&format!("trap '' HUP; {run}"));
     send(1, child.id());
     assert!(child.wait().unwrap().success());
@@ -326,7 +326,7 @@ mod cache {
         let folder = Folder::new("thesis");
         fs::set_permissions(&folder.0, Permissions::from_mode(0o700)).unwrap();
         for name in ["thesis.bin", "x.kernel", "0123456789abcdef.kernel"] {
-            // Sparse, and more than the folder is to keep.
+            // Sparse files, larger than the limit of the cache.
             fs::File::create(folder.at(name)).unwrap().set_len(300 << 20).unwrap();
         }
         assert_eq!(said(&run(&folder, &folder.0)), "");
@@ -350,7 +350,7 @@ mod cache {
         };
         fs::set_permissions(kernel, Permissions::from_mode(0o622)).unwrap();
         says("mode 622");
-        // It was compiled again, and is nobody else's now.
+        // The kernel was compiled again, and now other users can't write it.
         assert_eq!(said(&run(&folder, &cache)), "");
         for mode in [0o777, 0o770, 0o1777] {
             fs::set_permissions(&cache, Permissions::from_mode(mode)).unwrap();
@@ -364,7 +364,7 @@ mod cache {
             says("belongs to user 65534");
             std::os::unix::fs::chown(&cache, Some(0), None).unwrap();
         }
-        // Damage is found, and mended.
+        // Damaged kernels are detected and replaced.
         for damaged in [&whole[..whole.len() / 2], &whole[..10], b"", &[&whole[..], b"x"].concat()] {
             fs::write(kernel, damaged).unwrap();
             run(&folder, &cache);
@@ -387,7 +387,7 @@ mod cache {
     }
 }
 
-/// An index of two shards, in files that a run has written.
+/// An index of two shards, in files written by a run.
 const INDEX: &str = r#"{"schema": "shardc.shards/1", "arrays": [{"name": "out0", "element": "f32", "shape": [8], "shards": [
   {"file": "a.npz", "array": "out0", "start": [0], "sizes": [4]},
   {"file": "b.npz", "array": "out0", "start": [4], "sizes": [4]}]}]}"#;
@@ -449,7 +449,7 @@ fn shards_that_are_no_array_are_refused_and_nothing_is_written() {
         assert_eq!(folder.text("out.npz"), "old", "{to}");
         assert_eq!(fs::read_dir(&folder.0).unwrap().count(), before, "{to}");
     }
-    // Two arrays of one name.
+    // Two arrays with one name.
     let array = &INDEX[INDEX.find("[{").unwrap() + 1..INDEX.rfind("]}").unwrap()];
     fs::write(folder.at("i.json"), INDEX.replace(array, &format!("{array}, {array}"))).unwrap();
     let output = folder.run(&["gather", "i.json", "--outputs", "out.npz"]);
@@ -476,11 +476,11 @@ fn limits_of_memory_are_kept_and_named() {
         let named = said.contains("error[device-memory]") && said.contains(&format!("ulimit {flag}"));
         assert!(named, "{flag} {limit}: {said}");
     }
-    // What is small runs, or says that there is no room: nothing ends by a signal.
+    // Small programs run or report missing memory; no process is ended by a signal.
     for limit in (200..1600).step_by(200) {
         for flag in ["-v", "-d"] {
             let output = folder.shell(&format!("ulimit {flag} {limit}000; exec $shardc run a.mlir"));
-            // 127: the loader has no room for libraries.
+            // 127: the loader has no memory for libraries.
             let code = output.status.code();
             assert!(matches!(code, Some(0 | 1 | 127)), "{flag} {limit}: {:?} {}", output.status, said(&output));
             assert!(code == Some(0) || limit < 1200, "{flag} {limit}: {}", said(&output));

@@ -1,4 +1,4 @@
-//! `shardc lsp` talks with an editor: a script over its standard input and output.
+//! `shardc lsp` and a scripted editor, over standard input and output.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -88,7 +88,7 @@ impl Editor {
         answer["result"].clone()
     }
 
-    /// Asks about a place in the text.
+    /// Requests something about a place in the text.
     fn ask_at(&mut self, method: &str, line: u32, character: u32) -> Value {
         let place = json!({"textDocument": {"uri": URI}, "position": {"line": line, "character": character},
             "context": {"includeDeclaration": true}});
@@ -101,7 +101,7 @@ impl Editor {
         self.ask(&format!("textDocument/{method}"), about)
     }
 
-    /// The next diagnostics: `line:character-character severity code message` each.
+    /// Returns the next diagnostics, each as `line:character-character severity code message`.
     fn diagnostics(&mut self) -> Vec<String> {
         let said = self.read();
         assert_eq!((&said["method"], &said["params"]["uri"]), (&json!("textDocument/publishDiagnostics"), &json!(URI)));
@@ -136,7 +136,7 @@ impl Editor {
     }
 }
 
-/// `line:character` where ranges of a list of locations start.
+/// Returns the starts of a list of locations, as `line:character`.
 fn starts(locations: &Value) -> Vec<String> {
     let start = |l: &Value| format!("{}:{}", l["range"]["start"]["line"], l["range"]["start"]["character"]);
     locations.as_array().expect("a list").iter().map(start).collect()
@@ -161,14 +161,14 @@ fn an_editor_sees_types_shardings_origins_and_costs() {
     ] {
         assert!(text.contains(part), "no `{part}` in {text}");
     }
-    // The same value where it is used, and an op.
+    // The same value at a use, and an op.
     assert_eq!(editor.ask_at("hover", 4, 10)["contents"]["value"], text);
     let op = editor.ask_at("hover", 7, 12)["contents"]["value"].as_str().expect("a text").to_owned();
     assert!(op.contains("stablehlo.tanh : (tensor<8x4xf32>) -> (tensor<8x4xf32>)"), "{op}");
     assert_eq!(editor.ask_at("hover", 0, 0)["contents"]["value"].as_str().map(|t| t.contains("sdy.mesh")), Some(true));
     assert_eq!(editor.ask_at("hover", 99, 0), json!(null));
 
-    // %0 of the first function is none of the second's.
+    // %0 of the first function is not %0 of the second.
     assert_eq!(starts(&editor.ask_at("definition", 3, 21)), ["2:2"]);
     assert_eq!(starts(&editor.ask_at("references", 2, 3)), ["2:2", "3:21"]);
     assert_eq!(starts(&editor.ask_at("references", 7, 3)), ["7:2", "8:9"]);
@@ -204,16 +204,16 @@ fn an_editor_sees_types_shardings_origins_and_costs() {
 fn faults_are_shown_while_somebody_types() {
     let mut editor = Editor::new();
     assert_eq!(editor.open(MODEL), [""; 0]);
-    // Behind `é`, whose two bytes are one unit: a comma too many comes and goes.
+    // After `é`, whose two bytes are one unit, insert an extra comma and remove it again.
     editor.write(&[Editor::change(2, 3, 40, 40, ",")]);
     let broken = editor.diagnostics();
     assert!(broken.iter().any(|d| d.starts_with("3:")), "{broken:?}");
-    // The rest of the text is still known.
+    // The rest of the text is still analyzed.
     assert_eq!(starts(&editor.ask_at("references", 7, 3)), ["7:2", "8:9"]);
     editor.write(&[Editor::change(3, 3, 40, 41, "")]);
     assert_eq!(editor.diagnostics(), [""; 0]);
 
-    // Two faults at once, each with what to write instead.
+    // Two faults at once, each with a replacement.
     editor.write(&[Editor::change(4, 7, 7, 21, "stablehlo.tnh")]);
     assert_eq!(editor.diagnostics(), ["7:7-20 1 unknown-op 'stablehlo.tnh' is no known op"]);
     editor.write(&[Editor::change(5, 3, 21, 23, "%q")]);
@@ -226,7 +226,7 @@ fn faults_are_shown_while_somebody_types() {
     let tanh = edits.iter().find(|e| e["newText"] == "stablehlo.tanh").expect("a fix");
     assert_eq!(tanh["range"]["start"], json!({"line": 7, "character": 7}));
 
-    // Everything deleted, nonsense, a program again; a second document is none of its business.
+    // An empty text, nonsense, and a valid program again. A second document is independent.
     for (version, text) in [(6, ""), (7, "}}}} %%% \"é"), (8, MODEL)] {
         let document = json!({"uri": URI, "version": version});
         let params = json!({"textDocument": document, "contentChanges": [{"text": text}]});
@@ -244,7 +244,7 @@ fn requests_can_be_cancelled_and_nonsense_is_refused() {
     let mut editor = Editor::new();
     assert_eq!(editor.open(MODEL), [""; 0]);
     let place = json!({"textDocument": {"uri": URI}, "position": {"line": 3, "character": 3}});
-    // Before anybody has looked at the text as it is now.
+    // Requests that arrive before the current text is analyzed.
     let [first, second] = [0; 2].map(|_| editor.request("textDocument/hover", place.clone()));
     let cancel = json!({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": first["id"]}});
     let whole = |version: i32, text: &str| {
@@ -258,7 +258,7 @@ fn requests_can_be_cancelled_and_nonsense_is_refused() {
         let answer = editor.read();
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&request["id"], &json!(code)));
     }
-    // Of the text in between nobody hears.
+    // The editor gets no diagnostics of the intermediate text.
     assert_eq!(editor.diagnostics(), [""; 0]);
 
     for (method, params, code) in [
@@ -274,7 +274,7 @@ fn requests_can_be_cancelled_and_nonsense_is_refused() {
         editor.write(&[request]);
         assert_eq!(editor.read()["error"]["code"], code, "{method}");
     }
-    // What is no JSON is passed over.
+    // Messages that aren't JSON are skipped.
     editor.input.as_mut().expect("it is open").write_all(b"Content-Length: 3\r\n\r\n{{{").expect("the server reads");
     assert_eq!(starts(&editor.ask_at("definition", 3, 21)), ["2:2"]);
     editor.end();
@@ -300,8 +300,8 @@ fn a_length_that_no_message_has_is_no_reason_to_fail_for_memory() {
     }
 }
 
-/// So many layers over a mesh of two axes, with the weights of each sharded in another way. No two layers have the same
-/// widths: layers that are equal are planned as one, which is soon done.
+/// Returns a program of `count` layers over a mesh of two axes, with the weights of adjacent layers sharded
+/// differently. No two layers have the same widths, because equal layers are planned as one, which would be too fast.
 fn layers(count: usize) -> String {
     let weight = |i: usize| format!("tensor<{}x{}xf32>", 8 * i + 8, 8 * i + 16);
     let value = |i: usize| format!("tensor<64x{}xf32>", 8 * i + 8);
@@ -321,18 +321,18 @@ fn layers(count: usize) -> String {
 #[test]
 fn an_editor_is_heard_while_a_program_is_planned() {
     let mut editor = Editor::new();
-    // Planning takes many times what an answer waits for it.
+    // Planning takes many times longer than an answer waits.
     assert_eq!(editor.open(&layers(1000)), [""; 0]);
     let cost = |editor: &mut Editor| {
         let hover = editor.ask_at("hover", 2, 3)["contents"]["value"].as_str().expect("a text").to_owned();
         assert!(hover.contains("%1 : tensor<64x16xf32>"), "{hover}");
         hover.lines().last().expect("a line").to_owned()
     };
-    // Nobody waits for a plan; what else is asked is answered, and in the end the costs are known.
+    // No request waits for the plan. Other requests are answered meanwhile, and finally the costs are available.
     assert_eq!(cost(&mut editor), "still planning for flat: what it costs is known later");
     assert_eq!(starts(&editor.ask_at("definition", 3, 23)), ["2:2"]);
     while !cost(&mut editor).starts_with("modelled on flat: ") {}
-    // A text that changed is looked at anew.
+    // A changed text is analyzed again.
     editor.write(&[Editor::change(2, 2, 7, 20, "stablehlo.dat")]);
     assert_eq!(editor.diagnostics().len(), 1);
     editor.end();
@@ -354,7 +354,7 @@ fn the_extension_of_vs_code_names_what_there_is() {
     parsed(language["configuration"].as_str().expect("a file"));
     let grammar = parsed(package["contributes"]["grammars"][0]["path"].as_str().expect("a file"));
     assert_eq!(grammar["scopeName"], package["contributes"]["grammars"][0]["scopeName"]);
-    // Every rule that one includes is there.
+    // Every included rule is defined.
     let rules = grammar["repository"].as_object().expect("rules");
     for include in grammar["patterns"].as_array().expect("a list") {
         let name = include["include"].as_str().and_then(|i| i.strip_prefix('#')).expect("a rule");

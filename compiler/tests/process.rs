@@ -1,4 +1,4 @@
-//! The program as a process: exit codes, pipes, and what is written to which stream.
+//! The program as a process: exit codes, pipes, and the contents of each stream.
 
 use std::io::{Read, Write};
 use std::process::{Command, Output, Stdio};
@@ -14,7 +14,7 @@ fn shardc(args: &[&str], input: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A program that rejects its arguments reads nothing.
+    // A program that rejects its arguments doesn't read its input.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
@@ -29,14 +29,14 @@ fn results_and_diagnostics_go_their_own_ways() {
     assert_eq!(good.status.code(), Some(0));
     assert!(text(&good.stdout).starts_with("module {\n  func.func @main(%arg0: tensor<4xf32>)"));
     assert_eq!(text(&good.stderr), "");
-    // As mlir-opt does, it reads standard input where no file is named.
+    // Like mlir-opt, it reads standard input if no file is named.
     assert_eq!(shardc(&["opt"], GOOD).stdout, good.stdout);
     let bad = shardc(&["opt", "-"], BAD);
     assert_eq!(bad.status.code(), Some(1));
     assert_eq!(text(&bad.stdout), "");
     assert!(text(&bad.stderr).contains("error[undefined-value]: %y is not defined here"));
     assert!(text(&bad.stderr).contains("<stdin>:2:10"));
-    // Colors are for terminals.
+    // Only terminals get colors.
     assert!(!text(&bad.stderr).contains('\x1b'));
 }
 
@@ -95,7 +95,7 @@ fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Runs the program on a terminal; what it writes there.
+/// Runs the program on a terminal, and returns what it writes there.
 fn on_a_terminal(args: &[&str]) -> String {
     let terminal = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
     let program = ["-c", terminal, env!("CARGO_BIN_EXE_shardc")];
@@ -108,7 +108,7 @@ fn on_a_terminal(args: &[&str]) -> String {
 fn long_compiling_is_watched_on_a_terminal() {
     let mut program = String::from("sdy.mesh @mesh = <[\"x\"=8]>\nfunc.func @main(%v0: tensor<8x8xf32> ");
     program.push_str("{sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}) -> tensor<8x8xf32> {\n");
-    // What takes a second at least.
+    // A program that takes at least a second.
     let count = if cfg!(debug_assertions) { 40_000 } else { 400_000 };
     for i in 0..count {
         program.push_str(&format!("  %v{} = stablehlo.tanh %v{i} : tensor<8x8xf32>\n", i + 1));
@@ -156,9 +156,9 @@ fn kernels_are_kept_from_run_to_run_unless_told_otherwise() {
         || std::fs::read_dir(&folder).unwrap().flatten().map(|file| file.metadata().unwrap().modified().unwrap()).max();
     let when = written();
     assert_eq!((run(&[], &folder), kept()), (plain.clone(), 1));
-    // It was read, not made again.
+    // The kernel was read from the cache, not compiled again.
     assert_eq!((run(&[], &folder), kept(), written()), (plain.clone(), 1, when));
-    // A folder that can't be written is no reason to stop.
+    // A cache folder that can't be written is ignored.
     let file = std::fs::read_dir(&folder).unwrap().flatten().next().unwrap().path();
     assert_eq!(run(&[], &file), plain);
     std::fs::remove_dir_all(&folder).unwrap();
@@ -181,7 +181,7 @@ func.func @main(%x: tensor<256x1024xf32>) -> tensor<f32> {
     let [sum] = &ops[..] else { panic!("one op: {told}") };
     assert_eq!((&sum["op"], sum["times"].as_f64()), (&"stablehlo.reduce".into(), Some(1.0)));
     assert!(sum["source"].as_str().unwrap().starts_with("<stdin>:4"));
-    // The tensor, and the sums of 64 rows twice.
+    // The tensor, and the sums of 64 rows, written and read.
     let bytes = sum["bytes"].as_f64().unwrap();
     assert!((1_048_576.0..1_050_000.0).contains(&bytes), "{bytes}");
 }

@@ -1,4 +1,4 @@
-//! The arrays that a program takes and returns, in archives. Each replica has its own.
+//! Archives of the arrays that a program takes and returns. Each replica has its own arrays.
 
 use std::path::Path;
 
@@ -10,13 +10,14 @@ use runtime::npz;
 use super::names::{self, Names};
 use super::session::{Failure, Session};
 
-/// The name of array `i` of a replica: `arg0` for the first replica, `arg0.replica1` for the next.
+/// Returns the name of array `i` of a replica: `arg0` for the first replica, `arg0.replica1` for the next.
 pub(crate) fn array_name(prefix: &str, i: usize, replica: usize) -> String {
     if replica == 0 { format!("{prefix}{i}") } else { format!("{prefix}{i}.replica{replica}") }
 }
 
-/// Reads the tensors of `types` from an archive, for each replica: its own arrays if there are any, else those of the first
-/// replica. They are called `prefix0`, `prefix1`, …; a note says which ones were taken where no array is called so.
+/// Reads the tensors of `types` from an archive for each replica: the replica's own arrays, or else those of the first
+/// replica. The arrays are called `prefix0`, `prefix1`, …; if no array has such a name, a note states which arrays were
+/// used.
 pub(crate) fn read(
     session: &mut Session<'_>,
     program: &Program,
@@ -29,7 +30,8 @@ pub(crate) fn read(
     read_arrays(session, program, (path, arrays, prefix), |_| types.to_vec(), replicas)
 }
 
-/// The same of an archive of which only parts are needed, for tensors that may be others for each replica.
+/// Like [`read`], but maps the archive into memory, because only parts are needed. The types may differ between
+/// replicas.
 pub(crate) fn map(
     session: &mut Session<'_>,
     program: &Program,
@@ -72,7 +74,7 @@ fn read_arrays(
             let wanted = program.type_data_text(&ty.clone().into());
             match arrays.iter().find(|a| a.0 == name) {
                 None if replica > 0 => literals.extend(all[0].get(i).cloned()),
-                // There is only one tensor without elements; a token is one.
+                // A tensor without elements (such as a token) has only one possible value, so it may be missing.
                 None if ty.shape.contains(&0) => literals.push(Literal::splat(ty.element, &ty.shape, Scalar::Int(0))),
                 None => faults.push(format!("'{name}' is missing, which is {wanted}")),
                 Some((_, array)) => match fit(array, ty) {
@@ -99,23 +101,24 @@ fn read_arrays(
     Err(Failure::Usage(format!("{}: {}\nit holds {has}", path.display(), faults.join("; "))))
 }
 
-/// Why an array is no tensor of a type.
+/// The reason why an array doesn't fit a tensor type.
 #[derive(Clone, PartialEq, Debug)]
 enum Misfit {
-    /// Its shape or the kind of its elements is another.
+    /// The shape or the kind of elements differs.
     Type,
     /// This element is out of the type's range.
     Value(Scalar),
 }
 
-/// Whether an array has the shape and the kind of elements of a tensor.
+/// Returns whether an array has the shape and the kind of elements of a tensor.
 pub(crate) fn could_be(array: &Literal, ty: &TensorType) -> bool {
     let none = |element| TensorType::new(&[0], element);
     let empty = Literal::from_fn(&none(array.element), |_| Scalar::zero(array.element));
     array.shape == ty.shape && fit(&empty, &none(ty.element)).is_ok()
 }
 
-/// `array` as a tensor of type `ty`: the same elements, or wider ones of the same kind that JAX would have narrowed.
+/// Converts `array` to a tensor of type `ty`. The elements may have the same type, or a wider type of the same kind
+/// that JAX would have narrowed.
 fn fit(array: &Literal, ty: &TensorType) -> Result<Literal, Misfit> {
     if array.shape != ty.shape {
         return Err(Misfit::Type);

@@ -1,10 +1,10 @@
-//! Where compiled kernels are kept from one run to the next.
+//! The folder in which compiled kernels are cached between runs.
 
 use std::path::PathBuf;
 
 use super::session::{Outcome, Session};
 
-/// `$SHARDC_CACHE`, or `shardc` in the folder that the system has for such files; none where there is no home, or where
+/// Returns `$SHARDC_CACHE`, or else `shardc` in the system's cache folder; `None` if there is no home folder or
 /// `$SHARDC_CACHE` is empty.
 pub(crate) fn folder() -> Option<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
@@ -16,7 +16,7 @@ pub(crate) fn folder() -> Option<PathBuf> {
     Some(stated.or_else(home)?.join("shardc"))
 }
 
-/// Says why the folder wasn't used, if it was refused.
+/// Reports why the cache was refused, if it was.
 pub(crate) fn say_refused(session: &mut Session<'_>, why: Option<&str>) -> Outcome {
     let how = "$SHARDC_CACHE names another folder, --no-cache uses none";
     match why {

@@ -1,28 +1,28 @@
-//! Which device holds which shard of a tensor: a sharding spelled out, for pictures.
+//! The devices that hold each shard of a tensor: a sharding in expanded form, for pictures.
 
 use dialect::sharding::{AxisRef, Mesh, ReductionKind, Shard, TensorSharding, digits, index};
 
-/// A sharding spelled out over the devices of its mesh.
+/// A sharding expanded over the devices of its mesh.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Cells {
-    /// How the tensor is divided.
+    /// The division of the tensor into shards.
     pub shard: Shard,
-    /// For every shard, in row-major order, who holds it.
+    /// The holders of every shard, in row-major order.
     pub cells: Vec<Cell>,
-    /// How the partial results of a group combine; `None` if every device holds final elements.
+    /// How the partial results of a group are combined; `None` if every device holds final elements.
     pub unreduced: Option<ReductionKind>,
 }
 
-/// Who holds one shard.
+/// The holders of one shard.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Cell {
-    /// Replicas of the shard. Each is the list of devices whose values combine to it: a single device, unless the value
-    /// is unreduced.
+    /// The replicas of the shard. Each is the list of devices whose values combine to it: a single device, unless the
+    /// value is unreduced.
     pub replicas: Vec<Vec<i64>>,
 }
 
 impl Cells {
-    /// Spells out `sharding` of a tensor of static `shape` over `mesh`.
+    /// Expands `sharding` of a tensor of static `shape` over `mesh`.
     pub(crate) fn new(shape: &[i64], sharding: &TensorSharding, mesh: &Mesh) -> Self {
         let shard = sharding.shard(shape, mesh);
         let count: i64 = shard.dims.iter().map(|d| d.shards).product();
@@ -30,8 +30,8 @@ impl Cells {
         let digits = |axes: &[AxisRef]| digits(mesh, &mesh.axes_of(axes).unwrap_or_default());
         let cuts: Vec<_> = sharding.dims.iter().take(shape.len()).map(|d| digits(&d.axes)).collect();
         let parts = digits(&sharding.unreduced);
-        // (cell, position without its unreduced coordinates, position): neighbors that agree in the first two hold
-        // partial results of one replica.
+        // (cell, position without its unreduced coordinates, position): neighbors with equal first and second fields
+        // hold partial results of one replica.
         let mut holders: Vec<(i64, i64, i64)> = (0..devices)
             .map(|position| {
                 let cell =
@@ -55,20 +55,21 @@ impl Cells {
         Self { shard, cells, unreduced }
     }
 
-    /// First and one past the last global position of shard `index` along `dim`; equal when it holds only padding.
+    /// Returns the first and one past the last global position of shard `index` along `dim`. They are equal if the
+    /// shard contains only padding.
     pub(crate) fn range(&self, dim: usize, index: i64) -> (i64, i64) {
         let (start, size) = self.shard.dims[dim].valid(index);
         (start, start + size)
     }
 
-    /// The cell at `index`, which has one number per dimension.
+    /// Returns the cell at `index`, which has one number per dimension.
     pub(crate) fn cell(&self, index: &[i64]) -> &Cell {
         let at = index.iter().zip(&self.shard.dims).fold(0, |at, (&i, dim)| at * dim.shards + i);
         &self.cells[at as usize]
     }
 }
 
-/// Device numbers in short form: `3`, `0-7`, `0,4`, `0,8..56`.
+/// Returns device numbers in short form: `3`, `0-7`, `0,4`, `0,8..56`.
 pub(crate) fn short_list(devices: &[i64]) -> String {
     let step = devices.get(1).map_or(0, |d| d - devices[0]);
     let even = devices.windows(2).all(|w| w[1] - w[0] == step);
@@ -87,7 +88,8 @@ mod tests {
     use dialect::ir::Program;
     use dialect::sharding::{AxisList, DimSharding, MeshRef, SubAxis};
 
-    /// Cells over the mesh `"x"=2, "y"=4`, of a sharding given as names of axes per dimension, then the unreduced ones.
+    /// Returns the cells over the mesh `"x"=2, "y"=4` of a sharding, given as names of axes per dimension and the
+    /// unreduced axes.
     fn cells(shape: &[i64], dims: &[&[&str]], unreduced: &[&str]) -> Vec<Vec<Vec<i64>>> {
         let mut p = Program::new();
         let (x, y) = (p.name("x"), p.name("y"));

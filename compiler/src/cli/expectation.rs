@@ -1,9 +1,9 @@
-//! `--verify-diagnostics`: comments that say which diagnostics a program must give, as MLIR's tests write them.
+//! `--verify-diagnostics`: comments that state which diagnostics a program must give, in the syntax of MLIR's tests.
 //!
-//! `// expected-error@+1 {{text}}` wants an error on the next line whose message holds `text`. `@-1`, `@above`,
+//! `// expected-error@+1 {{text}}` expects an error on the next line whose message contains `text`. `@-1`, `@above`,
 //! `@below` and `@unknown` (no place) work too; `expected-warning`, `expected-remark` and `expected-note` likewise.
-//! `@above` and `@below` look past lines with other expectations. In `expected-error-re {{text {{[0-9]+}}}}` what stands in
-//! inner braces is a regular expression. A note is a label or a note of any diagnostic.
+//! `@above` and `@below` skip lines with other expectations. In `expected-error-re {{text {{[0-9]+}}}}` the inner
+//! braces contain a regular expression. A note is a label or a note of any diagnostic.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use regex::Regex;
 
 use crate::{Diagnostic, Diagnostics, Severity, Source};
 
-/// Which diagnostics must be expected.
+/// The diagnostics that must be expected.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unexpected {
     /// All of them
@@ -29,7 +29,7 @@ struct Expectation {
     /// Line in the source, from 0; `None` for a diagnostic without a place.
     line: Option<usize>,
     text: String,
-    /// What the message must match, if the text holds regular expressions.
+    /// The pattern of the message, if the text contains regular expressions.
     pattern: Option<Regex>,
     span: Span,
 }
@@ -46,11 +46,11 @@ enum Kind {
     Note,
 }
 
-/// Compares the diagnostics with those that comments expect; the result lists missing and unexpected ones.
+/// Compares the diagnostics with those that comments expect. Returns the missing and unexpected ones.
 pub(crate) fn compare(source: &Source, found: &Diagnostics, unexpected: Unexpected) -> Diagnostics {
     let mut wrong = Diagnostics::default();
     let mut wanted = Vec::new();
-    // The last line without an expectation, and the expectations about the next one.
+    // The last line without an expectation, and the expectations about the next such line.
     let (mut plain, mut below) = (None, Vec::new());
     for line in 0..source.line_count() {
         if !read_line(source, line, plain, &mut wanted, &mut below, &mut wrong) {
@@ -96,13 +96,13 @@ fn has_note(source: &Source, d: &Diagnostic, want: &Expectation) -> bool {
     labels.chain(notes).any(|(line, text)| line == want.line && want.is(text))
 }
 
-/// The line of a diagnostic, from 0.
+/// Returns the line of a diagnostic, from 0.
 fn place(source: &Source, d: &Diagnostic) -> Option<usize> {
     d.place.as_ref().map(|p| source.line_index(p.range.start))
 }
 
-/// The expectations in the comments of one line; whether there are any. `above` is the last line without one; those
-/// about the next such line are also put in `below`.
+/// Adds the expectations in the comments of one line to `wanted`, and returns whether there are any. `above` is the
+/// last line without one. Expectations about the next such line are also added to `below`.
 fn read_line(
     source: &Source,
     line: usize,
@@ -137,7 +137,7 @@ fn read_line(
         let pattern = match is_pattern.then(|| pattern(inside)).transpose() {
             Ok(pattern) => pattern,
             Err(fault) => {
-                // Its other lines show the expression.
+                // The fault's other lines repeat the expression.
                 let fault = fault.to_string();
                 let fault = fault.lines().last().unwrap_or_default().trim_start_matches("error: ");
                 push(source, wrong, span, format!("the regular expression can't be read: {fault}"));
@@ -154,7 +154,7 @@ fn read_line(
             }
         };
         wanted.push(Expectation { severity, line, text: inside.to_owned(), pattern, span });
-        // What is in the braces is no expectation.
+        // Skip the braces: they contain no expectation.
         at = inside.as_ptr() as usize - text.as_ptr() as usize + inside.len();
     }
     any
@@ -167,7 +167,7 @@ enum Offset {
     Unknown,
 }
 
-/// `@+1 {{text}}`; the text may hold pairs of braces.
+/// Parses `@+1 {{text}}`; the text may contain pairs of braces.
 fn read_rest(rest: &str) -> Option<(Offset, &str)> {
     let (place, text) = rest.split_once("{{")?;
     let (mut depth, mut at) = (1, 0);
@@ -184,7 +184,7 @@ fn read_rest(rest: &str) -> Option<(Offset, &str)> {
         }
         at = next + if step == 0 { 1 } else { 2 };
     };
-    // Braces that end with three: the first belongs to the text.
+    // If the text ends with three braces, the first belongs to the text.
     let end = end + text[end..].len() - text[end..].trim_start_matches('}').len() - 2;
     let text = &text[..end];
     let offset = match place.trim() {
@@ -197,7 +197,7 @@ fn read_rest(rest: &str) -> Option<(Offset, &str)> {
     Some((offset, text))
 }
 
-/// `text {{expression}} text` as a regular expression.
+/// Converts `text {{expression}} text` to a regular expression.
 fn pattern(text: &str) -> Result<Regex, regex::Error> {
     let (mut pattern, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("{{") {
@@ -219,7 +219,7 @@ fn kind_word(kind: Kind) -> &'static str {
 mod tests {
     use super::*;
 
-    /// The messages of the mismatches when an error `bad type` with the note `like this` is found at `at`.
+    /// Returns the messages of the mismatches when an error `bad type` with the note `like this` is found at `at`.
     fn check(text: &str, at: usize) -> Vec<String> {
         let source = Source::new("a", text);
         let found = Plain::error(codes::OPERAND_TYPE, Span::new(at, at + 1), "bad type").note("like this");

@@ -1,5 +1,5 @@
-//! Joining the shards of an index. Whoever has the files can have written them, so nothing that they say is believed: a
-//! name is one plain name, and the shards of an array cover each of its elements once.
+//! Merging the shards of an index. The files aren't trusted, because anyone with access to them may have changed them.
+//! Therefore names must be plain names, and the shards of an array must cover each element once.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -14,10 +14,10 @@ use runtime::npz;
 use super::session::Failure;
 use super::shards::{Index, IndexedArray, IndexedShard, SCHEMA};
 
-/// The files of an index, by name.
+/// The files of an index by name, each with its arrays by name.
 type Files = HashMap<String, HashMap<String, Literal>>;
 
-/// The global arrays of an index.
+/// Reads the global arrays of an index.
 pub(crate) fn read(path: &Path) -> Result<Vec<(String, Literal)>, Failure> {
     let fault = |message: String| Failure::Usage(format!("{}: {message}", path.display()));
     let text = super::session::read_file(path).map_err(|e| fault(format!("can't be read: {e}")))?;
@@ -45,7 +45,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<(String, Literal)>, Failure> {
     index.arrays.iter().map(|array| Ok((array.name.clone(), join(array)?))).collect()
 }
 
-/// Names are used in archives and folders, so they must lead nowhere else.
+/// Checks names, because they are used in archives and folders: they must not point outside of them.
 fn check_names(index: &Index) -> Result<(), String> {
     let mut names = HashSet::new();
     for array in &index.arrays {
@@ -71,7 +71,7 @@ fn type_of(array: &IndexedArray) -> Result<TensorType, String> {
     Ok(TensorType::new(&array.shape, element))
 }
 
-/// The places of shards must be inside of the array and cover it.
+/// Checks that the shards are inside the array and have enough elements to cover it.
 fn check_places(array: &IndexedArray) -> Result<(), String> {
     let whole = type_of(array)?;
     for shard in &array.shards {
@@ -96,7 +96,7 @@ fn volume(sizes: &[i64]) -> u128 {
     sizes.iter().map(|&size| size as u128).product()
 }
 
-/// The first shard of each place. Others are there only to be combined with it.
+/// Returns the first shard at each place. Further shards there must be partial results to combine with it.
 fn places(array: &IndexedArray) -> Result<Vec<&IndexedShard>, String> {
     let mut first: HashMap<&[i64], &IndexedShard> = HashMap::new();
     let mut places = Vec::new();
@@ -126,7 +126,7 @@ fn kind(shard: &IndexedShard) -> Result<Option<ReductionKind>, String> {
     }
 }
 
-/// The arrays must fit in memory, before any is made.
+/// Checks that the arrays fit into memory, before any is allocated.
 fn check_size(index: &Index) -> Result<(), String> {
     let bytes = |array: &IndexedArray| type_of(array).ok().and_then(|ty| ty.bytes()).unwrap_or(usize::MAX) as u64;
     let wanted = index.arrays.iter().map(bytes).fold(0, u64::saturating_add);
@@ -139,7 +139,7 @@ fn check_size(index: &Index) -> Result<(), String> {
     }
 }
 
-/// One array from its shards.
+/// Assembles one array from its shards.
 fn join(array: &IndexedArray, files: &Files) -> Result<Literal, String> {
     let whole = type_of(array)?;
     check_cover(array, &whole)?;
@@ -169,7 +169,7 @@ fn join(array: &IndexedArray, files: &Files) -> Result<Literal, String> {
     Ok(Literal::assemble(element, &array.shape, pieces.iter().map(|(start, piece)| (start.clone(), piece))))
 }
 
-/// Whether every element is in one place: each is marked once, and then all are.
+/// Checks that the shards cover every element once, by marking each element.
 fn check_cover(array: &IndexedArray, whole: &TensorType) -> Result<(), String> {
     let elements = whole.elements().unwrap_or(0);
     let mut marked = vec![0u64; elements.div_ceil(64)];
@@ -195,7 +195,7 @@ fn meet(one: &IndexedShard, other: &IndexedShard) -> bool {
     dims.into_iter().all(|((a, n), (b, m))| a < &(b + m) && b < &(a + n))
 }
 
-/// The row-major positions of a shard in a shape, row by row.
+/// Returns the row-major positions of a shard in a shape, row by row.
 fn rows<'a>(start: &'a [i64], sizes: &'a [i64], shape: &'a [i64]) -> impl Iterator<Item = std::ops::Range<usize>> + 'a {
     let length = sizes.last().map_or(1, |&size| size as usize);
     let outer = &sizes[..sizes.len().saturating_sub(1)];
@@ -256,7 +256,7 @@ mod tests {
             (vec![shard("x", &[0], &[3], None), at("y", 2)], 4, "overlaps"),
             (vec![shard("x", &[0], &[4], None)], 4, "isn't what the index says"),
             (vec![at("z", 0)], 2, "has no 'z'"),
-            // As many elements as there are, and holes.
+            // The right number of elements, but with holes.
             (vec![at("x", 0), at("y", 1), at("x", 2)], 6, "overlaps"),
             (vec![at("x", 2), at("y", 2)], 4, "overlaps"),
             (vec![shard("x", &[0], &[2], Some("add")), shard("y", &[0], &[1], Some("add"))], 2, "overlaps"),

@@ -1,11 +1,11 @@
-//! What `--json` prints: one line, which names its schema, alone or at the end of the output. Its contents are the
+//! The output of `--json`: one line that names its schema, alone or at the end of the output. Its contents are the
 //! library's types, serialized: `Cost`, `Explanation`, `Check`, `Diagnostic`.
 
 use crate::Diagnostic;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// What standard output has with `--json`.
+/// The contents of standard output with `--json`.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Json {
     /// One line of JSON and nothing else
@@ -14,13 +14,13 @@ pub(crate) enum Json {
     Last,
 }
 
-/// The schema version of every document. It grows when a field changes its meaning or is removed.
+/// The schema version of every document. It increases when a field changes its meaning or is removed.
 const SCHEMA: u32 = 1;
 
 /// The last line of output.
 #[derive(Serialize)]
 struct Document<'a> {
-    /// Its schema version.
+    /// The schema version.
     schema: u32,
     /// The command's document.
     #[serde(flatten)]
@@ -33,7 +33,7 @@ struct Document<'a> {
     diagnostics: &'a [Diagnostic],
 }
 
-/// The document of a command as one line.
+/// Returns the document of a command as one line.
 pub(crate) fn line(document: Option<Value>, ok: bool, diagnostics: &[Diagnostic]) -> String {
     let fields = match document {
         Some(Value::Object(fields)) => fields,

@@ -53,7 +53,7 @@ pub(crate) struct Knobs {
     allow: Vec<Lint>,
 }
 
-/// What can be warned of, denied or allowed.
+/// The kinds of warnings that `--warn`, `--deny` and `--allow` control.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 enum Lint {
     /// Values that are gathered only because an op can't be computed in shards of a dimension
@@ -62,7 +62,7 @@ enum Lint {
     Memory,
 }
 
-/// How the groups of collectives are printed.
+/// The form in which the groups of collectives are printed.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum GroupForm {
     /// Lists of devices, as JAX writes them
@@ -97,7 +97,7 @@ impl From<Order> for Schedule {
     }
 }
 
-/// How to choose communication.
+/// The way to choose communication.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Plan {
     /// The cheapest that is found for the whole program.
@@ -108,7 +108,7 @@ enum Plan {
 }
 
 impl Knobs {
-    /// What they say to the compiler; refuses targets and sizes that there aren't.
+    /// Returns the options for the compiler; refuses undefined targets and invalid sizes.
     pub(crate) fn options(&self, session: &mut Session<'_>) -> Result<CompileOptions, Failure> {
         let target = match &self.target {
             Some(name) if name.ends_with(".toml") => Some(session.add_target(Path::new(name))?),
@@ -147,7 +147,7 @@ impl Knobs {
         })
     }
 
-    /// What `--warn`, `--deny` and `--allow` say of one kind; nothing of it where they don't name it.
+    /// Returns the severity that `--warn`, `--deny` and `--allow` set for one kind; `None` if none of them names it.
     fn severity(&self, lint: Lint) -> Result<Option<Severity>, Failure> {
         let given = [(&self.allow, Severity::Remark), (&self.warn, Severity::Warning), (&self.deny, Severity::Error)];
         let mut named = given.into_iter().filter(|(lints, _)| lints.contains(&lint)).map(|(_, severity)| severity);
@@ -172,7 +172,7 @@ pub(crate) struct Tolerances {
 }
 
 impl Tolerances {
-    /// Whether the command line says any.
+    /// Returns whether the command line sets a tolerance.
     pub(crate) fn are_given(&self) -> bool {
         self.rtol.is_some() || self.atol.is_some()
     }
@@ -184,7 +184,7 @@ impl From<Tolerances> for Tolerance {
     }
 }
 
-/// A number of entries, or `all`.
+/// Parses a number of entries, or `all`.
 pub(crate) fn top(text: &str) -> Result<usize, String> {
     match text {
         "all" => Ok(usize::MAX),
@@ -207,7 +207,7 @@ fn tolerance(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A time like `30s`; a number alone is in seconds.
+/// Parses a time like `30s`; a number without a unit is in seconds.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {

@@ -1,10 +1,10 @@
-//! Diagnostics as one line each, as MLIR prints them: `file:line:column: error: message`, and notes below.
+//! Diagnostics in one line each, in MLIR's format: `file:line:column: error: message`, with notes below.
 
 use std::fmt::Write;
 
 use crate::{Diagnostic, Source};
 
-/// The lines of `diagnostics` about `source`.
+/// Returns the lines of `diagnostics` about `source`.
 pub(super) fn lines<'a>(source: &Source, diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> String {
     let mut text = String::new();
     for d in diagnostics {

@@ -1,4 +1,4 @@
-//! The command line: subcommands, and everything from arguments to an exit code.
+//! The command line: subcommands, and the processing from arguments to an exit code.
 //!
 //! Exit codes: 0 ok, 1 diagnostics or a failed comparison, 2 usage, 101 a bug in shardc.
 
@@ -86,7 +86,7 @@ struct Cli {
     diagnostics: Form,
 }
 
-/// How diagnostics are shown.
+/// The form in which diagnostics are shown.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Form {
     /// With the lines of the text
@@ -136,14 +136,14 @@ pub fn run<A: Into<OsString>>(args: impl IntoIterator<Item = A>, io: Io<'_>) -> 
     run_with(&Compiler::standard(), args, io)
 }
 
-/// The same with a compiler that has more ops, passes, pipelines or targets.
+/// Like [`run`], with a compiler that has more ops, passes, pipelines or targets.
 pub fn run_with<A: Into<OsString>>(compiler: &Compiler, args: impl IntoIterator<Item = A>, io: Io<'_>) -> u8 {
     let mut args: Vec<OsString> =
         std::iter::once(OsString::from("shardc")).chain(args.into_iter().map(Into::into)).collect();
     // The streams may outlive the compiler; this shortens their lifetimes to that of the run.
     let Io { stdin, out, err, out_color, err_color } = io;
     let mut session = Session::new(compiler, Io { stdin, out, err, out_color, err_color });
-    // A help topic that is not a command.
+    // Help topics that are not commands.
     if args.get(1).is_some_and(|a| a == "help") {
         let topic = args.get(2).and_then(|topic| topic.to_str());
         let outcome = match topic {
@@ -195,7 +195,7 @@ pub fn run_with<A: Into<OsString>>(compiler: &Compiler, args: impl IntoIterator<
     session.finish(outcome)
 }
 
-/// What a user is told who names a program where a command belongs.
+/// Returns a hint for a user who named a program instead of a command.
 fn program_as_command(e: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(word)) = e.get(ContextKind::InvalidSubcommand) else { return None };
     let is_program = word == "-" || word.contains(['.', '/', '\\']) || std::path::Path::new(word).is_file();
@@ -203,7 +203,7 @@ fn program_as_command(e: &clap::Error) -> Option<String> {
         .then(|| format!("'{word}' is no command: did you mean 'shardc compile {word}'? 'shardc help' lists commands"))
 }
 
-/// `shardc help codes`: all diagnostic codes, or explanations of the named ones.
+/// Runs `shardc help codes`: prints all diagnostic codes, or explanations of the named ones.
 fn codes(names: &[OsString], session: &mut Session<'_>) -> Outcome {
     let mut wanted = Vec::with_capacity(names.len());
     for name in names {
@@ -220,7 +220,7 @@ fn codes(names: &[OsString], session: &mut Session<'_>) -> Outcome {
     session.print(&text)
 }
 
-/// `main` of the program: [`run`] over the process's arguments and streams.
+/// The program's `main`: [`run`] with the process's arguments and streams.
 pub fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|info| {
         let mut err = std::io::stderr().lock();
@@ -239,7 +239,7 @@ pub fn main() -> ExitCode {
         let (out, err) = (std::io::stdout(), std::io::stderr());
         progress::watch(err.is_terminal());
         let (out_color, err_color) = (wants_color(out.is_terminal()), wants_color(err.is_terminal()));
-        // The error stream isn't locked, since what shows progress writes there too.
+        // Don't lock the error stream, because progress is written there too.
         let (mut stdin, mut out, mut err) = (std::io::stdin(), out.lock(), err);
         run(std::env::args_os().skip(1), Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color, err_color })
     };
@@ -253,7 +253,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Colors are for terminals, unless `NO_COLOR` is set or the terminal is dumb.
+/// Returns whether to use colors: on terminals, unless `NO_COLOR` is set or the terminal is dumb.
 fn wants_color(terminal: bool) -> bool {
     let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
     terminal && !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|t| t != "dumb")

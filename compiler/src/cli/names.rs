@@ -1,5 +1,5 @@
-//! Which array of an archive is which argument or result: by the names that shardc gives, by those of the program, or by
-//! their order.
+//! Matching of an archive's arrays with arguments or results: by the names that shardc gives, by names in the program,
+//! or by order.
 
 use dialect::ir::{Program, TensorType, Value};
 use dialect::ops::func;
@@ -12,18 +12,18 @@ use runtime::npz::Arrays;
 pub(crate) struct Names {
     /// Their names in the archive, in the order of the program.
     pub(crate) names: Vec<String>,
-    /// How they were found, where it wasn't by `arg0` or `arr_0`.
+    /// A note on how they were matched, if it wasn't by `arg0` or `arr_0`.
     pub(crate) note: Option<String>,
 }
 
-/// How NumPy names arrays that were saved without names.
+/// The prefix of NumPy's names for arrays that were saved without names.
 const POSITIONAL: &str = "arr_";
 
-/// The most names that a message lists.
+/// The maximum number of names that a message lists.
 const SHOWN: usize = 12;
 
-/// Finds the arrays of the arguments, for the prefix `arg`, or results, for `out`. What is wrong with arrays called so is
-/// left to the caller.
+/// Finds the arrays of the arguments (prefix `arg`) or results (prefix `out`). The caller checks arrays with such
+/// names.
 pub(crate) fn find(program: &Program, arrays: &Arrays, prefix: &str, types: &[TensorType]) -> Result<Names, String> {
     let is_called = |name: &str, prefix: &str| name.strip_prefix(prefix).is_some_and(|n| n.parse::<usize>().is_ok());
     for prefix in [prefix, POSITIONAL] {
@@ -59,7 +59,7 @@ pub(crate) fn find(program: &Program, arrays: &Arrays, prefix: &str, types: &[Te
     ))
 }
 
-/// The first of a list, with commas between, and how many more there are.
+/// Joins the first items of a list with commas, and states how many more there are.
 fn listed(items: impl ExactSizeIterator<Item = String>) -> String {
     let more = items.len().saturating_sub(SHOWN);
     let shown: Vec<String> = items.take(SHOWN).collect();
@@ -67,7 +67,7 @@ fn listed(items: impl ExactSizeIterator<Item = String>) -> String {
     shown.join(", ") + &more
 }
 
-/// The names that JAX gave the arguments, where all have one.
+/// Returns the names that JAX gave the arguments; empty unless all have one.
 fn argument_names(program: &Program) -> Vec<String> {
     let main = func::function(program, "main").and_then(|main| func::block(program, main));
     let arguments = main.map_or(&[][..], |block| program.block_args(block));
@@ -75,8 +75,8 @@ fn argument_names(program: &Program) -> Vec<String> {
     arguments.iter().map(name).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// The array of each name: the one called exactly so, or the same but for punctuation, `params.w` for `params['w']`, or
-/// the only one that is called as the end of the name, `w`.
+/// Returns the array of each name: the one with exactly this name, or with the same name up to punctuation, `params.w`
+/// for `params['w']`, or the only one that matches the end of the name, `w`.
 fn by_name(arrays: &Arrays, written: &[String], count: usize) -> Option<Vec<String>> {
     if written.len() != count {
         return None;
@@ -97,7 +97,7 @@ fn by_name(arrays: &Arrays, written: &[String], count: usize) -> Option<Vec<Stri
     Some(names)
 }
 
-/// The words of a name, without punctuation.
+/// Returns the words of a name, without punctuation.
 fn words(name: &str) -> Vec<String> {
     let parts = name.split(|c: char| !c.is_alphanumeric() && c != '_');
     parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
@@ -126,7 +126,7 @@ mod tests {
         );
         assert_eq!(check(&["params.w", "params/b", "x"]), Some(vec!["params.w".into(), "params/b".into(), "x".into()]));
         assert_eq!(check(&["w", "b", "x"]), Some(vec!["w".into(), "b".into(), "x".into()]));
-        // An array for two arguments, a missing one, a name that could be of two arrays.
+        // One array for two arguments, a missing array, and a name that matches two arrays.
         assert_eq!(check(&["params", "b", "x"]), None);
         assert_eq!(check(&["w", "x"]), None);
         assert_eq!(by_name(&arrays(&["w", "['w']"]), &["params['w']".to_owned()], 1), None);

@@ -7,20 +7,20 @@ use serde_json::json;
 const START: &str = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
 const END: &str = "]}\n";
 
-/// A timeline as it is written.
+/// A timeline that is being written.
 pub(crate) struct Timeline {
     text: String,
-    /// The process that its rows belong to.
+    /// The process of its rows.
     process: usize,
 }
 
 impl Timeline {
-    /// A timeline with a row for each of these names; their numbers are those of [`Self::slice`].
+    /// Creates a timeline with a named row for each number; [`Self::slice`] uses the same numbers.
     pub(crate) fn new(rows: &[(usize, String)]) -> Self {
         Self::of_process(0, None, rows)
     }
 
-    /// The same where the rows are those of one of several processes, which has this number and name.
+    /// Creates a timeline whose rows belong to one of several processes, with this number and name.
     pub(crate) fn of_process(process: usize, name: Option<&str>, rows: &[(usize, String)]) -> Self {
         let mut timeline = Self { text: START.to_owned(), process };
         if let Some(name) = name {
@@ -39,14 +39,14 @@ impl Timeline {
         timeline
     }
 
-    /// One text of those of several processes.
+    /// Merges the texts of several processes into one.
     pub(crate) fn join(texts: impl Iterator<Item = String>) -> String {
         let events = |text: String| Some(text.strip_prefix(START)?.strip_suffix(END)?.to_owned());
         let events: Vec<String> = texts.filter_map(events).filter(|events| !events.is_empty()).collect();
         format!("{START}{}{END}", events.join(",\n"))
     }
 
-    /// Adds what lasts from `start` on, seconds.
+    /// Adds an event with its start and duration in seconds.
     pub(crate) fn slice(&mut self, row: usize, name: &str, source: Option<&str>, start: f64, seconds: f64) {
         let (start, seconds) = (start * 1e6, seconds * 1e6);
         let args = json!({ "source": source });
@@ -63,7 +63,7 @@ impl Timeline {
         let _ = write!(self.text, "{event}");
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub(crate) fn finish(mut self) -> String {
         self.text.push_str(END);
         self.text

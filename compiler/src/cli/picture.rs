@@ -1,9 +1,9 @@
-//! Shardings as pictures, drawn here for a terminal and in `svg.rs` for a browser: one box per shard of the tensor,
+//! Pictures of shardings, drawn here for a terminal and in `svg.rs` for a browser: one box per shard of the tensor,
 //! with the devices that hold it.
 //!
-//! Two dimensions are drawn, by default sharded ones; shards along further sharded dimensions become panels of their
-//! own. Devices of one box separated by spaces hold the same elements; joined by `+` (or `max`, `min`) they hold
-//! partial results that are still to be combined.
+//! A picture draws two dimensions, by default sharded ones; shards along further sharded dimensions become separate
+//! panels. Devices of one box that are separated by spaces hold the same elements; devices joined by `+` (or `max`,
+//! `min`) hold partial results that have yet to be combined.
 
 use std::fmt::Write;
 
@@ -12,18 +12,18 @@ use dialect::sharding::{Mesh, ReductionKind};
 
 use crate::cli::cells::{Cell, Cells, short_list};
 
-/// How to draw.
+/// The options of a picture.
 #[derive(Clone, Debug)]
 pub(crate) struct Style {
-    /// Colors the boxes with terminal escapes.
+    /// Whether to color the boxes with terminal escapes.
     pub color: bool,
     /// Width of the terminal, in columns.
     pub width: usize,
-    /// At most this many rows of boxes.
+    /// The maximum number of rows of boxes.
     pub rows: usize,
-    /// At most this many panels.
+    /// The maximum number of panels.
     pub panels: usize,
-    /// The dimensions drawn down and across; by default those that are sharded.
+    /// The dimensions drawn vertically and horizontally; by default the sharded ones.
     pub dims: Option<(usize, usize)>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) enum Part {
     Title(String),
     /// An indented line.
     Line(String),
-    /// Boxes.
+    /// A grid of boxes.
     Grid(Grid),
     /// Space before the next title.
     Gap,
@@ -49,11 +49,11 @@ pub(crate) enum Part {
 pub(crate) struct Grid {
     pub(crate) row_heads: Vec<String>,
     pub(crate) column_heads: Vec<String>,
-    /// Row-major; the number selects a color.
+    /// The boxes in row-major order; the number selects a color.
     pub(crate) boxes: Vec<(String, usize)>,
 }
 
-/// The picture as text.
+/// Returns the picture as text.
 pub(crate) fn text(parts: &[Part], style: &Style) -> String {
     let mut out = String::new();
     for part in parts {
@@ -106,14 +106,15 @@ pub(crate) fn draw_mesh(program: &Program, mesh: &Mesh, style: &Style) -> Vec<Pa
     out
 }
 
-/// Draws the tensor: who holds which shard.
+/// Draws a tensor with the devices that hold each shard.
 pub(crate) fn draw_cells(cells: &Cells, style: &Style) -> Vec<Part> {
     let rank = cells.shard.dims.len();
     let cut: Vec<usize> = (0..rank).filter(|&d| cells.shard.dims[d].shards > 1).collect();
     let (down, across) = match style.dims {
         Some((r, c)) => (Some(r), Some(c)),
         None => match cut.as_slice() {
-            // A single sharded dimension runs down if it is the outer dimension of a matrix, as one would write it.
+            // A single sharded dimension is drawn vertically if it is the outer dimension of a matrix, as matrices are
+            // written.
             [d] if rank >= 2 && *d + 1 < rank => (Some(*d), Some(*d + 1)),
             [d] if rank >= 2 => (Some(*d - 1), Some(*d)),
             [d] => (None, Some(*d)),
@@ -190,7 +191,7 @@ fn cell_text(cell: &Cell, unreduced: Option<ReductionKind>) -> String {
 }
 
 impl Grid {
-    /// Draws it, leaving out the middle when it doesn't fit.
+    /// Draws the grid, leaving out the middle if it doesn't fit.
     fn draw(&self, style: &Style, out: &mut String) {
         let (rows, columns) = (self.row_heads.len(), self.column_heads.len());
         let cell = self.boxes.iter().map(|b| b.0.as_str()).chain(self.column_heads.iter().map(String::as_str));
@@ -231,7 +232,7 @@ impl Grid {
     }
 }
 
-/// All of `0..count`, or the first ones, a gap and the last.
+/// Returns all of `0..count`, or the first ones, a gap and the last.
 pub(crate) fn elide(count: usize, fit: usize) -> Vec<Option<usize>> {
     if count <= fit {
         return (0..count).map(Some).collect();
@@ -244,12 +245,12 @@ fn center(text: &str, width: usize) -> String {
     format!("{}{text}{}", " ".repeat(free / 2), " ".repeat(free - free / 2))
 }
 
-/// Background colors that black text is readable on, far apart in hue.
+/// Background colors on which black text is readable, far apart in hue.
 const COLORS: [u8; 16] = [117, 222, 150, 217, 183, 123, 229, 156, 211, 147, 80, 215, 114, 175, 153, 187];
 
-/// The color of box number `color` as `#rrggbb`.
+/// Returns the color of box number `color` as `#rrggbb`.
 pub(crate) fn hex(color: usize) -> String {
-    // The terminal's color cube: six levels of each of red, green and blue, from 16 on.
+    // The terminal's color cube starts at 16, with six levels each of red, green and blue.
     let level = |n: u8| if n == 0 { 0 } else { 55 + 40 * n };
     let code = COLORS[color % COLORS.len()] - 16;
     format!("#{:02x}{:02x}{:02x}", level(code / 36), level(code / 6 % 6), level(code % 6))

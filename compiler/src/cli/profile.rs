@@ -1,14 +1,14 @@
-//! What `run --profile` and `--trace` say.
+//! The output of `run --profile` and `--trace`.
 
 use super::perfetto::Timeline;
 use super::ranks::Here;
 use super::session::Failure;
 use crate::{DeviceTrace, DeviceWaits, Profile, ProfiledOp, Straggler, Trace, units};
 
-/// The most ops that a profile shows.
+/// The maximum number of ops in a profile's table.
 const SHOWN: usize = 25;
 
-/// A profile for people: the dearest ops, and how far each is from what the machine can do.
+/// Returns the table of a profile: the most expensive ops, next to the lower bounds of the machine.
 pub(crate) fn table(profile: &Profile) -> String {
     let all: f64 = profile.ops.iter().map(|op| op.seconds).sum();
     let mut text = format!(
@@ -41,7 +41,7 @@ pub(crate) fn table(profile: &Profile) -> String {
     text
 }
 
-/// How long the devices of all processes waited in collectives, on the first of them.
+/// Collects the waiting times in collectives of the devices of all processes, on the first process.
 pub(crate) fn waits(trace: &Trace, here: Option<&Here>) -> Result<Vec<DeviceWaits>, Failure> {
     let mine = trace.waits();
     let Some(here) = here else { return Ok(mine) };
@@ -49,10 +49,10 @@ pub(crate) fn waits(trace: &Trace, here: Option<&Here>) -> Result<Vec<DeviceWait
     Ok(all.iter().flat_map(|bytes| serde_json::from_slice::<Vec<DeviceWaits>>(bytes).unwrap_or_default()).collect())
 }
 
-/// The most collectives of which it is said who came last.
+/// The maximum number of collectives for which the last device is listed.
 const LATE: usize = 8;
 
-/// Whom others waited for, for people.
+/// Returns the table of the devices that others waited for.
 pub(crate) fn late(stragglers: &[Straggler], here: Option<&Here>) -> String {
     let mut text = String::new();
     for straggler in stragglers.iter().filter(|straggler| straggler.late_s > 0.0).take(LATE) {
@@ -74,7 +74,7 @@ pub(crate) fn late(stragglers: &[Straggler], here: Option<&Here>) -> String {
     text
 }
 
-/// A row for each device's steps, and one for its waits.
+/// Returns a timeline with one row for each device's steps and one for its waits.
 pub(crate) fn timeline(trace: &Trace, here: Option<&Here>) -> String {
     let rows = |(i, device): (usize, &DeviceTrace)| {
         let name = |what: &str| format!("device {}{what}", device.device);

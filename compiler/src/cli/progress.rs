@@ -1,4 +1,4 @@
-//! What takes long says on a terminal what it is doing, and some of it in lines where there is no terminal.
+//! Progress of long work: a line on a terminal, and for some work lines in a log.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,39 +8,38 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use passes::Step;
 
-/// Whether anybody watches.
+/// Whether the error stream is a terminal.
 static WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the error stream is the process's own and no terminal, so that lines may be written there.
+/// Whether the error stream is the process's own and not a terminal, so that lines may be logged there.
 static LOGGED: AtomicBool = AtomicBool::new(false);
 
-/// Where progress is shown.
+/// The streams on which progress is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
-    /// On terminals alone.
+    /// Only terminals.
     OnTerminals,
-    /// Also as a line now and then, where the error stream is no terminal.
+    /// Also streams that are no terminals, with an occasional line.
     Everywhere,
 }
 
-/// What is over sooner says nothing.
+/// The time after which progress is shown; shorter work shows none.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How often a line is written where there is no terminal.
+/// The interval between lines in a log.
 const LINES: Duration = Duration::from_secs(10);
 
-/// How often the line is written again.
+/// The interval between updates of the line on a terminal.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Says that the error stream is the process's own, and whether it is a terminal, so that from now on [`during`] shows
-/// something there.
+/// Enables progress in [`during`]: the error stream is the process's own, and may be a terminal.
 pub(crate) fn watch(is_terminal: bool) {
     WATCHED.store(is_terminal, Ordering::Relaxed);
     LOGGED.store(!is_terminal, Ordering::Relaxed);
 }
 
-/// Runs these passes on the program of this name by `work`, which counts those that are over by the function that it gets;
-/// if that takes long, shows which one runs.
+/// Runs passes on the named program by `work`, which calls the function that it gets after each pass. If the work takes
+/// long, shows the current pass.
 pub(crate) fn of_passes<T>(name: &str, steps: &[Step], work: impl FnOnce(&dyn Fn()) -> T) -> T {
     let over = AtomicUsize::new(0);
     let now = || {
@@ -50,12 +49,12 @@ pub(crate) fn of_passes<T>(name: &str, steps: &[Step], work: impl FnOnce(&dyn Fn
     during(now, || work(&|| _ = over.fetch_add(1, Ordering::Relaxed)))
 }
 
-/// Runs `work`; if that takes long, shows the line that `now` gives, with the time, until it ends.
+/// Runs `work`. If it takes long, shows the line that `now` returns, with the elapsed time, until it ends.
 pub(crate) fn during<T>(now: impl Fn() -> String + Sync, work: impl FnOnce() -> T) -> T {
     shown(Shown::OnTerminals, now, work)
 }
 
-/// [`during`], shown there.
+/// Like [`during`], on the streams given by `show`.
 pub(crate) fn shown<T>(show: Shown, now: impl Fn() -> String + Sync, work: impl FnOnce() -> T) -> T {
     let watched = WATCHED.load(Ordering::Relaxed);
     let logged = show == Shown::Everywhere && LOGGED.load(Ordering::Relaxed);
@@ -64,7 +63,7 @@ pub(crate) fn shown<T>(show: Shown, now: impl Fn() -> String + Sync, work: impl 
     }
     let (ended, end) = channel::<()>();
     std::thread::scope(|scope| {
-        // Without a thread for it nothing is shown.
+        // If no thread can be started, no progress is shown.
         let _ = std::thread::Builder::new().spawn_scoped(scope, || {
             let end = end;
             if watched { spin(&now, end) } else { log(&now, end) }
@@ -75,7 +74,7 @@ pub(crate) fn shown<T>(show: Shown, now: impl Fn() -> String + Sync, work: impl 
     })
 }
 
-/// A line that is written again and again until the work ends.
+/// Updates a line until the work ends.
 fn spin(now: impl Fn() -> String, end: Receiver<()>) {
     if end.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
         return;
@@ -91,11 +90,11 @@ fn spin(now: impl Fn() -> String, end: Receiver<()>) {
     bar.finish_and_clear();
 }
 
-/// Lines, one every few seconds until the work ends.
+/// Writes a line every few seconds until the work ends.
 fn log(now: impl Fn() -> String, end: Receiver<()>) {
     let start = Instant::now();
     while end.recv_timeout(LINES) == Err(RecvTimeoutError::Timeout) {
-        // Who has closed the stream misses the line.
+        // Ignore a closed stream.
         let _ = writeln!(std::io::stderr(), "shardc: {} ({} s)", now(), start.elapsed().as_secs());
     }
 }

@@ -1,4 +1,4 @@
-//! The processes that a launcher (mpirun, srun, Kubernetes' MPI operator) has started to run one program together.
+//! The processes that a launcher (mpirun, srun, Kubernetes' MPI operator) started to run one program together.
 
 use std::time::Duration;
 
@@ -7,27 +7,27 @@ use serde::{Deserialize, Serialize};
 use super::session::{Failure, Session};
 use crate::{RankInputs, Ranks};
 
-/// How long another process may be silent, in seconds, unless the command line says otherwise.
+/// The default limit on the silence of another process, in seconds.
 pub(crate) const PATIENCE: f64 = 10.0;
 
-/// What a launcher says of this process.
+/// The launcher's information about this process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Launched {
     pub(crate) rank: usize,
     pub(crate) ranks: usize,
-    /// Who says so.
+    /// The launcher's name.
     pub(crate) by: &'static str,
 }
 
-/// The variables by which launchers say a process's number and how many there are. Slurm's are those of a step, since those
-/// of a job are set in its script too, which runs once.
+/// The environment variables in which launchers pass a process's rank and the number of ranks. For Slurm they are those
+/// of a job step, because the variables of a job are also set in its script, which runs once.
 const VARIABLES: &[(&str, &str, &str)] = &[
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "Open MPI"),
     ("PMI_RANK", "PMI_SIZE", "PMI"),
     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "Slurm"),
 ];
 
-/// What the launcher of this process says, if there is one; `variable` reads the environment.
+/// Returns the launcher's information about this process, if there is a launcher; `variable` reads the environment.
 pub(crate) fn launched(variable: impl Fn(&str) -> Option<String>) -> Option<Launched> {
     let number = |name: &str| variable(name)?.trim().parse::<usize>().ok();
     let said = |&(rank, ranks, by): &(&str, &str, &'static str)| {
@@ -37,7 +37,7 @@ pub(crate) fn launched(variable: impl Fn(&str) -> Option<String>) -> Option<Laun
     VARIABLES.iter().find_map(said)
 }
 
-/// What processes must agree on before they run a program together.
+/// The settings on which processes must agree before they run a program together.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Identity {
     pub(crate) version: String,
@@ -48,7 +48,7 @@ pub(crate) struct Identity {
 
 #[cfg(any(feature = "mpi", test))]
 impl Identity {
-    /// What is different in another process, in words.
+    /// Describes the first difference to another process.
     fn difference(&self, other: &Identity) -> Option<String> {
         if self.version != other.version {
             return Some(format!("is shardc {}, not {}", other.version, self.version));
@@ -65,7 +65,7 @@ impl Identity {
     }
 }
 
-/// Where this process is among those of its launch.
+/// The position of this process among those of its launch.
 pub(crate) struct Here {
     #[cfg(feature = "mpi")]
     world: std::sync::Arc<runtime::mpi::World>,
@@ -75,7 +75,7 @@ pub(crate) struct Here {
 
 #[cfg(not(feature = "mpi"))]
 impl Here {
-    /// Nothing, if this process was started by itself.
+    /// Returns `None` if this process was started alone.
     pub(crate) fn join(_: &mut Session<'_>, _: Duration) -> Result<Option<Self>, Failure> {
         match launched(|name| std::env::var(name).ok()).filter(|launched| launched.ranks > 1) {
             None => Ok(None),
@@ -111,8 +111,8 @@ impl Here {
 
 #[cfg(feature = "mpi")]
 impl Here {
-    /// Joins the other processes, if there are any. From now on this process speaks as one of them, and only the first
-    /// prints results.
+    /// Joins the other processes, if there are any. From then on the session reports as one rank, and only the first
+    /// rank prints results.
     pub(crate) fn join(session: &mut Session<'_>, patience: Duration) -> Result<Option<Self>, Failure> {
         use runtime::collective::Wire;
         use runtime::mpi::{Behavior, World, exit_at_once};
@@ -121,7 +121,7 @@ impl Here {
         };
         let rank = launched.rank;
         let last_words = Box::new(move |why: &str| {
-            // Standard error may be in use by who doesn't end.
+            // Write to standard error directly, because a thread that never ends may be using the session's stream.
             eprintln!("shardc: rank {rank}: {why}");
             exit_at_once(super::FAILED);
         });
@@ -139,7 +139,7 @@ impl Here {
         Ok(Some(Self { world: std::sync::Arc::new(world), rank, ranks }))
     }
 
-    /// Fails on all ranks if some are about to do something else.
+    /// Fails on all ranks if their settings differ.
     pub(crate) fn agree(&self, mine: &Identity) -> Result<(), Failure> {
         use runtime::collective::Wire;
         let text = serde_json::to_vec(mine).unwrap_or_default();
@@ -158,34 +158,34 @@ impl Here {
         Ok(())
     }
 
-    /// What every rank gives, once all have.
+    /// Gathers the bytes of every rank, once all have sent theirs.
     pub(crate) fn together(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Failure> {
         use runtime::collective::Wire;
         self.world.everybody(mine).map_err(Failure::System)
     }
 
-    /// Where a rank is, in words.
+    /// Describes the location of a rank.
     pub(crate) fn place(&self, rank: usize) -> String {
         self.world.place(rank)
     }
 
-    /// What execution needs to know; the first rank gets all results if that is wanted, and sums may be in any order if
-    /// `fast_reduce` says so.
+    /// Returns the options for execution. With `gather`, the first rank gets all results; with `fast_reduce`, sums may
+    /// be in any order.
     pub(crate) fn options(&self, gather: bool, inputs: RankInputs, fast_reduce: bool) -> Option<Ranks> {
         let wire: std::sync::Arc<dyn runtime::collective::Wire> = self.world.clone();
         Some(Ranks { wire, neighbors: self.world.neighbors(), gather, inputs, fast_reduce })
     }
 
-    /// Waits for the others, and leaves.
+    /// Waits for the other ranks and leaves MPI.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         match std::sync::Arc::try_unwrap(self.world) {
             Ok(world) => world.finish().map_err(Failure::System),
-            // Somebody still holds it: the process ends without having left.
+            // Another owner still uses MPI, so the process ends without leaving it.
             Err(_) => Err(Failure::System("MPI is still in use".to_owned())),
         }
     }
 
-    /// Tells the others that this rank has failed.
+    /// Reports the failure of this rank to the others.
     pub(crate) fn fail(&self, why: &str) {
         self.world.fail(why);
     }
@@ -203,7 +203,7 @@ mod tests {
         };
         assert_eq!(read(&[("OMPI_COMM_WORLD_RANK", "2"), ("OMPI_COMM_WORLD_SIZE", "4")]), Some((2, 4, "Open MPI")));
         assert_eq!(read(&[("PMI_RANK", "0"), ("PMI_SIZE", "2")]), Some((0, 2, "PMI")));
-        // A step of Slurm's; and the script of a job, which runs once.
+        // A job step of Slurm, and the script of a job, which runs once.
         assert_eq!(read(&[("SLURM_PROCID", "1"), ("SLURM_STEP_NUM_TASKS", "8")]), Some((1, 8, "Slurm")));
         assert_eq!(read(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "8")]), None);
         assert_eq!(read(&[("PMI_RANK", "2"), ("PMI_SIZE", "2")]), None);

@@ -1,7 +1,7 @@
 //! Diagnostics as text: the only module that uses codespan-reporting.
 //!
-//! Programs printed by JAX have lines of thousands of characters, so it renders not the source but an excerpt of it:
-//! each labelled line, cut to a window around the label. Line and column numbers stay those of the source; columns
+//! Programs printed by JAX have lines of thousands of characters, so this renders an excerpt instead of the source:
+//! each labelled line, cut to a window around the label. Line and column numbers remain those of the source; columns
 //! count characters.
 
 use std::collections::BTreeMap;
@@ -14,9 +14,9 @@ use codespan_reporting::term::termcolor::{Ansi, NoColor, WriteColor};
 use codespan_reporting::term::{self, Config, Styles, StylesWriter};
 use dialect::diagnostic::Span;
 
-/// Lines longer than this many bytes are cut.
+/// The length in bytes above which a line is cut.
 const LINE: usize = 160;
-/// Bytes kept before the first label of a cut line.
+/// The number of bytes kept before the first label of a cut line.
 const BEFORE: usize = 48;
 
 /// Renders `diagnostics` about `source`, with terminal colors if `color`.
@@ -51,7 +51,7 @@ fn one(out: &mut dyn WriteColor, source: &Source, diagnostic: &Diagnostic) {
         let style = if i == 0 { LabelStyle::Primary } else { LabelStyle::Secondary };
         shown = shown.with_label(Label::new(style, (), excerpt.place(source, span)).with_message(text));
     }
-    // Text of a label without a place is still shown.
+    // A label without a place becomes a note.
     let lost = labels().filter(|l| l.0.is_none() && !l.1.is_empty()).map(|l| l.1.to_owned());
     shown = shown.with_notes(lost.chain(diagnostic.notes.iter().cloned()).collect());
     let config = Config { tab_width: 4, ..Config::default() };
@@ -65,7 +65,7 @@ fn one(out: &mut dyn WriteColor, source: &Source, diagnostic: &Diagnostic) {
 struct Excerpt {
     name: String,
     text: String,
-    /// By line index in the source: the line's range in `text`, and its range in the source without cut marks.
+    /// The lines by their index in the source.
     lines: BTreeMap<usize, Line>,
     /// The number of the source's first line, from 0.
     first_line: usize,
@@ -74,11 +74,11 @@ struct Excerpt {
 struct Line {
     /// Its range in the excerpt, with cut marks and the line's end.
     place: Range<usize>,
-    /// Where the kept part begins in the excerpt.
+    /// The start of the kept part in the excerpt.
     text_start: usize,
     /// The kept range in the source.
     kept: Range<usize>,
-    /// Characters of the line before what is kept.
+    /// The number of characters of the line before the kept part.
     columns_before: usize,
 }
 
@@ -89,7 +89,7 @@ impl Excerpt {
             let (index, at) = (source.line_index(span.start as usize), span.start as usize);
             let first = wanted.entry(index).or_default();
             *first = Some(first.map_or(at, |f| f.min(at)));
-            // The renderer asks for the neighbors when two labels are two lines apart.
+            // The renderer reads the line between two labels that are two lines apart.
             for near in [index.wrapping_sub(1), index + 1] {
                 if near < source.line_count() {
                     wanted.entry(near).or_default();
@@ -137,7 +137,8 @@ impl Excerpt {
         self.lines.insert(index, Line { place: begin..self.text.len(), text_start, kept, columns_before });
     }
 
-    /// The range in the excerpt of a span of the source; a span over several lines ends at the end of the first.
+    /// Returns the range in the excerpt of a span of the source. A span over several lines ends at the end of the first
+    /// line.
     fn place(&self, source: &Source, span: Span) -> Range<usize> {
         let line = &self.lines[&source.line_index(span.start as usize)];
         let into = |at: usize| line.text_start + at.clamp(line.kept.start, line.kept.end) - line.kept.start;

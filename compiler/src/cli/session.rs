@@ -1,4 +1,4 @@
-//! One run of the program: its streams, what has been reported so far, and how it ends.
+//! One run of the program: its streams, its reports so far, and its end.
 
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Read, Write};
@@ -23,11 +23,11 @@ use crate::{
 
 /// The streams of a run.
 pub struct Io<'a> {
-    /// Read if the input is `-`.
+    /// The input, read for `-`.
     pub stdin: &'a mut (dyn Read + Send),
-    /// Receives results.
+    /// The stream for results.
     pub out: &'a mut dyn Write,
-    /// Receives diagnostics and everything else that is not a result.
+    /// The stream for diagnostics and everything else that is not a result.
     pub err: &'a mut dyn Write,
     /// Whether `out` shows colors.
     pub out_color: bool,
@@ -35,7 +35,7 @@ pub struct Io<'a> {
     pub err_color: bool,
 }
 
-/// Why a run ended early.
+/// The reason why a run ended early.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The program has errors or a comparison failed; already reported.
@@ -48,7 +48,7 @@ pub(crate) enum Failure {
     System(String),
     /// A bug in shardc; already reported.
     Bug,
-    /// The reader of the output has closed it.
+    /// The reader of the output closed it.
     Closed,
 }
 
@@ -61,9 +61,9 @@ pub(crate) struct Session<'a> {
     pub(crate) compiler: Arc<Compiler>,
     /// The streams.
     pub(crate) io: Io<'a>,
-    /// Whether the last line of output is to be JSON.
+    /// Whether, and how, JSON is written to standard output.
     json: Option<Json>,
-    /// The program that is part of the JSON.
+    /// The program text that becomes part of the JSON.
     program: Option<String>,
     /// Whether diagnostics are shown as one line each.
     lines: bool,
@@ -71,14 +71,14 @@ pub(crate) struct Session<'a> {
     document: Option<Value>,
     /// The diagnostics so far, for the JSON document.
     diagnosed: Vec<Diagnostic>,
-    /// Which rank this is, in words, if other processes run the program with this one.
+    /// The description of this rank, if several processes run the program.
     speaker: Option<String>,
-    /// Whether another rank prints what all of them would print alike.
+    /// Whether this rank prints no results, because another rank prints them.
     mute: bool,
 }
 
 impl<'a> Session<'a> {
-    /// A run that has reported nothing yet.
+    /// Starts a run without any reports.
     pub(crate) fn new(compiler: &Compiler, io: Io<'a>) -> Self {
         let compiler = Arc::new(compiler.clone());
         Self {
@@ -121,14 +121,14 @@ impl<'a> Session<'a> {
         code
     }
 
-    /// From now on, speaks as this rank: the first one prints results, the others say errors only.
+    /// Reports as this rank from now on: the first rank prints results, the others only errors.
     #[cfg(feature = "mpi")]
     pub(crate) fn speak_as(&mut self, rank: usize, place: String) {
         self.mute = rank > 0;
         self.speaker = Some(place);
     }
 
-    /// Why the run ends early, in a sentence for other ranks.
+    /// Returns the reason for an early end, in a sentence for other ranks.
     pub(crate) fn reason(&self, failure: &Failure) -> String {
         match failure {
             Failure::Usage(message) | Failure::System(message) => message.clone(),
@@ -139,17 +139,17 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Asks for a line of JSON: alone, or at the end.
+    /// Requests a line of JSON: alone, or at the end.
     pub(crate) fn want_json(&mut self, wanted: Option<Json>) {
         self.json = wanted;
     }
 
-    /// Shows diagnostics as one line each from now on.
+    /// Shows diagnostics in one line each from now on.
     pub(crate) fn say_lines(&mut self) {
         self.lines = true;
     }
 
-    /// Sets the JSON document; its `schema` is added.
+    /// Sets the JSON document, without `schema`, which is added later.
     pub(crate) fn set_document(&mut self, document: &impl Serialize) {
         self.document = serde_json::to_value(document).ok();
     }
@@ -159,7 +159,7 @@ impl<'a> Session<'a> {
         self.print_bytes(text.as_bytes())
     }
 
-    /// Writes bytes to the output, unless that is for JSON alone.
+    /// Writes bytes to the output, unless it is reserved for JSON.
     fn print_bytes(&mut self, bytes: &[u8]) -> Outcome {
         if self.mute || self.json == Some(Json::Only) { Ok(()) } else { write(self.io.out, bytes) }
     }
@@ -172,12 +172,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Writes a result: to the file if one is named, else to the output.
+    /// Writes a result: to the file if one is named, or else to the output.
     pub(crate) fn emit(&mut self, output: Option<&Path>, text: &str) -> Outcome {
         self.emit_bytes(output, text.as_bytes())
     }
 
-    /// The same of a result that is no text.
+    /// Writes a binary result.
     pub(crate) fn emit_bytes(&mut self, output: Option<&Path>, bytes: &[u8]) -> Outcome {
         match output {
             Some(path) if path != Path::new("-") => {
@@ -195,7 +195,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The same of a program, which is part of the JSON where that is alone on standard output.
+    /// Writes a program, which becomes part of the JSON if only JSON goes to standard output.
     pub(crate) fn emit_program(&mut self, output: Option<&Path>, program: &[u8]) -> Outcome {
         if self.json == Some(Json::Only) && output.is_none() && !program.is_empty() {
             self.program = Some(String::from_utf8_lossy(program).into_owned());
@@ -203,7 +203,7 @@ impl<'a> Session<'a> {
         self.emit_bytes(output, program)
     }
 
-    /// Refuses a result that is no text where a line of JSON would stand behind it.
+    /// Refuses a binary result on standard output if a line of JSON would follow it.
     pub(crate) fn check_binary(&self, output: Option<&Path>) -> Outcome {
         if self.json.is_some() && output.is_none_or(|path| path == Path::new("-")) {
             let message = "--emit-bytecode and --json both write to standard output: name a file with -o";
@@ -212,7 +212,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Makes the target that a file describes known to this run; returns its name.
+    /// Adds the target that a file describes to this run's compiler; returns its name.
     pub(crate) fn add_target(&mut self, path: &Path) -> Result<String, Failure> {
         let text = read_file(path)
             .and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other))
@@ -254,7 +254,7 @@ impl<'a> Session<'a> {
         let compiler = self.compiler.clone();
         let shown = source.clone();
         let Ok(steps) = compiler.steps(pipeline, options) else {
-            // Says what is wrong with them.
+            // Report the faults of the options in addition to those of the text.
             let parsed = compiler.parse_unverified(source, &mut Watch::default());
             return self.take(&shown, parsed.and_then(|module| compiler.compile(module, pipeline, options)));
         };
@@ -267,7 +267,7 @@ impl<'a> Session<'a> {
         self.take(&shown, compiled)
     }
 
-    /// Whether a program is what each device runs already.
+    /// Returns whether the program is a per-device program already.
     pub(crate) fn is_device_program(&self, source: &Source) -> bool {
         if !source.text.contains(dialect::signature::GLOBAL_TYPE) {
             return false;
@@ -279,7 +279,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// What each device runs: a global program compiled, a per-device one as it is.
+    /// Returns the per-device program: compiles a global program, and keeps a per-device one.
     pub(crate) fn device_program(&mut self, source: Source, options: &CompileOptions) -> Result<Module, Failure> {
         if !self.is_device_program(&source) {
             return self.compile(source, "compile", options);
@@ -287,13 +287,13 @@ impl<'a> Session<'a> {
         self.compile(source, "check-memory", options)
     }
 
-    /// The value of a step, after reporting its diagnostics.
+    /// Reports the diagnostics of a step and returns its value.
     pub(crate) fn take<T>(&mut self, source: &Source, gave: Gave<T>) -> Result<T, Failure> {
         self.report(source, &gave.diagnostics)?;
         gave.value.ok_or(Failure::Said)
     }
 
-    /// The same, where a fault with this code is the fault of a command-line flag.
+    /// Like [`Self::take`], but reports a diagnostic with this code as the fault of a command-line flag.
     pub(crate) fn take_flag<T>(
         &mut self,
         source: &Source,
@@ -308,7 +308,7 @@ impl<'a> Session<'a> {
         self.take(source, gave)
     }
 
-    /// Reports how long everything took.
+    /// Reports the times of all passes.
     pub(crate) fn say_times(&mut self, times: &Times) -> Outcome {
         let Times { parse, passes, statistics, verify } = times;
         let total: Duration = passes.iter().map(|t| t.1).sum::<Duration>() + *verify + *parse;
@@ -327,7 +327,7 @@ impl<'a> Session<'a> {
         self.say(&text)
     }
 
-    /// Reports what passes counted.
+    /// Reports the statistics of all passes.
     pub(crate) fn say_statistics(&mut self, times: &Times) -> Outcome {
         let mut text = String::new();
         for (pass, statistics) in &times.statistics {
@@ -364,7 +364,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// A document with the text of a program in it.
+/// Adds the text of a program to a document.
 fn with_program(document: Option<Value>, program: Option<String>) -> Option<Value> {
     let Some(program) = program else { return document };
     let mut document = document.unwrap_or_else(|| Value::Object(Default::default()));
@@ -380,10 +380,10 @@ fn write(stream: &mut dyn Write, bytes: &[u8]) -> Outcome {
     }
 }
 
-/// The most bytes of a program that are read from a pipe or a device, which may never end.
+/// The maximum number of bytes read from a pipe or a device, which may be endless.
 const MAX_STREAM: u64 = 1 << 30;
 
-/// The bytes of a file, or what a pipe or a device gives.
+/// Reads the bytes of a file, a pipe or a device.
 pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
     match std::fs::metadata(path) {
         Ok(about) if !about.is_file() && !about.is_dir() => std::fs::File::open(path).and_then(read_stream),
@@ -391,7 +391,7 @@ pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
     }
 }
 
-/// Everything that a pipe or a device gives.
+/// Reads all bytes of a pipe or a device, up to the limit.
 fn read_stream(stream: impl Read) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if stream.take(MAX_STREAM + 1).read_to_end(&mut bytes)? as u64 > MAX_STREAM {
@@ -401,7 +401,7 @@ fn read_stream(stream: impl Read) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// An I/O error without the operating system's error number.
+/// Formats an I/O error without the operating system's error number.
 fn reason(e: &std::io::Error) -> String {
     match e.kind() {
         ErrorKind::NotFound => "no such file".to_owned(),

@@ -1,5 +1,5 @@
-//! Results of a run in several processes: each writes the shards that it has, `out.0.npz`, `out.1.npz`, and the first an index,
-//! `out.index.json`, that says where everything belongs.
+//! Results of a run in several processes: each writes its shards, `out.0.npz`, `out.1.npz`, and the first writes an
+//! index, `out.index.json`, with the position of every shard.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,10 @@ use super::ranks::Here;
 use super::session::Failure;
 use crate::{Interface, ResultShard};
 
-/// The format of an index, for who reads it later.
+/// The format version of an index.
 pub(super) const SCHEMA: &str = "shardc.shards/1";
 
-/// What `out.index.json` holds.
+/// The contents of `out.index.json`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Index {
     pub(super) schema: String,
@@ -32,15 +32,15 @@ pub(super) struct IndexedArray {
     pub(super) shards: Vec<IndexedShard>,
 }
 
-/// A part of it.
+/// A shard of an array.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct IndexedShard {
-    /// The file beside the index, and the array in it.
+    /// The file next to the index, and the array in it.
     pub(super) file: String,
     pub(super) array: String,
     pub(super) start: Vec<i64>,
     pub(super) sizes: Vec<i64>,
-    /// How shards of one place are combined: `add`, `max` or `min`; replaced if it doesn't say.
+    /// How shards of one place are combined: `add`, `max` or `min`; `None` replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) combine: Option<String>,
 }
@@ -50,7 +50,7 @@ fn of_rank(path: &Path, rank: usize) -> PathBuf {
     path.with_extension(format!("{rank}.npz"))
 }
 
-/// `in.{rank}.npz` of rank 2 is `in.2.npz`; `None` if the path doesn't ask for it.
+/// Replaces `{rank}`: `in.{rank}.npz` of rank 2 is `in.2.npz`. Returns `None` if the path has no `{rank}`.
 pub(crate) fn own(path: &Path, rank: usize) -> Option<PathBuf> {
     let text = path.to_str()?;
     text.contains("{rank}").then(|| PathBuf::from(text.replace("{rank}", &rank.to_string())))
@@ -60,7 +60,8 @@ fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Writes this rank's shards, and on the first rank the index. Files have their names when all ranks have written theirs.
+/// Writes this rank's shards, and on the first rank the index. The files get their names only after all ranks have
+/// written.
 pub(crate) fn write(path: &Path, here: &Here, interface: &Interface, shards: &[ResultShard]) -> Result<(), Failure> {
     let file = of_rank(path, here.rank);
     let name =
@@ -78,7 +79,7 @@ pub(crate) fn write(path: &Path, here: &Here, interface: &Interface, shards: &[R
         (shard.replica, shard.result, indexed)
     };
     let mine: Vec<(usize, usize, IndexedShard)> = shards.iter().map(entry).collect();
-    // Nobody goes on before everybody has written.
+    // A barrier: no rank continues before all have written.
     let all = here.together(&serde_json::to_vec(&mine).unwrap_or_default())?;
     prepared.finish().map_err(|e| Failure::System(format!("can't write {}: {e}", file.display())))?;
     here.together(&[])?;

@@ -1,5 +1,5 @@
-//! Pictures of shardings for a browser: the same titles, lines and boxes as in a terminal, as SVG, on its own or in a
-//! page.
+//! Pictures of shardings for a browser: the same titles, lines and boxes as in a terminal, as SVG, either alone or in
+//! an HTML page.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ const LINE: usize = 20;
 const BOX: usize = 26;
 const MARGIN: usize = 12;
 
-/// An HTML page with the picture.
+/// Returns an HTML page with the picture.
 pub(crate) fn page(title: &str, parts: &[Part], style: &Style) -> String {
     let title = escaped(title);
     format!(
@@ -21,7 +21,7 @@ pub(crate) fn page(title: &str, parts: &[Part], style: &Style) -> String {
     )
 }
 
-/// The picture as SVG.
+/// Returns the picture as SVG.
 pub(crate) fn svg(parts: &[Part], style: &Style) -> String {
     let mut sheet = Sheet { shapes: String::new(), width: 0, y: MARGIN };
     for part in parts {
@@ -43,7 +43,7 @@ pub(crate) fn svg(parts: &[Part], style: &Style) -> String {
 struct Sheet {
     shapes: String,
     width: usize,
-    /// Vertical position of the next part.
+    /// The vertical position of the next part.
     y: usize,
 }
 

@@ -1,4 +1,4 @@
-//! `shardc help targets`: what `--target` takes.
+//! `shardc help targets`: the values of `--target`.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use passes::estimate::clouds::{MACHINES, counted_per_chip, default_counts};
 
 use crate::{Chip, Slice, Target, units};
 
-/// The targets of a compiler, for people.
+/// Describes the targets of a compiler.
 pub(crate) fn help(targets: &Targets) -> String {
     let mut text = String::from(
         "flat          devices with a ring for every collective, without a topology (the default)\n\
@@ -47,7 +47,7 @@ pub(crate) fn help(targets: &Targets) -> String {
     text
 }
 
-/// What the cloud calls slices of a chip, before their size.
+/// Returns the cloud's name for slices of a chip, without the size.
 fn cloud_name(chip: &Chip) -> &'static str {
     match chip.name {
         "v5e" => "v5litepod",

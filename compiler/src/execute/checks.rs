@@ -1,4 +1,4 @@
-//! What is asked of a program and its inputs before it runs.
+//! Checks of a program and its inputs before it runs.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
@@ -11,9 +11,9 @@ use crate::diagnostic::one;
 use crate::effects;
 use crate::module::Module;
 
-/// Refuses a program whose global arguments and results don't fit in memory, before any are made.
+/// Refuses a program whose global arguments and results don't fit into memory, before any is allocated.
 pub(super) fn check_memory(interface: &Interface) -> Result<(), Diagnostics> {
-    // The global arguments, then the shards of each.
+    // Arguments count twice: as global tensors and as shards.
     let (arguments, results) = interface.bytes();
     let Some(free) = runtime::limits::available_memory() else { return Ok(()) };
     if 2.0 * arguments + results <= free.bytes as f64 {
@@ -53,8 +53,8 @@ pub(super) fn check_inputs(module: &Module, inputs: &[Vec<Literal>]) -> Result<(
     Ok(())
 }
 
-/// An error at the first value of `@main` whose element type neither backend can compute with, such as a quantized one, and
-/// at every op that would take data from the host.
+/// Returns an error at the first value of `@main` whose element type neither backend supports, such as a quantized one,
+/// and at every op that would receive data from the host.
 pub(crate) fn runnable(program: &Program) -> Result<(), Diagnostics> {
     let Some(block) = func::function(program, "main").and_then(|main| func::block(program, main)) else {
         return Ok(());

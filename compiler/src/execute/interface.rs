@@ -1,4 +1,4 @@
-//! What a program takes and gives, and what of it one of several processes needs.
+//! The argument and result types of a program, and the blocks of them that one of several processes needs.
 
 use std::ops::Range;
 
@@ -9,22 +9,22 @@ use dialect::signature::Signature;
 use super::{Block, replicas_and_partitions};
 use crate::module::Module;
 
-/// The argument and result types of a program, and how many devices it runs on.
+/// The argument and result types of a program, and the number of devices it runs on.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Interface {
     /// The global types of `@main`'s arguments.
     pub arguments: Vec<TensorType>,
     /// The global types of `@main`'s results.
     pub results: Vec<TensorType>,
-    /// Number of replicas, each with arguments of its own.
+    /// The number of replicas, each with its own arguments.
     pub replicas: usize,
-    /// Number of devices that run one replica.
+    /// The number of devices that run one replica.
     pub partitions: usize,
 }
 
 impl Interface {
-    /// The interface of a program at any stage; `None` if it has no `@main`, or if an argument or result isn't a
-    /// tensor.
+    /// Returns the interface of a program at any stage; `None` if it has no `@main`, or if an argument or result isn't
+    /// a tensor.
     pub fn of(module: &Module) -> Option<Self> {
         let mut program = module.program().clone();
         let signature = Signature::of(&mut program)?;
@@ -35,8 +35,8 @@ impl Interface {
     }
 }
 
-/// Of each replica and argument or result of a program, the smallest block that holds the shards of all devices of one process,
-/// which runs as many devices as every other.
+/// Returns, for each layout, the smallest block that holds the shards of all devices of one process in one replica.
+/// `held` are the devices of the process.
 pub(super) fn blocks(layouts: &[Layout], partitions: usize, held: Range<usize>, replica: usize) -> Vec<Block> {
     let mine = || held.clone().filter(|device| device / partitions == replica).map(|device| device % partitions);
     let block = |layout: &Layout| {
@@ -57,14 +57,14 @@ pub(super) fn blocks(layouts: &[Layout], partitions: usize, held: Range<usize>, 
 }
 
 impl Interface {
-    /// Bytes of the global arguments and of the global results of all replicas.
+    /// Returns the bytes of the global arguments and of the global results of all replicas.
     pub(super) fn bytes(&self) -> (f64, f64) {
         let of = |types: &[TensorType]| types.iter().map(|t| t.bytes().unwrap_or(usize::MAX) as f64).sum::<f64>();
         let replicas = self.replicas as f64;
         (of(&self.arguments) * replicas, of(&self.results) * replicas)
     }
 
-    /// For each replica and argument, the block of it that the devices of one of several processes need.
+    /// Returns, for each replica and argument, the block that the devices of process `rank` need.
     pub fn blocks(module: &Module, rank: usize, ranks: usize) -> Option<Vec<Vec<Block>>> {
         let mut program = module.program().clone();
         let signature = Signature::of(&mut program)?;

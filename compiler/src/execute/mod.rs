@@ -1,4 +1,4 @@
-//! Running programs: natively if this build of shardc can, or by the reference evaluator.
+//! Execution of programs: natively if this build supports it, or by the reference evaluator.
 
 mod checks;
 mod interface;
@@ -36,7 +36,7 @@ pub use interface::Interface;
 use checks::{check_inputs, check_memory};
 use native::{Planned, compiled, devices_fit, kernels, linalg, native, planned};
 
-/// What runs a program.
+/// The backend that runs a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Backend {
@@ -50,72 +50,74 @@ pub enum Backend {
 pub const HAS_NATIVE: bool = cfg!(feature = "jit");
 
 impl Default for Backend {
-    /// Machine code, if this build can.
+    /// Returns native execution if this build has it.
     fn default() -> Self {
         if HAS_NATIVE { Backend::Native } else { Backend::Reference }
     }
 }
 
-/// How to run.
+/// The options of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ExecuteOptions {
-    /// What runs it.
+    /// The backend that runs it.
     pub backend: Backend,
-    /// Number of calls; 0 means one.
+    /// The number of calls; 0 means one.
     pub calls: usize,
-    /// Device numbers; empty means 0, 1, and so on.
+    /// The device numbers; empty means 0, 1, and so on.
     pub devices: Vec<u32>,
-    /// A folder that compiled kernels are kept in, for programs that are run again; `None` keeps nothing.
+    /// The folder that caches compiled kernels between runs; `None` caches nothing.
     pub cache: Option<PathBuf>,
-    /// Whether machine code computes with subnormal floats. If not, they count as zeros, which is what XLA does; the
-    /// reference evaluator always keeps them.
+    /// Whether machine code computes with subnormal floats. If not, they count as zeros, as in XLA. The reference
+    /// evaluator always keeps them.
     pub keep_subnormals: bool,
-    /// Whether machine code leaves elementary functions to the C library, in f64 and rounded once, as the reference
-    /// evaluator does. If not, code that vectorizes computes them, within a few units in the last place.
+    /// Whether machine code calls the C library for elementary functions, in f64 and rounded once, as the reference
+    /// evaluator does. If not, vectorized code computes them, within a few units in the last place.
     pub strict_math: bool,
-    /// Whether to record what each device does in the last call; only native execution does.
+    /// Whether to record what each device does in the last call; only native execution supports it.
     pub trace: bool,
-    /// Where native execution says how far it is, for others to read meanwhile.
+    /// The progress of native execution, which other threads can read while it runs.
     pub progress: Option<Progress>,
-    /// When the reference evaluator stops, with an error; native execution doesn't look at it.
+    /// The time at which the reference evaluator stops with an error; native execution ignores it.
     pub deadline: Option<Instant>,
-    /// The processes that run the program's devices together, each as many of them; `None` if this one has them all.
+    /// The processes that run the program's devices together, each the same number of devices; `None` if this process
+    /// runs all.
     pub ranks: Option<Ranks>,
 }
 
-/// The processes that run a program together, as [`ExecuteOptions`] names them. All run the same program.
+/// The processes that run a program together, for [`ExecuteOptions`]. All run the same program.
 #[derive(Clone)]
 pub struct Ranks {
-    /// What they exchange bytes by.
+    /// The transport by which they exchange bytes.
     pub wire: Arc<dyn Wire>,
-    /// How many of them are on this machine.
+    /// The number of these processes on this machine.
     pub neighbors: usize,
-    /// Whether the first of them is to have all results in the end.
+    /// Whether the first process gets all results in the end.
     pub gather: bool,
-    /// Where this one gets its devices' inputs from.
+    /// The source of the inputs of this process's devices.
     pub inputs: RankInputs,
-    /// Whether sums between processes may be in any order, which sends fewer bytes; their bits then depend on how many
-    /// processes there are.
+    /// Whether sums between processes may be in any order, which sends fewer bytes; the result bits then depend on the
+    /// number of processes.
     pub fast_reduce: bool,
 }
 
-/// Where one of several processes gets its devices' inputs from.
+/// The source of the inputs of one process's devices.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RankInputs {
-    /// The global inputs are given; it reads only what its devices need of them.
+    /// The global inputs; the process reads only what its devices need.
     Whole,
-    /// For each replica and argument, the block that [`Interface::blocks`] tells of.
+    /// For each replica and argument, the block of [`Interface::blocks`].
     Blocks(Vec<Vec<Literal>>),
-    /// They are those of [`random_inputs`](crate::random_inputs) with this seed, of which it makes what its devices need.
+    /// The inputs of [`random_inputs`](crate::random_inputs) with this seed, of which the process generates what its
+    /// devices need.
     Random(u64),
 }
 
-/// A part of a tensor: where it begins, and its sizes.
+/// A part of a tensor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Block {
     /// The index of its first element.
     pub start: Vec<i64>,
-    /// How many there are along each dimension.
+    /// The size along each dimension.
     pub sizes: Vec<i64>,
 }
 
@@ -135,28 +137,28 @@ impl std::fmt::Debug for Ranks {
     }
 }
 
-/// Where the values of a per-device program lie in its devices' memory, by [`Compiler::plan_memory`].
+/// The memory layout of the values of a per-device program, by [`Compiler::plan_memory`].
 pub struct MemoryPlan(Planned);
 
-/// How far a run is. Clones are of the same run.
+/// The progress of a run. Clones share the state of one run.
 #[derive(Clone, Debug, Default)]
 pub struct Progress(Arc<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
-    /// Calls that are over.
+    /// The number of finished calls.
     calls: AtomicU64,
-    /// Turns of loops on the first device, in all calls.
+    /// The number of loop iterations on the first device, in all calls.
     turns: Arc<AtomicU64>,
 }
 
 impl Progress {
-    /// How many calls are over.
+    /// Returns the number of finished calls.
     pub fn calls(&self) -> u64 {
         self.0.calls.load(Ordering::Relaxed)
     }
 
-    /// How many turns of loops the first device has made, in all calls together.
+    /// Returns the number of loop iterations on the first device, in all calls.
     pub fn turns(&self) -> u64 {
         self.0.turns.load(Ordering::Relaxed)
     }
@@ -174,63 +176,63 @@ impl Eq for Progress {}
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Execution {
-    /// The global results of the last call, for each replica. Where several processes run the program, the first of them has
-    /// them, if that was asked for.
+    /// The global results of the last call, for each replica. With several processes, only the first has them, and only
+    /// if [`Ranks::gather`] is set.
     pub results: Vec<Vec<Literal>>,
-    /// The shards of the results that this process has, where several run the program.
+    /// The shards of the results on this process, if several run the program.
     pub shards: Vec<ResultShard>,
-    /// Bytes that this process has sent to others in all calls.
+    /// Bytes that this process sent to others in all calls.
     pub sent_bytes: u64,
     /// Time spent compiling machine code; zero for the reference evaluator.
     pub compile: Duration,
     /// Time of each call, excluding sharding the inputs and assembling the results.
     pub calls: Vec<Duration>,
-    /// The most bytes that one device's values take, where that is known.
+    /// The maximum number of bytes that one device's values take, if known.
     pub peak_bytes: Option<usize>,
-    /// What each device did in the last call, if that was to be recorded.
+    /// What each device did in the last call, if it was recorded.
     pub trace: Option<Trace>,
-    /// Why kernels weren't taken from the cache or kept there, in words, if that was refused: others may write to it.
+    /// The reason, in words, why the kernel cache was refused: other users may write to it.
     pub cache_refused: Option<String>,
 }
 
-/// Machine code of a program, compiled and not called: [`Compiler::compile_kernels`].
+/// The result of [`Compiler::compile_kernels`], which compiles machine code without calling it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Compiled {
     /// Time spent compiling machine code, or reading it from the cache.
     pub compile: Duration,
-    /// How many distinct kernels the program has.
+    /// The number of distinct kernels in the program.
     pub kernels: usize,
-    /// The most bytes of memory that a device needs to run it.
+    /// The bytes of memory that a device needs to run it.
     pub arena_bytes: usize,
-    /// Why kernels weren't taken from the cache or kept there, in words, if that was refused: others may write to it.
+    /// The reason, in words, why the kernel cache was refused: other users may write to it.
     pub cache_refused: Option<String>,
 }
 
-/// A part of a result. Those of all processes together make up the results.
+/// A part of a result. The parts on all processes together make up the results.
 #[derive(Clone, Debug)]
 pub struct ResultShard {
-    /// Which replica's result it is part of.
+    /// The replica that computes the result.
     pub replica: usize,
-    /// Which result.
+    /// The index of the result.
     pub result: usize,
-    /// The device of the replica that holds it.
+    /// The device, within the replica, that holds the shard.
     pub device: usize,
     /// The shard, without padding.
     pub literal: Literal,
-    /// Where it begins in the result.
+    /// The index in the result at which the shard begins.
     pub start: Vec<i64>,
-    /// How shards of the same place are combined, if they are partial results.
+    /// How shards of the same position are combined, if they are partial results.
     pub combine: Option<ReductionKind>,
 }
 
 impl Compiler {
     /// Runs a per-device program over the global inputs of each replica on simulated devices.
-    /// [`random_inputs`](crate::random_inputs) makes inputs where any will do.
+    /// [`random_inputs`](crate::random_inputs) generates inputs.
     pub fn execute(&self, module: &Module, inputs: &[Vec<Literal>], options: &ExecuteOptions) -> Outcome<Execution> {
         self.execute_planned(module, None, inputs, options)
     }
 
-    /// The same of a program whose memory is planned already, by [`Self::plan_memory`] of the same module.
+    /// Like [`Self::execute`], for a program whose memory [`Self::plan_memory`] planned from the same module.
     pub fn execute_planned(
         &self,
         module: &Module,
@@ -245,9 +247,9 @@ impl Compiler {
         Outcome::of(module.source(), ran)
     }
 
-    /// Compiles the machine code that [`Self::execute`] runs a per-device program by, and calls nothing. With
-    /// [`ExecuteOptions::cache`], the next run on a machine like this one has nothing left to compile. It needs no memory for
-    /// the program's values.
+    /// Compiles the machine code that [`Self::execute`] would run for a per-device program, without running it. With
+    /// [`ExecuteOptions::cache`], the next run on the same kind of machine finds everything compiled. It allocates no
+    /// memory for the program's values.
     pub fn compile_kernels(&self, module: &Module, options: &ExecuteOptions) -> Outcome<Compiled> {
         let program = module.program();
         let planned = runnable(program).and_then(|()| planned(program.clone()).map_err(one));
@@ -263,22 +265,22 @@ impl Compiler {
         Outcome::of(module.source(), results)
     }
 
-    /// Whether the program can be run at all: an error at the first value of `@main` whose element type neither backend
-    /// can compute with, such as a quantized one, and at what would come from the host. A remark for each op that only
-    /// sends to the host, which is left out.
+    /// Checks whether the program can be run: returns an error at the first value of `@main` whose element type neither
+    /// backend supports, such as a quantized one, and at ops that receive data from the host; and a remark for each op
+    /// that only sends to the host, which runs skip.
     pub fn runnable(&self, module: &Module) -> Outcome<()> {
         let remarks = Outcome::new(module.source(), Some(()), &effects::left_out(module.program()));
         remarks.and_then(|()| Outcome::of(module.source(), runnable(module.program())))
     }
 
-    /// Whether there is memory for the global arguments and results of a program: an error that says how much they take,
-    /// before any are made.
+    /// Checks whether the global arguments and results of a program fit into memory, before any is allocated. The error
+    /// states their size.
     pub fn fits_in_memory(&self, module: &Module) -> Outcome<()> {
         Outcome::of(module.source(), Interface::of(module).map_or(Ok(()), |interface| check_memory(&interface)))
     }
 
-    /// Plans what the devices of a per-device program hold when machine code runs it. If there isn't the memory for that
-    /// beside its global arguments and results, an error names the largest tensors, before any are made.
+    /// Plans the memory of a per-device program's devices for native execution. If it doesn't fit into memory in
+    /// addition to the global arguments and results, an error names the largest tensors, before any is allocated.
     pub fn plan_memory(&self, module: &Module) -> Outcome<MemoryPlan> {
         let plan = planned(module.program().clone()).and_then(|planned| {
             if let Some(interface) = Interface::of(module) {
@@ -289,25 +291,25 @@ impl Compiler {
         Outcome::of(module.source(), plan.map_err(one))
     }
 
-    /// A per-device program as a module of upstream MLIR: `@main` over tensors, `linalg.generic` for ops, calls of
-    /// declared functions for collectives. The stock mlir-opt takes it down to LLVM.
+    /// Returns a per-device program as a module of upstream MLIR: `@main` over tensors, `linalg.generic` for ops, calls
+    /// of declared functions for collectives. The stock mlir-opt lowers it to LLVM.
     pub fn linalg(&self, module: &Module) -> Outcome<String> {
         Outcome::of(module.source(), linalg(module.program()))
     }
 
-    /// The kernels that native execution generates for a per-device program, as MLIR or as LLVM IR.
+    /// Returns the kernels that native execution generates for a per-device program, as MLIR or as LLVM IR.
     pub fn kernels(&self, module: &Module, llvm: bool) -> Outcome<String> {
         Outcome::of(module.source(), kernels(module.program().clone(), llvm))
     }
 }
 
-/// The number of replicas and of partitions that a per-device program runs on.
+/// Returns the number of replicas and of partitions of a per-device program.
 pub(crate) fn replicas_and_partitions(program: &Program) -> (usize, usize) {
     (func::num_replicas(program).max(1) as usize, func::num_partitions(program).max(1) as usize)
 }
 
-/// Runs a per-device program over each replica's global inputs, `calls` times, on the devices of these numbers, or on
-/// the first ones if there are none.
+/// Runs a per-device program over each replica's global inputs, `calls` times, on the given devices, or on the first
+/// ones if none are given.
 fn run(
     module: &Module,
     plan: Option<MemoryPlan>,
@@ -348,7 +350,7 @@ fn by_reference(
     let signature = Signature::of(&mut program).ok_or_else(no_signature)?;
     let (replicas, partitions) = replicas_and_partitions(&program);
     let shards = |(i, side): (usize, _)| -> Lanes {
-        // Results must not depend on the padding past the end of an argument's shard.
+        // Padding past the end of an argument's shard is undefined, so that results can't depend on it.
         let layout = signature.layout(side).with_undefined_padding();
         let of_replica = |values: &Vec<Literal>| -> Lanes {
             (0..partitions).map(|p| values.get(i).map(|value| layout.shard(value, p))).collect()
@@ -385,7 +387,7 @@ fn by_reference(
     })
 }
 
-/// An evaluation error, naming the device if there are several.
+/// Converts an evaluation error, naming the device if there are several.
 pub(crate) fn evaluation_fault(error: EvalError, ids: &[u32]) -> Diagnostics {
     let (code, message) = match error.device.and_then(|d| ids.get(d)) {
         Some(id) if ids.len() > 1 => (codes::DEVICE_FAILED, format!("device {id} failed: {}", error.message)),

@@ -1,4 +1,4 @@
-//! Running machine code, and showing what is compiled to it.
+//! Native execution, and the text of the kernels that it compiles.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::diagnostic::one;
 use crate::module::Module;
 use crate::trace::of_tracks;
 
-/// Compiles the kernels of a program as [`native`] does, into the cache if there is one, and calls nothing.
+/// Compiles the kernels of a program as [`native`] does, into the cache if there is one, without running them.
 pub(super) fn compiled(module: &Module, planned: Planned, options: &ExecuteOptions) -> Result<Compiled, Diagnostics> {
     let start = Instant::now();
     let cache = cache(options);
@@ -43,7 +43,7 @@ fn executable(
 ) -> Result<Executable, Diagnostics> {
     let math = if options.strict_math { Math::Strict } else { Math::Fast };
     let (replicas, partitions) = replicas_and_partitions(module.program());
-    // Devices of all processes here share the cores.
+    // Devices of all processes on this machine share the cores.
     let here = options.ranks.as_ref().map(|r| replicas * partitions * r.neighbors / r.wire.ranks().max(1));
     Executable::compile_planned(planned, cache, math, here).map_err(one)
 }
@@ -99,7 +99,7 @@ pub(super) fn native(
             }
         }
         if let Some(ranks) = &options.ranks {
-            // All begin together, so that what one waits for another is the program's.
+            // All processes start together, so that waiting times in the run are caused by the program.
             ranks.wire.barrier().map_err(|e| one(Diagnostic::error(codes::DEVICE_FAILED, Span::default(), e)))?;
         }
         let start = Instant::now();
@@ -125,7 +125,8 @@ pub(super) fn native(
     Ok(Execution { results, shards, sent_bytes, compile, calls: times, peak_bytes, trace, cache_refused })
 }
 
-/// The shards of results that make up the results, of those of these devices.
+/// Returns the shards of the results on these devices; of devices with the same shard, only the one that `holders`
+/// names.
 fn shards(session: &runtime::execute::Session<'_>, held: Range<usize>, partitions: usize) -> Vec<ResultShard> {
     let mut shards = Vec::new();
     for (result, layout) in session.result_layouts().iter().enumerate() {
@@ -143,7 +144,7 @@ fn shards(session: &runtime::execute::Session<'_>, held: Range<usize>, partition
     shards
 }
 
-/// The global results from all processes' shards, on the first of them.
+/// Assembles the global results from all processes' shards, on the first process.
 fn gather(
     session: &runtime::execute::Session<'_>,
     ranks: &Ranks,
@@ -158,7 +159,7 @@ fn gather(
     let mut pieces: Vec<Vec<Vec<(usize, Literal)>>> = vec![vec![Vec::new(); session.result_layouts().len()]; replicas];
     for (rank, bytes) in all.iter().enumerate() {
         let mut rest = &bytes[..];
-        // Of other processes' shards, only the types count.
+        // Of other processes' shards, only the types are used here.
         for shard in shards(session, rank * each..(rank + 1) * each, partitions) {
             let (literal, size) = (&shard.literal, shard.literal.dense_bytes().len());
             let Some((mine, behind)) = rest.split_at_checked(size) else {
@@ -185,19 +186,19 @@ pub(super) fn planned(program: Program) -> Result<Planned, Diagnostic> {
     Planned::of(program)
 }
 
-/// Whether there is memory for what devices hold, beside the global arguments and results.
+/// Checks that the devices' memory fits next to the global arguments and results.
 pub(super) fn devices_fit(planned: &Planned, interface: &Interface) -> Result<(), Diagnostic> {
     planned.fits(interface.bytes().0 as u64)
 }
 
-/// The kernels that native execution compiles, as MLIR or as LLVM IR.
+/// Returns the kernels that native execution compiles, as MLIR or as LLVM IR.
 pub(super) fn kernels(program: Program, llvm: bool) -> Result<String, Diagnostics> {
     let fault = |message: String| one(Diagnostic::error(codes::NATIVE_COMPILATION, Default::default(), message));
     let executable = runtime::execute::Executable::compile(program, None).map_err(one)?;
     if !llvm {
         return Ok(executable.kernel_text());
     }
-    // Each kernel is compiled by itself.
+    // Compile each kernel separately.
     let engine = runtime::jit::Engine::new().map_err(fault)?;
     executable.kernel_texts().map(|text| engine.llvm_ir(&text)).collect::<Result<String, String>>().map_err(fault)
 }

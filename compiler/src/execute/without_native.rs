@@ -1,4 +1,4 @@
-//! What a shardc without native execution says where there would be some.
+//! Replacements for native execution in a build without it; they return errors.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
@@ -9,7 +9,7 @@ use super::{Compiled, ExecuteOptions, Execution, Interface};
 use crate::diagnostic::one;
 use crate::module::Module;
 
-/// Nothing is planned where nothing runs.
+/// A placeholder: without native execution, no memory is planned.
 pub(super) struct Planned;
 
 pub(super) fn planned(_: Program) -> Result<Planned, Diagnostic> {
@@ -47,7 +47,7 @@ pub(super) fn devices_fit(_: &Planned, _: &Interface) -> Result<(), Diagnostic> 
     Ok(())
 }
 
-/// The kernels that native execution compiles, as MLIR or as LLVM IR.
+/// Returns an error, because there are no native kernels.
 pub(super) fn kernels(_: Program, _: bool) -> Result<String, Diagnostics> {
     Err(no_native())
 }

@@ -1,5 +1,5 @@
-//! Why each collective of a planned program is there: the value that is resharded, the op that reads it, the shardings
-//! both want, and the annotations those shardings come from.
+//! The cause of each collective in a planned program: the value that is resharded, the op that reads it, the shardings
+//! that both need, and the annotations that those shardings come from.
 
 use std::collections::HashMap;
 
@@ -14,23 +14,23 @@ use passes::propagate::{Origin, OriginTable, Start, written_origin};
 pub(crate) struct Cause {
     /// The collective.
     pub(crate) op: Op,
-    /// `all_gather`, …
+    /// The kind, such as `all_gather`.
     pub(crate) kind: String,
     /// The value of the user's program that is resharded.
     pub(crate) value: Value,
-    /// The op of the user's program that reads it, and as which operand; `None` if nothing reads it.
+    /// The op of the user's program that reads the value, and the operand's index; `None` if no op reads it.
     pub(crate) user: Option<(Op, usize)>,
-    /// How the value is sharded.
+    /// The sharding of the value.
     pub(crate) from: Option<TensorSharding>,
-    /// The sharding that is needed.
+    /// The sharding that the user of the value needs.
     pub(crate) to: Option<TensorSharding>,
-    /// The sharding before and after this collective where it is one of several on the way.
+    /// The sharding before and after this collective, if it is one of several steps.
     pub(crate) step: Option<(TensorSharding, TensorSharding)>,
-    /// The axes that change place.
+    /// The axes that move.
     pub(crate) axes: Vec<AxisRef>,
     /// Whether the user wrote the collective, in a manual computation or between replicas.
     pub(crate) manual: bool,
-    /// Whether `op` is no collective, but reads rows of its neighbors' shards.
+    /// Whether `op` isn't a collective, but reads rows of its neighbors' shards.
     pub(crate) neighbors: bool,
 }
 
@@ -38,24 +38,24 @@ pub(crate) struct Cause {
 pub(super) type Key = (Value, Option<(Op, usize)>, String);
 
 impl Cause {
-    /// The collective's key.
+    /// Returns the collective's key.
     pub(super) fn key(&self) -> Key {
         (self.value, self.user, self.kind.clone())
     }
 }
 
-/// Whether the program is already planned: its collectives carry their causes.
+/// Returns whether the program is already planned: its collectives carry their causes.
 pub(super) fn is_planned(program: &Program) -> bool {
     program.ops_under(program.body()).into_iter().any(|op| made(program, op))
 }
 
-/// Whether the compiler inserted this reshard, in which case the op carries its cause.
+/// Returns whether the compiler inserted this reshard. If so, the op carries its cause.
 fn made(program: &Program, op: Op) -> bool {
     let view = program.view(op);
     program.attr(op, CAUSE).is_some() && view.def().reshard(view).is_some()
 }
 
-/// All collectives of a planned program that exchange data, in order.
+/// Returns all collectives of a planned program that exchange data, in order.
 pub(crate) fn causes(planned: &Program) -> Vec<Cause> {
     let Some(main) = func::function(planned, "main") else { return Vec::new() };
     let Some(block) = func::block(planned, main) else { return Vec::new() };
@@ -108,7 +108,7 @@ pub(crate) fn causes(planned: &Program) -> Vec<Cause> {
         if !sends(&reshard) {
             continue;
         }
-        // Skips the chain of collectives to what the user wrote on both sides.
+        // Skip the chain of collectives to the user's value before it and the user's op after it.
         let (value, first) = written_and_first(planned, operand);
         let (mut user, mut last) = (view.results().next().and_then(|r| readers.get(&r)).copied(), op);
         while let Some((next, _)) = user
@@ -130,12 +130,12 @@ pub(crate) fn causes(planned: &Program) -> Vec<Cause> {
     found
 }
 
-/// The value of the user's program that compiler-made collectives were applied to.
+/// Returns the value of the user's program to which compiler-made collectives were applied.
 pub(super) fn written(planned: &Program, value: Value) -> Value {
     written_and_first(planned, value).0
 }
 
-/// The same, and the first of those collectives.
+/// Returns that value and the first of those collectives.
 fn written_and_first(planned: &Program, value: Value) -> (Value, Option<Op>) {
     let (mut value, mut first) = (value, None);
     while let ValueSource::Result(source, _) = planned.value_source(value)
@@ -147,13 +147,13 @@ fn written_and_first(planned: &Program, value: Value) -> (Value, Option<Op>) {
     (value, first)
 }
 
-/// Whether devices exchange any data.
+/// Returns whether devices exchange any data.
 fn sends(reshard: &Reshard) -> bool {
     reshard.collective().is_some()
         && (!reshard.axes().is_empty() || reshard.permutes() || matches!(reshard, Reshard::ReduceScatter(..)))
 }
 
-/// The shardings on both sides, as the collective's `shardc.cause` gives them.
+/// Returns the shardings on both sides, from the collective's `shardc.cause`.
 fn wishes(planned: &Program, op: Op) -> (Option<TensorSharding>, Option<TensorSharding>) {
     let Some(AttrData::Dict(fields)) = planned.view(op).attr(CAUSE) else { return (None, None) };
     let field = |name: &str| {
@@ -163,7 +163,7 @@ fn wishes(planned: &Program, op: Op) -> (Option<TensorSharding>, Option<TensorSh
     (field("from"), field("to"))
 }
 
-/// The axes whose place differs between the two shardings.
+/// Returns the axes that shard a dimension in `from` but not the same dimension in `to`.
 fn moved(from: Option<&TensorSharding>, to: Option<&TensorSharding>) -> Vec<AxisRef> {
     let (Some(from), Some(to)) = (from, to) else { return Vec::new() };
     let mut axes = Vec::new();
@@ -173,33 +173,34 @@ fn moved(from: Option<&TensorSharding>, to: Option<&TensorSharding>) -> Vec<Axis
     axes
 }
 
-/// An annotation the user can change.
+/// An annotation that the user can change.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Annotation {
-    /// Of an argument of `@main`.
+    /// The annotation of an argument of `@main`.
     Argument(usize),
-    /// Of a result of `@main`.
+    /// The annotation of a result of `@main`.
     Result(usize),
     /// A constraint, or an op with a sharding attribute.
     Op(Op),
 }
 
-/// Where the axes of a propagated program come from.
+/// The origins of the axes in a propagated program.
 #[derive(Default)]
 pub(super) struct Origins {
-    /// What propagation found; `None` for a program that came with its shardings, which says itself what it knows.
+    /// The origins that propagation found; `None` for a program that came with its shardings, which contains its
+    /// origins.
     table: Option<OriginTable>,
-    /// The constraint on a value: it determines the sharding of the value it reads.
+    /// The constraint that reads each value, and so determines its sharding.
     constraints: HashMap<Value, Op>,
-    /// The shardings that propagation gave; the plan may prefer others.
+    /// The shardings after propagation; the plan may change them.
     shardings: Option<ShardingTable>,
 }
 
 impl Origins {
-    /// The origins that propagation of a program found, which made `propagated` of it.
+    /// Returns the origins that propagation found when it turned `imported` into `propagated`.
     pub(super) fn new(imported: &Program, propagated: &Program, table: OriginTable) -> Self {
         let mut constraints = HashMap::new();
-        // Constraints keep their numbers; the constants they read may be copies.
+        // Constraints keep their op numbers; the constants they read may be copies.
         for op in propagated.ops_under(propagated.body()).into_iter().filter(|op| op.index() < imported.op_count()) {
             let data = propagated.op(op);
             if propagated.attr(op, "sharding").is_some_and(|a| propagated.attr_data(a).as_sharding().is_some()) {
@@ -211,14 +212,14 @@ impl Origins {
         Self { table: Some(table), constraints, shardings: Some(ShardingTable::of(propagated)) }
     }
 
-    /// Whether propagation sharded dimension `d` of `value` along `axis`, so that an annotation says so.
+    /// Returns whether propagation sharded dimension `d` of `value` along `axis`, so that an annotation is the cause.
     pub(super) fn sharded(&self, value: Value, axis: AxisRef, d: usize) -> bool {
         let Some(table) = &self.shardings else { return true };
         let dims = table.get(value).map(|s| &s.dims);
         dims.and_then(|dims| dims.get(d)).is_some_and(|dim| dim.axes.iter().any(|a| a.name == axis.name))
     }
 
-    /// The annotation that put `axis` on `value`, and the ops through which it propagated.
+    /// Returns the annotation that put `axis` on `value`, and the ops through which it propagated.
     pub(super) fn find(&self, program: &Program, value: Value, axis: AxisRef) -> Option<(Annotation, Vec<Op>)> {
         let origin = match &self.table {
             Some(table) => table.origin_of(value, axis)?,
@@ -226,7 +227,7 @@ impl Origins {
         };
         let annotation = match origin.start {
             Start::FunctionResult(i) => Annotation::Result(i),
-            // Propagation copies a constant for each use; only a constraint on the copy is the user's.
+            // Propagation copies a constant for each use; of those copies, only a constraint is the user's.
             Start::Value(value) if value.index() >= program.value_count() => {
                 Annotation::Op(self.constraints.get(&value).copied()?)
             }

@@ -1,4 +1,4 @@
-//! What would remove a collective: changed annotations, each tried by planning the program again.
+//! Changed annotations that would remove a collective. Each is tried by planning the program again.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -14,10 +14,10 @@ use crate::place::{place, value_name};
 use crate::source::Source;
 use dialect::parallel::on_all_cores;
 
-/// Another sharding for one annotation.
+/// A new sharding for one annotation.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Change {
-    /// Which annotation.
+    /// The annotation.
     pub(super) annotation: Annotation,
     /// Its new sharding.
     pub(super) sharding: TensorSharding,
@@ -27,15 +27,15 @@ pub(super) struct Change {
 pub(super) struct Outcome {
     /// Modelled seconds of a step.
     pub(super) seconds: f64,
-    /// Bytes that its values take on each device.
+    /// Bytes of values on each device.
     pub(super) peak_bytes: f64,
     /// Its collectives.
     pub(super) keys: HashSet<Key>,
 }
 
-/// What became of a trial.
+/// The outcome of a trial.
 pub(super) enum Tried {
-    /// The time was over before.
+    /// The trial didn't start before the deadline.
     Not,
     /// A pass reported an error.
     Failed,
@@ -49,23 +49,23 @@ pub(super) struct Trial<'a> {
     pub(super) imported: &'a Program,
     /// The propagation passes.
     pub(super) propagate: &'a [Step],
-    /// The passes from there to the planned program.
+    /// The passes from the propagated to the planned program.
     pub(super) plan: &'a [Step],
-    /// The passes from there to the per-device program.
+    /// The passes from the planned to the per-device program.
     pub(super) partition: &'a [Step],
-    /// The machine to price for.
+    /// The machine used for prices.
     pub(super) machine: &'a Machine,
 }
 
 impl Trial<'_> {
-    /// The propagated and planned program; `None` when a pass reports an error.
+    /// Returns the propagated and planned program; `None` if a pass reports an error.
     fn planned(&self, mut program: Program) -> Option<Program> {
         let planned = run_unverified(&mut program, self.propagate) && run_unverified(&mut program, self.plan);
         planned.then_some(program)
     }
 
-    /// The outcome of each list of changes that are made together, using all cores. Lists that no core has begun at
-    /// `deadline` aren't tried.
+    /// Tries each list of changes, which are made together, on all cores. Lists that don't start before `deadline`
+    /// aren't tried.
     pub(super) fn all(&self, changes: &[Vec<Change>], deadline: Option<Instant>) -> Vec<Tried> {
         on_all_cores(changes.len(), |i| match deadline {
             Some(deadline) if Instant::now() >= deadline => Tried::Not,
@@ -73,7 +73,7 @@ impl Trial<'_> {
         })
     }
 
-    /// The outcome of changes that are made together.
+    /// Returns the outcome of changes that are made together.
     fn changed(&self, changes: &[Change]) -> Option<Outcome> {
         let mut program = self.imported.clone();
         changes.iter().for_each(|change| change.apply(&mut program));
@@ -101,18 +101,18 @@ impl Change {
         }
     }
 
-    /// The sharding as JAX writes it; `None` where it can't be written so.
+    /// Returns the sharding in JAX's syntax; `None` if JAX can't express it.
     pub(super) fn spec(&self, program: &Program) -> Option<String> {
         partition_spec(program, &self.sharding)
     }
 
-    /// Whether the other change is the same one elsewhere.
+    /// Returns whether the other change sets the same sharding on another annotation of the same kind.
     pub(super) fn is_like(&self, other: &Change) -> bool {
         let kind = std::mem::discriminant(&self.annotation) == std::mem::discriminant(&other.annotation);
         kind && self.sharding == other.sharding
     }
 
-    /// `annotating %arg0 and 31 like it as <@mesh, [{}]>` for as many `others`.
+    /// `annotating %arg0 and 31 like it as <@mesh, [{}]>`, where `others` is the number 31.
     pub(super) fn text(&self, others: usize, program: &Program, source: &Source) -> String {
         let like = if others == 0 { String::new() } else { format!(" and {others} like it") };
         let sharding = program.sharding_text(&self.sharding);
@@ -138,12 +138,12 @@ impl Change {
     }
 }
 
-/// A sharding as JAX writes it, `P('data', None)`; `None` where it can't be written so.
+/// Returns a sharding in JAX's syntax, `P('data', None)`; `None` if JAX can't express it.
 fn partition_spec(program: &Program, sharding: &TensorSharding) -> Option<String> {
     partition_spec_with(sharding, &|axis| axis.sub.is_none().then(|| vec![program.name_text(axis.name).to_owned()]))
 }
 
-/// The same over a mesh with other axes: `names` says which of them are an axis, major first.
+/// Like [`partition_spec`], over a mesh with other axes: `names` maps an axis to its names in that mesh, major first.
 pub(crate) fn partition_spec_with(
     sharding: &TensorSharding,
     names: &dyn Fn(AxisRef) -> Option<Vec<String>>,
@@ -164,7 +164,7 @@ pub(crate) fn partition_spec_with(
     Some(format!("P({})", sharding.dims.iter().map(dim).collect::<Option<Vec<String>>>()?.join(", ")))
 }
 
-/// Changes that may remove `cause`, the likeliest first.
+/// Returns changes that may remove `cause`, most likely first.
 pub(super) fn candidates(
     imported: &Program,
     planned: &Program,
@@ -184,21 +184,21 @@ pub(super) fn candidates(
         }
     };
     let main_block = func::function(planned, "main").and_then(|f| func::block(planned, f));
-    // The value itself, if it can be annotated: with the sharding that is needed.
+    // Give the value itself the needed sharding, if it can be annotated.
     if let ValueSource::Arg(block, i) = planned.value_source(cause.value)
         && main_block == Some(block)
     {
         add(Annotation::Argument(i as usize), cause.to.clone());
     }
-    // The result it is returned as: with the sharding the value has.
+    // Give the returned result the value's sharding.
     let returned = cause.user.filter(|&(op, _)| planned.view(op).def().terminator());
     if let (Some((_, i)), Some(from)) = (returned, &cause.from)
         && from.unreduced.is_empty()
     {
         add(Annotation::Result(i), Some(from.clone()));
     }
-    // The annotations that the axes come from, with those axes removed: of the value, of its op's operands, of its
-    // reader.
+    // Remove the moved axes from the annotations that they come from: those of the value, of its producer's operands,
+    // and of its reader.
     let mut values = vec![cause.value];
     if let ValueSource::Result(op, _) = planned.value_source(cause.value) {
         values.extend(planned.op(op).operands.iter().map(|&v| written(planned, v)));
@@ -219,7 +219,7 @@ pub(super) fn candidates(
             add(Annotation::Result(i), annotated(imported, Annotation::Result(i)).map(|s| without(s, axis)));
         }
     }
-    // A constraint that reads or produces the value: removed.
+    // Remove a constraint that reads or produces the value.
     for value in values {
         if let Some(op) = constraint(imported, value) {
             let free = annotated(imported, Annotation::Op(op)).map(|s| TensorSharding::open(s.mesh.clone(), s.rank()));
@@ -234,13 +234,13 @@ pub(super) fn candidates(
     list
 }
 
-/// The annotation as the user wrote it.
+/// Returns the annotation as the user wrote it.
 fn annotated(program: &Program, annotation: Annotation) -> Option<&TensorSharding> {
     let main = func::function(program, "main")?;
     match annotation {
         Annotation::Argument(i) => func::arg_sharding(program, main, i),
         Annotation::Result(i) => func::result_sharding(program, main, i),
-        // What propagation made isn't the user's to change.
+        // The user can't change an op that propagation created.
         Annotation::Op(op) if op.index() >= program.op_count() => None,
         Annotation::Op(op) => {
             let view = program.view(op);
@@ -252,7 +252,7 @@ fn annotated(program: &Program, annotation: Annotation) -> Option<&TensorShardin
     }
 }
 
-/// The constraint that produces `value`, if one does.
+/// Returns the constraint that produces `value`, if any.
 fn constraint(program: &Program, value: Value) -> Option<dialect::ir::Op> {
     if value.index() >= program.value_count() {
         return None;
@@ -263,7 +263,7 @@ fn constraint(program: &Program, value: Value) -> Option<dialect::ir::Op> {
     }
 }
 
-/// The sharding without one axis and its sub-axes.
+/// Returns the sharding without one axis and its sub-axes.
 fn without(sharding: &TensorSharding, axis: AxisRef) -> TensorSharding {
     let mut new = sharding.clone();
     for DimSharding { axes, .. } in &mut new.dims {

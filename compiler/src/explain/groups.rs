@@ -1,4 +1,4 @@
-//! Equal collectives of equal layers, which are explained once.
+//! Groups of equal collectives in equal layers, each explained once.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,16 @@ use dialect::sharding::TensorSharding;
 use super::Explained;
 use crate::place::{jax_name, layer_pattern};
 
-/// Equal collectives.
+/// A group of equal collectives.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Group {
-    /// Positions in the list of collectives, in the order of the program.
+    /// The positions in the list of collectives, in program order.
     pub(super) members: Vec<usize>,
-    /// Seconds of all of them in a step.
+    /// Seconds of all members in a step.
     pub(super) seconds: f64,
 }
 
-/// What equal collectives have in common.
+/// The properties that equal collectives share.
 #[derive(PartialEq, Eq, Hash)]
 struct Look {
     kind: String,
@@ -33,7 +33,7 @@ struct Look {
     user: String,
 }
 
-/// The groups of equal collectives, the most expensive first.
+/// Returns the groups of equal collectives, the most expensive first.
 pub(super) fn groups(planned: &Program, explained: &[Explained]) -> Vec<Group> {
     let mut known: HashMap<Look, usize> = HashMap::new();
     let mut groups: Vec<Group> = Vec::new();
@@ -70,7 +70,7 @@ impl Look {
     }
 }
 
-/// A value's type with the name of its argument or the look of the op that produces it.
+/// Returns a value's type with the name of its argument or the look of its producer.
 fn value_look(program: &Program, value: Value) -> String {
     let ty = program.type_text(program.value_type(value));
     match program.value_source(value) {
@@ -79,8 +79,8 @@ fn value_look(program: &Program, value: Value) -> String {
     }
 }
 
-/// An op's name with JAX's line and path, up to numbers of layers. Lines of the text itself are left out, since there each
-/// layer has lines of its own.
+/// Returns an op's name with JAX's line and path, where layer numbers are replaced by `#`. Lines of the text itself are
+/// left out, because they differ in each layer.
 fn op_look(program: &Program, op: Op) -> String {
     let (name, loc) = (program.op_name(op), program.op(op).loc);
     let Some(frame) = program.user_frame(loc) else {

@@ -1,5 +1,5 @@
-//! Why each collective of a plan is there, and what would remove it, as data. Serialized, it is what
-//! `shardc explain --json` prints.
+//! The cause of each collective in a plan, and the change that would remove it, as data. Serialized, it is what `shardc
+//! explain --json` prints.
 
 mod causes;
 mod changes;
@@ -38,15 +38,15 @@ use prices::Price;
 use removals::{Found, Limits, Planned};
 use report::Report;
 
-/// How to explain.
+/// The options of an explanation.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ExplainOptions {
-    /// How to compile.
+    /// The options of the compilation.
     pub compile: CompileOptions,
-    /// A limit on the changed annotations to try; by default 64, fewer for programs of more than 400 ops, none for those of
-    /// more than 25,600.
+    /// The maximum number of changed annotations to try. The default is 64, fewer for programs of more than 400 ops,
+    /// and none for programs of more than 25,600 ops.
     pub tries: Option<usize>,
-    /// How long after the plan another try may begin; by default without a limit.
+    /// The time after planning during which trials may start; `None` for no limit.
     pub budget: Option<Duration>,
 }
 
@@ -58,11 +58,11 @@ pub struct Explanation {
     pub target: String,
     /// Modelled seconds of a step.
     pub step_s: f64,
-    /// Each collective that the planned program names, in order.
+    /// Each collective of the planned program, in order.
     pub collectives: Vec<ExplainedCollective>,
-    /// The same in groups of equal ones, as equal layers have them, the most expensive group first.
+    /// The collectives in groups of equal ones, the most expensive group first. Equal layers have equal collectives.
     pub groups: Vec<CollectiveGroup>,
-    /// Dimensions of arguments and results that their shards don't divide, those with most padding first.
+    /// Dimensions of arguments and results that the shards don't divide evenly, sorted by decreasing padding.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uneven: Vec<UnevenDimension>,
     /// Whether the program has a mesh of more than one device.
@@ -78,63 +78,64 @@ pub struct Explanation {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct CollectiveGroup {
-    /// How many there are.
+    /// The number of collectives.
     pub count: usize,
     /// Seconds of all of them in a step.
     pub time_s: f64,
-    /// Their positions in the list of collectives.
+    /// The positions in the list of collectives.
     pub members: Vec<usize>,
     /// The change that removes all of them.
     pub removal: Option<Removal>,
-    /// That change for each annotation.
+    /// The text of that change for each annotation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<String>,
-    /// The same in words, of the first one, with source locations and the annotations it comes from.
+    /// The explanation of the first member in words, with source locations and the annotations it comes from.
     #[serde(skip)]
     pub remark: Diagnostic,
 }
 
-/// In a program of more ops no changed annotations are tried unless it is asked for: each try plans the whole program
-/// again, which takes minutes from about twice as many ops on.
+/// The largest number of ops for which changed annotations are tried by default. Each trial plans the whole program
+/// again, which takes minutes at about twice as many ops.
 pub(crate) const MOST_OPS_TRIED: usize = 25_600;
 
-/// A change that makes a step less than this share longer or shorter isn't given: it would read as 0 %.
+/// The threshold for reporting a change, as a fraction of the step time. A smaller change would print as 0 %.
 pub(crate) const LEAST_CHANGE: f64 = 0.005;
 
 /// One collective, explained.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ExplainedCollective {
-    /// `all_gather`, …
+    /// The kind, such as `all_gather`.
     pub kind: String,
-    /// The mesh axes that change place.
+    /// The mesh axes that move.
     pub axes: Vec<String>,
-    /// Bytes each device sends in.
+    /// Bytes that each device contributes.
     pub operand_bytes: u64,
-    /// Bytes each device has afterwards.
+    /// Bytes that each device has afterwards.
     pub result_bytes: u64,
-    /// Executions in a step.
+    /// The number of executions in a step.
     pub count: u64,
-    /// Whether that is a guess, since it runs in a loop whose condition doesn't tell its iterations.
+    /// Whether `count` is a guess, because the collective runs in a loop whose condition doesn't determine its
+    /// iterations.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub guessed: bool,
-    /// Seconds of all executions, of every per-device collective it became.
+    /// Seconds of all executions of all per-device collectives that it became.
     pub time_s: f64,
     /// The value that is resharded.
     pub value: String,
-    /// How it is sharded.
+    /// The sharding of that value.
     pub from: Option<String>,
-    /// The sharding that is needed.
+    /// The sharding that the value's reader needs.
     pub to: Option<String>,
     /// The op that needs it.
     pub user: Option<String>,
-    /// Source location of that op.
+    /// The source location of that op.
     pub loc: Option<String>,
-    /// Whether the user's program has the collective.
+    /// Whether the user's program contains the collective.
     pub manual: bool,
-    /// Whether the user didn't write that collective, but JAX made it when it differentiated what the user wrote.
+    /// Whether JAX's differentiation created that collective, rather than the user.
     pub differentiated: bool,
-    /// The change that removes it, with all others of its group, and gives the fastest step.
+    /// The change that removes it, with all others of its group, and results in the fastest step.
     pub removal: Option<Removal>,
 }
 
@@ -142,11 +143,11 @@ pub struct ExplainedCollective {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Removal {
-    /// What to do: `annotating %arg0 as <@mesh, [{}]>`.
+    /// The change: `annotating %arg0 as <@mesh, [{}]>`.
     pub change: String,
-    /// How many annotations change: one, or one for each of several collectives.
+    /// The number of changed annotations: one, or one for each of several collectives.
     pub annotations: usize,
-    /// The sharding as JAX writes it, `P('x', None)`, where it can be written so.
+    /// The sharding in JAX's syntax, `P('x', None)`; `None` if JAX can't express it.
     pub spec: Option<String>,
     /// Seconds by which a step gets faster; negative if it gets slower.
     pub saves_s: f64,
@@ -179,19 +180,19 @@ impl Steps {
     }
 }
 
-/// A limit on the changed annotations to try in a program of `ops` ops.
+/// Returns the default limit on the changed annotations to try in a program of `ops` ops.
 fn default_tries(ops: usize) -> usize {
     if ops > MOST_OPS_TRIED { 0 } else { (MOST_OPS_TRIED / ops.max(400)).max(2) }
 }
 
-/// Whether a mesh of the program has more than one device.
+/// Returns whether a mesh of the program has more than one device.
 fn has_mesh(program: &Program) -> bool {
     sdy::meshes(program).any(|(_, _, mesh)| mesh.devices() > 1)
 }
 
 impl Compiler {
-    /// Explains why each collective is there and what would remove it. A program that was already planned, and printed
-    /// with its causes, is explained as it is: it has no annotations left to change.
+    /// Explains why each collective is needed and which change would remove it. A program that was already planned, and
+    /// printed with its causes, is explained as it is: it has no annotations left to change.
     pub fn explain(&self, module: Module, options: &ExplainOptions) -> Outcome<Explanation> {
         let steps = match Steps::new(self, &options.compile) {
             Ok(steps) => steps,
@@ -210,12 +211,12 @@ impl Compiler {
         })
     }
 
-    /// Gives every value its sharding, and tells where its axes come from.
+    /// Propagates shardings to every value, and records where their axes come from.
     fn propagate(&self, imported: &Module, steps: &Steps) -> Outcome<(Module, Origins)> {
         let mut done = Outcome { value: Some((imported.clone(), Origins::default())), diagnostics: Default::default() };
         for step in &steps.propagate {
             done = done.and_then(|(mut module, origins)| {
-                // A pass that replaces ours keeps its origins to itself.
+                // A pass that replaces our propagation records no origins.
                 let described = |pass: &Pass| (pass.name, pass.doc);
                 if described(step.pass) != described(&propagate::PASS) {
                     let ran = self.run_steps(module, std::slice::from_ref(step), &mut Watch::default());
@@ -237,7 +238,7 @@ impl Compiler {
         done
     }
 
-    /// Explains a planned program; the program before propagation has the annotations that can be changed.
+    /// Explains a planned program. `imported`, the program before propagation, has the annotations that can be changed.
     fn explain_plan(
         &self,
         planned: &Module,
@@ -255,7 +256,7 @@ impl Compiler {
                     .into_iter()
                     .zip(prices)
                     .map(|(cause, price)| Explained { cause, price })
-                    // Rows that were sent for an earlier op are not sent again.
+                    // Leave out rows of neighbors that were already sent for an earlier op.
                     .filter(|e| !e.cause.neighbors || e.price.count > 0)
                     .collect();
                 let groups = groups(planned.program(), &explained);

@@ -1,4 +1,4 @@
-//! What each collective of a plan costs: the per-device program is priced, and each price is attributed to its cause.
+//! The cost of each collective in a plan: prices the per-device program and attributes each price to its cause.
 
 use std::collections::HashMap;
 
@@ -19,23 +19,23 @@ use crate::module::Module;
 pub(super) struct Price {
     /// Seconds of all its executions in a step.
     pub(super) seconds: f64,
-    /// Bytes each device sends in.
+    /// Bytes that each device contributes.
     pub(super) operand_bytes: u64,
-    /// Bytes each device has afterwards.
+    /// Bytes that each device has afterwards.
     pub(super) result_bytes: u64,
-    /// Executions in a step.
+    /// The number of executions in a step.
     pub(super) count: u64,
     /// Whether the number of executions is a guess.
     pub(super) guessed: bool,
     /// The mesh axes along which devices of its groups differ.
     pub(super) axes: Vec<String>,
-    /// How many others are sent together with it.
+    /// The number of other collectives that are sent together with it.
     pub(super) together: usize,
 }
 
 impl Compiler {
-    /// Partitions and prices a planned program: the cost of each cause, the machine, and the seconds of a step
-    /// with the bytes that each device's values take.
+    /// Partitions and prices a planned program. Returns the price of each cause, the machine, and the seconds of a step
+    /// with the bytes of each device's values.
     pub(super) fn price_plan(
         &self,
         planned: &Module,
@@ -66,8 +66,8 @@ impl Compiler {
     }
 }
 
-/// Gives each op a location of its own, which leads to its place among `ops`: the partitioner gives all ops it makes from
-/// an op that op's location.
+/// Gives each op a unique location, and returns the index in `ops` for each. The partitioner copies an op's location to
+/// all ops that it creates from it.
 pub(crate) fn mark(program: &mut Program, ops: impl Iterator<Item = Op>) -> HashMap<Loc, usize> {
     let mark = |(i, op): (usize, Op)| {
         let name = program.attr_str(&format!("op {i}"));
@@ -79,15 +79,15 @@ pub(crate) fn mark(program: &mut Program, ops: impl Iterator<Item = Op>) -> Hash
     ops.enumerate().map(mark).collect()
 }
 
-/// The causes of a per-device collective with each one's fraction of its bytes: the scheduler combines small
-/// collectives, and lists their locations in the order of their operands.
+/// Returns the causes of a per-device collective with each cause's fraction of the bytes. The scheduler combines small
+/// collectives and lists their locations in the order of their operands.
 pub(crate) fn shares(device: &Program, c: &Communication, marks: &HashMap<Loc, usize>) -> Vec<(usize, f64)> {
     let loc = device.op(c.op).loc;
     let data = device.loc_data(loc);
     let LocData::Fused(None, parts) = &*data else {
         return marks.get(&loc).map(|&i| (i, 1.0)).into_iter().collect();
     };
-    // A packed operand is made of one operand per cause.
+    // A packed operand combines one operand per cause.
     let operands = &device.op(c.op).operands;
     let operands = match operands.first().map(|&v| device.value_source(v)) {
         Some(ValueSource::Result(op, _)) if operands.len() < parts.len() => &device.op(op).operands,
@@ -99,7 +99,7 @@ pub(crate) fn shares(device: &Program, c: &Communication, marks: &HashMap<Loc, u
     parts.iter().enumerate().filter_map(one).collect()
 }
 
-/// Bytes of a tensor.
+/// Returns the bytes of a tensor.
 fn tensor_bytes(ty: &TensorType) -> f64 {
     ty.shape.iter().map(|&d| d.max(0) as f64).product::<f64>() * ty.element.bits() as f64 / 8.0
 }

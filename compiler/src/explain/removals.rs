@@ -1,4 +1,5 @@
-//! For each group of equal collectives, the change of its members' annotations that removes them at the least cost.
+//! For each group of equal collectives, the change of its members' annotations that removes them and results in the
+//! fastest step.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -14,43 +15,43 @@ use super::groups::Group;
 /// A change that removes a group of collectives.
 #[derive(Clone, Debug)]
 pub(super) struct Removing {
-    /// The changed annotations, one for all members or one for each.
+    /// The changed annotations: one for all members, or one for each.
     pub(super) changes: Vec<Change>,
-    /// The seconds that it saves in a step; negative if the step gets slower.
+    /// Seconds saved in a step; negative if the step gets slower.
     pub(super) saves: f64,
-    /// The bytes that it adds on each device.
+    /// Bytes added on each device.
     pub(super) adds: f64,
 }
 
-/// What trying changes found for a group.
+/// The result of the trials for a group.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Found {
-    /// The change that removes it and gives the fastest step.
+    /// The change that removes it and results in the fastest step.
     pub(super) removal: Option<Removing>,
     /// Whether some changes were not tried.
     pub(super) untried: bool,
 }
 
-/// What trials may cost.
+/// The limits on trials.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
-    /// The most changes that are tried.
+    /// The maximum number of changes to try.
     pub(super) tries: usize,
-    /// When no further trial begins.
+    /// The time after which no further trial starts.
     pub(super) budget: Option<Duration>,
 }
 
-/// The program that is explained, as it is planned and how its values are sharded.
+/// The program to explain, with its plan and shardings.
 pub(super) struct Planned<'a> {
     pub(super) program: &'a Program,
     pub(super) shardings: &'a ShardingTable,
     pub(super) origins: &'a Origins,
-    /// Seconds of a step and bytes of a device.
+    /// Seconds of a step and bytes on a device.
     pub(super) cost: (f64, f64),
 }
 
-/// Finds, for each group, the change that removes it and gives the fastest step. Likeliest changes are tried first, and
-/// those of the most expensive groups before others, of which only as many are looked at as can be tried.
+/// Finds, for each group, the change that removes it and results in the fastest step. The most likely changes are tried
+/// first, and expensive groups before cheap ones. Only groups whose changes fit into the limit are examined.
 pub(super) fn find(
     trial: &Trial<'_>,
     planned: &Planned<'_>,
@@ -100,7 +101,8 @@ pub(super) fn find(
     groups.iter().zip(&wanted).map(one).collect()
 }
 
-/// The changes that may remove a group: each of its first member, together with the same of the other members.
+/// Returns the changes that may remove a group: each change for its first member, combined with the same change for the
+/// other members.
 fn candidates(trial: &Trial<'_>, planned: &Planned<'_>, explained: &[Explained], group: &Group) -> Vec<Vec<Change>> {
     let of = |&i: &usize| {
         let cause = &explained[i].cause;
@@ -114,7 +116,7 @@ fn candidates(trial: &Trial<'_>, planned: &Planned<'_>, explained: &[Explained],
     let mut together: Vec<Vec<Change>> = first.into_iter().map(|change| vec![change]).collect();
     for other in members {
         for (rank, changes) in together.iter_mut().enumerate() {
-            // Mostly the one of the same rank.
+            // Usually it is the change of the same rank.
             let like = other.get(rank).into_iter().chain(&other).find(|change| change.is_like(&changes[0]));
             changes.extend(like.cloned());
         }

@@ -18,7 +18,7 @@ use crate::module::Module;
 use crate::place::{place, value_name};
 use crate::units;
 
-/// What the texts refer to.
+/// The data that the texts refer to.
 pub(super) struct Report<'a> {
     /// Whether changes were tried.
     pub(super) tried: bool,
@@ -26,16 +26,16 @@ pub(super) struct Report<'a> {
     pub(super) imported: &'a Program,
     /// The planned program and its text.
     pub(super) planned: &'a Module,
-    /// Where the axes of its values come from.
+    /// The origins of the axes.
     pub(super) origins: &'a Origins,
-    /// How its values are sharded.
+    /// The shardings of the values.
     pub(super) shardings: &'a ShardingTable,
     /// Seconds of a step.
     pub(super) step: f64,
 }
 
 impl Report<'_> {
-    /// The group in words, of its first member.
+    /// Explains a group in words, by its first member.
     fn remark(&self, explained: &[Explained], group: &Group, found: &Found) -> Plain {
         let e = &explained[group.members[0]];
         let cause = &e.cause;
@@ -86,11 +86,11 @@ impl Report<'_> {
         }
     }
 
-    /// A collective that no change of distribution made: who wrote it, at JAX's line if that was recorded, else as a
-    /// label in the text.
+    /// Returns the author of a collective that no reshard created. The place is JAX's line if it was recorded, or else
+    /// a label in the text.
     fn by_hand(&self, cause: &Cause, notes: &mut Vec<String>) -> Option<(Span, String)> {
         let p = self.planned.program();
-        // Propagation and planning leave the ops of the user their numbers.
+        // Propagation and planning don't renumber the user's ops.
         let (what, joint) = if cause.op.index() >= self.imported.op_count() {
             ("on one device alone: it sends the others the result", "at")
         } else if p.made_by_differentiation(p.op(cause.op).loc) {
@@ -107,7 +107,7 @@ impl Report<'_> {
         }
     }
 
-    /// Which values the other members of a group move, each with its line where that is another one.
+    /// Returns the values that the other members of a group move, each with its line if the line differs.
     fn others(&self, explained: &[Explained], group: &Group) -> Option<String> {
         const NAMED: usize = 2;
         let (p, source) = (self.planned.program(), self.planned.source());
@@ -117,7 +117,7 @@ impl Report<'_> {
         };
         let (&first, others) = group.members.split_first()?;
         let known = place_of(&explained[first]);
-        // One that is left over is named, too.
+        // If only one more would be left, name it too.
         let shown = if others.len() == NAMED + 1 { others.len() } else { NAMED };
         let named = others.iter().take(shown).map(|&i| {
             let place = place_of(&explained[i]).filter(|place| Some(place) != known.as_ref());
@@ -134,7 +134,7 @@ impl Report<'_> {
         }
     }
 
-    /// The change that removes a group, or why none is named.
+    /// Returns the change that removes a group, or the reason why none is named.
     fn advice(&self, group: &Group, found: &Found) -> Option<String> {
         let it = if group.members.len() == 1 { "it" } else { "them" };
         let Some(Removing { changes, saves, adds }) = &found.removal else {
@@ -167,7 +167,7 @@ impl Report<'_> {
         Some(changes.first()?.text(changes.len() - 1, self.imported, self.planned.source()))
     }
 
-    /// Where the value comes from and where it is needed: JAX's lines if it recorded them, else labels in the text.
+    /// Adds where the value comes from and where it is needed: JAX's lines if recorded, or else labels in the text.
     fn places(&self, cause: &Cause, labels: &mut Vec<(Span, String)>, notes: &mut Vec<String>) {
         let p = self.planned.program();
         if cause.neighbors {
@@ -197,7 +197,7 @@ impl Report<'_> {
             notes.push(format!("{} lies as {lies}{made}", value_name(p, cause.value)));
             return;
         }
-        // What the compiler made from the user's ops stands nowhere in the text: names and places are said then.
+        // Compiler-made ops have no place in the text, so the note names the value and the op.
         let name = value_name(p, cause.value);
         if let Some((op, i, None)) = user {
             let span = Some(p.view(op).operand_span(i)).filter(|s| !s.is_empty()).unwrap_or(p.op(op).span);
@@ -220,7 +220,7 @@ impl Report<'_> {
         }
     }
 
-    /// The annotations that both shardings come from.
+    /// Adds the annotations that both shardings come from.
     fn reasons(&self, cause: &Cause, notes: &mut Vec<String>) {
         let p = self.planned.program();
         let unreduced = cause.from.as_ref().filter(|s| !s.unreduced.is_empty());
@@ -231,7 +231,7 @@ impl Report<'_> {
         });
         for &axis in &cause.axes {
             let name = self.axis(axis);
-            // A sum over the axis: its operand is sharded along it.
+            // A sum over the axis has an operand that is sharded along it.
             if let Some(reduction) = reduction {
                 if let ValueSource::Result(op, _) = p.value_source(cause.value)
                     && let Some((v, d)) = self.carrier(op, axis, None, false)
@@ -254,7 +254,7 @@ impl Report<'_> {
                 && let ValueSource::Result(op, _) = p.value_source(cause.value)
                 && let Some((v, d)) = self.carrier(op, axis, None, false)
             {
-                // The plan computes it where its operands lie.
+                // The plan computes the op with its operands' sharding.
                 let because = self.because(v, axis, d);
                 let (op, v, of) = (self.op_text(op), value_name(p, v), value_name(p, cause.value));
                 notes.push(format!("{name} shards {of}: {op} reads dimension {d} of {v} sharded along it{because}"));
@@ -282,14 +282,15 @@ impl Report<'_> {
         }
     }
 
-    /// Whether `op` terminates `@main` itself, not a region in it.
+    /// Returns whether `op` terminates `@main` itself, not a region in it.
     fn in_main(&self, op: Op) -> bool {
         let main = func::function(self.planned.program(), "main");
         let block = main.and_then(|f| func::block(self.planned.program(), f));
         block.and_then(|b| self.planned.program().terminator(b)) == Some(op)
     }
 
-    /// A tensor of `op` that `axis` shards, and where: operands except the given one, then results.
+    /// Returns a tensor of `op` that `axis` shards, and the dimension. It searches the results if `results` is set, and
+    /// then the operands except `but`.
     fn carrier(&self, op: Op, axis: AxisRef, but: Option<usize>, results: bool) -> Option<(Value, usize)> {
         let p = self.planned.program();
         let operands = p.op(op).operands.iter().enumerate().filter(|o| Some(o.0) != but).map(|o| *o.1);
@@ -317,7 +318,7 @@ impl Report<'_> {
             }
             Annotation::Result(i) => format!("result {i}"),
             Annotation::Op(op) => {
-                // Propagation turns constraints into reshards; show the user what they wrote.
+                // Propagation turns constraints into reshards; show the op that the user wrote.
                 let wrote = if op.index() < self.imported.op_count() { self.imported } else { p };
                 format!("the {} at {}", wrote.op_name(op), place(p, self.planned.source(), op).unwrap_or_default())
             }
@@ -332,13 +333,13 @@ impl Report<'_> {
         format!(", from the annotation of {of}{through}")
     }
 
-    /// The op's name, without the prefix of well-known dialects.
+    /// Returns the op's name, without the prefix `stablehlo.`.
     fn op_text(&self, op: Op) -> String {
         let name = self.planned.program().op_name(op);
         name.strip_prefix("stablehlo.").unwrap_or(name).to_owned()
     }
 
-    /// JAX's line of an op with its function. Lines of the text itself are shown as labels instead.
+    /// Returns JAX's line of an op with its function; `None` for lines of the text itself, which are shown as labels.
     fn line(&self, op: Op) -> Option<String> {
         let frame = self.planned.program().user_frame(self.planned.program().op(op).loc).filter(|f| !f.of_text)?;
         let last = |f: &Cow<'_, str>| format!(" in {}", f.rsplit('.').next().unwrap_or(f));
@@ -351,7 +352,7 @@ impl Report<'_> {
         axis.sub.map_or(format!("\"{name}\""), |s| format!("\"{name}\":({}){}", s.pre, s.size))
     }
 
-    /// The axes of a collective, quoted as in a sharding.
+    /// Returns the axes of a collective, quoted as in a sharding.
     fn axes(&self, e: &Explained) -> Vec<String> {
         if !e.cause.manual {
             return e.cause.axes.iter().map(|&a| self.axis(a)).collect();
@@ -363,13 +364,13 @@ impl Report<'_> {
         e.price.axes.iter().map(quoted).collect()
     }
 
-    /// A sharding without its mesh.
+    /// Returns a sharding without its mesh.
     fn short(&self, sharding: &TensorSharding) -> String {
         let text = self.planned.program().sharding_text(sharding);
         text.split_once(", ").map_or(text.clone(), |t| t.1.trim_end_matches('>').to_owned())
     }
 
-    /// Everything known about one collective but what would remove it.
+    /// Returns everything known about one collective except what would remove it.
     pub(super) fn collective(&self, e: &Explained) -> ExplainedCollective {
         let (p, source) = (self.planned.program(), self.planned.source());
         let sharding = |s: &Option<TensorSharding>| s.as_ref().map(|s| p.sharding_text(s));
@@ -393,7 +394,7 @@ impl Report<'_> {
         }
     }
 
-    /// A group with what removes it.
+    /// Returns a group with the change that removes it.
     pub(super) fn group(&self, explained: &[Explained], group: &Group, found: &Found) -> CollectiveGroup {
         let named = found.removal.as_ref().filter(|r| matters(r.saves, self.step));
         let each = named.into_iter().flat_map(|r| &r.changes);
@@ -418,12 +419,12 @@ impl Report<'_> {
     }
 }
 
-/// Whether a change of the step is worth naming.
+/// Returns whether a change of the step time is large enough to report.
 fn matters(saves: f64, step: f64) -> bool {
     saves.abs() >= step * LEAST_CHANGE
 }
 
-/// The dimension that `axis` or a part of it shards.
+/// Returns the dimension that `axis` or a part of it shards.
 fn dimension(sharding: &TensorSharding, axis: AxisRef) -> Option<usize> {
     sharding.dims.iter().position(|d| d.axes.iter().any(|a| a.name == axis.name))
 }

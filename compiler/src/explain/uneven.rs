@@ -1,4 +1,4 @@
-//! Dimensions of arguments and results that their shards don't divide, which are padded.
+//! Dimensions of arguments and results that the shards don't divide evenly, and that are therefore padded.
 
 use dialect::ir::{Op, Program, TensorType};
 use dialect::ops::{func, sdy};
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::place::value_name;
 
-/// A dimension that its shards don't divide.
+/// A dimension that its shards don't divide evenly.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct UnevenDimension {
@@ -19,11 +19,11 @@ pub struct UnevenDimension {
     pub size: i64,
     /// Its number of shards.
     pub shards: i64,
-    /// The size that all shards have together with their padding.
+    /// The total size of all shards with their padding.
     pub padded: i64,
 }
 
-/// The padded dimensions of a program's arguments and results, those with most padding first.
+/// Returns the padded dimensions of a program's arguments and results, sorted by decreasing padding.
 pub(super) fn uneven(program: &Program) -> Vec<UnevenDimension> {
     let Some(main) = func::function(program, "main") else { return Vec::new() };
     let Some(block) = func::block(program, main) else { return Vec::new() };

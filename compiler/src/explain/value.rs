@@ -1,5 +1,5 @@
-//! `shardc explain --value %12`: how a value is sharded and, for each axis, which annotation put it there through which
-//! ops.
+//! `shardc explain --value %12`: the sharding of a value, and for each axis the annotation that it comes from and the
+//! ops through which it propagated.
 
 use dialect::codes::{self, Code};
 use dialect::diagnostic::{Diagnostic as Plain, Severity, Span};
@@ -16,7 +16,8 @@ use crate::module::Module;
 use crate::place::{near_values, place, place_of, value_name, values_called};
 use crate::source::Source;
 
-/// How one value is sharded, and why. Serialized, it is an entry of `values` of `shardc explain --value --json`.
+/// The sharding of one value and its origins. Serialized, it is an entry of `values` of `shardc explain --value
+/// --json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ValueExplanation {
@@ -24,22 +25,22 @@ pub struct ValueExplanation {
     pub value: String,
     /// Its sharding; `None` if it is replicated.
     pub sharding: Option<String>,
-    /// Its axes.
+    /// The axes of the sharding.
     pub axes: Vec<AxisOrigin>,
-    /// The same in words, with source locations and the annotations it comes from.
+    /// The explanation in words, with source locations and the annotations it comes from.
     #[serde(skip)]
     pub remark: Diagnostic,
 }
 
-/// Where one axis of a value's sharding comes from.
+/// The origin of one axis of a value's sharding.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct AxisOrigin {
     /// The axis or sub-axis.
     pub axis: String,
-    /// The dimension it shards.
+    /// The dimension that it shards.
     pub dim: usize,
-    /// The annotation it comes from, where one is known.
+    /// The annotation that it comes from, if known.
     pub from: Option<String>,
     /// The ops through which it propagated from there.
     pub through: Vec<OpPlace>,
@@ -56,8 +57,9 @@ pub struct OpPlace {
 }
 
 impl Compiler {
-    /// How the values that the text calls `name` are sharded after propagation, and which annotations put them there;
-    /// there are several values when a function is called several times. `%0#1` is the second result of `%0`.
+    /// Explains the shardings after propagation of the values that the text calls `name`, and the annotations that they
+    /// come from. A function that is called several times has several values of one name. `%0#1` is the second result
+    /// of `%0`.
     pub fn explain_value(
         &self,
         module: Module,
@@ -102,7 +104,7 @@ fn missing(program: &Program, values: &[Value], name: &str) -> Plain {
     d.note(near_values(program, values, name))
 }
 
-/// What is known about one value.
+/// The sharding of one value and its origins.
 struct Told {
     value: Value,
     sharding: Option<TensorSharding>,
@@ -110,7 +112,7 @@ struct Told {
     axes: Vec<(AxisRef, usize, Option<(Annotation, Vec<Op>)>)>,
 }
 
-/// What the texts refer to.
+/// The data that the texts refer to.
 struct Teller<'a> {
     program: &'a Program,
     imported: &'a Program,
@@ -134,7 +136,7 @@ impl Teller<'_> {
         axis.sub.map_or(format!("\"{name}\""), |s| format!("\"{name}\":({}){}", s.pre, s.size))
     }
 
-    /// The source span of an annotation, and its description.
+    /// Returns the source span of an annotation, and its description.
     fn annotation(&self, annotation: Annotation, value: Value) -> (Span, String) {
         let p = self.imported;
         let main = func::function(p, "main");
@@ -154,7 +156,7 @@ impl Teller<'_> {
             }
             Annotation::Result(i) => (Span::default(), format!("the annotation of result {i}")),
             Annotation::Op(op) => {
-                // Propagation turns constraints into reshards; show the user what they wrote.
+                // Propagation turns constraints into reshards; show the op that the user wrote.
                 let p = if op.index() < p.op_count() { p } else { self.program };
                 let own = p.results(op).any(|v| v == value);
                 let what = if own { "its own annotation".to_owned() } else { format!("the {}", p.op_name(op)) };

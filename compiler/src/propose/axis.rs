@@ -1,37 +1,37 @@
-//! Axes of a proposed mesh, and parts of axes that the user's mesh has.
+//! Axes of a proposed mesh, and parts of axes of the user's mesh.
 
 use dialect::ir::{Name, Program};
 use dialect::sharding::{AxisList, AxisRef, Mesh};
 
-/// What an axis of the mesh does.
+/// An axis of the mesh and its use.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Axis {
     pub(super) name: String,
     pub(super) size: i64,
-    /// Which of the survey's roles it has; `None` if it shards nothing, or what the user says.
+    /// The index of its role in the survey; `None` if it shards nothing, or only what the user annotated.
     pub(super) role: Option<usize>,
-    /// Whether parameters that it would leave replicated are stored in shards along it.
+    /// Whether parameters that would be replicated along it are stored in shards along it.
     pub(super) stores: bool,
-    /// Where it is a part of an axis that the mesh has.
+    /// The part, if it is a part of an axis of the mesh.
     pub(super) part: Option<Part>,
 }
 
-/// A part of an axis, which stands in a candidate as an axis of its own.
+/// A part of an axis, which a candidate treats as an axis.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Part {
-    /// The axis that the mesh has.
+    /// The axis of the mesh.
     pub(super) of: String,
-    /// Product of the sizes of the parts before it.
+    /// The product of the sizes of the parts before it.
     pub(super) pre: i64,
 }
 
 impl Axis {
-    /// The axis of the mesh that it is, or is a part of.
+    /// Returns the axis of the mesh that it is, or is a part of.
     pub(super) fn whole(&self) -> &str {
         self.part.as_ref().map_or(&self.name, |part| &part.of)
     }
 
-    /// What it does: two parts of one axis with the same use are no parts.
+    /// Returns its use. Two parts of one axis need different uses, or else they would be one part.
     pub(super) fn does(&self) -> (Option<usize>, bool) {
         (self.role, self.stores)
     }
@@ -41,7 +41,7 @@ impl Axis {
     }
 }
 
-/// The axes that the mesh of these has, with their sizes.
+/// Returns the axes of the mesh with their sizes, where parts are merged.
 pub(super) fn whole_axes(axes: &[Axis]) -> Vec<(String, i64)> {
     let mut whole: Vec<(String, i64)> = Vec::new();
     for axis in axes {
@@ -53,7 +53,7 @@ pub(super) fn whole_axes(axes: &[Axis]) -> Vec<(String, i64)> {
     whole
 }
 
-/// These axes in words of the mesh, parts that follow each other joined.
+/// Returns references to the chosen axes of the mesh, with adjacent parts merged.
 pub(super) fn references(program: &mut Program, axes: &[Axis], chosen: &[usize]) -> AxisList {
     let whole: Vec<(Name, i64)> =
         whole_axes(axes).into_iter().map(|(name, size)| (program.name(&name), size)).collect();
@@ -69,7 +69,7 @@ pub(super) fn references(program: &mut Program, axes: &[Axis], chosen: &[usize])
     list.into_iter().map(|(name, pre, size)| AxisRef::part(name, pre, size, &mesh)).collect()
 }
 
-/// Which of the axes a reference names, major first; `None` if it is no whole number of them.
+/// Returns the axes that a reference covers, major first; `None` if it covers an axis only in part.
 pub(super) fn referred(program: &Program, axes: &[Axis], reference: AxisRef) -> Option<Vec<usize>> {
     let name = program.name_text(reference.name);
     let of: Vec<usize> = (0..axes.len()).filter(|&a| axes[a].whole() == name).collect();
@@ -81,7 +81,8 @@ pub(super) fn referred(program: &Program, axes: &[Axis], reference: AxisRef) -> 
     (begins && found.iter().map(|&a| axes[a].size).product::<i64>() == size).then_some(found)
 }
 
-/// The same axes with one divided: its major part has the first size and use, its minor part what is left.
+/// Returns the axes with axis `a` divided. Its major part gets the size `major` and the first use, its minor part the
+/// remaining size and the second use.
 pub(super) fn divided(axes: &[Axis], a: usize, major: i64, uses: [(Option<usize>, bool); 2]) -> Vec<Axis> {
     let axis = &axes[a];
     let (of, pre) = (axis.whole().to_owned(), axis.pre());
@@ -99,7 +100,8 @@ pub(super) fn divided(axes: &[Axis], a: usize, major: i64, uses: [(Option<usize>
     list
 }
 
-/// The same axes with a factor moved from one part to the next one of the same axis, or back.
+/// Returns the axes with a factor moved between part `a` and the next part of the same axis; `None` if that is
+/// impossible.
 pub(super) fn moved(axes: &[Axis], a: usize, from_minor: bool, factor: i64) -> Option<Vec<Axis>> {
     let mut list = axes.to_vec();
     let of = &list.get(a)?.part.as_ref()?.of;
@@ -115,7 +117,7 @@ pub(super) fn moved(axes: &[Axis], a: usize, from_minor: bool, factor: i64) -> O
     Some(list)
 }
 
-/// Names parts after their axis, `x0` and `x1`, by names that no other axis has.
+/// Names parts after their axis, `x0` and `x1`, avoiding names of other axes.
 fn name_parts(axes: &mut [Axis]) {
     let wholes: Vec<String> = axes.iter().map(|axis| axis.whole().to_owned()).collect();
     let between = (0..).map(|n| "_".repeat(n));

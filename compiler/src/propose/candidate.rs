@@ -1,4 +1,4 @@
-//! One proposal: the axes of a mesh, what each does, and the shardings that follow.
+//! A candidate: the axes of a mesh, their uses, and the shardings that follow.
 
 use dialect::ir::{AttrData, Program, Value};
 use dialect::ops::{build, func};
@@ -9,50 +9,51 @@ use super::axis::{Axis, references, whole_axes};
 use super::constrain::constrain;
 use super::survey::{Survey, Tensor};
 
-/// A mesh, what its axes do, and where an argument is an exception.
+/// A mesh, the uses of its axes, and exceptions for arguments.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Candidate {
     pub(super) axes: Vec<Axis>,
-    /// Arguments that don't have an axis which they would have: (argument, axis).
+    /// Exceptions as (argument, axis): the argument isn't sharded along the axis, although the axis's role would shard
+    /// it.
     pub(super) without: Vec<(usize, usize)>,
-    /// What is placed although no axis's role says so.
+    /// Shardings that follow from no axis's role.
     pub(super) pins: Vec<Pin>,
 }
 
-/// Something that a candidate places by itself.
+/// An explicit sharding in a candidate.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Pin {
     pub(super) at: Pinned,
     pub(super) placed: Placed,
 }
 
-/// What can be placed by itself.
+/// The target of a pin.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Pinned {
     /// A result of `@main`.
     Result(usize),
-    /// Values inside of it, such as one of each of several equal layers.
+    /// Values inside `@main`, for example one in each of several equal layers.
     Values(Vec<Value>),
 }
 
 /// For each dimension of a tensor, the axes that shard it, major first.
 pub(super) type Placed = Vec<Vec<usize>>;
 
-/// The meshes of a program that a candidate replaces, and the name of its own.
+/// The name of a candidate's mesh, which replaces the meshes of the program.
 pub(super) struct MeshName {
     pub(super) name: String,
-    /// Whether the program has it already.
+    /// Whether the program already has the mesh.
     pub(super) exists: bool,
 }
 
 impl Candidate {
-    /// Devices of its mesh.
+    /// Returns the number of devices of its mesh.
     pub(super) fn devices(&self) -> i64 {
         self.axes.iter().map(|axis| axis.size).product()
     }
 
-    /// `data=2+ model=4`: its axes, with what those do that have other names (`x=4:data`) and `+` behind those along which
-    /// parameters are stored, and how many arguments are exceptions.
+    /// `data=2+ model=4`: the axes and their sizes, followed by the use if the name differs (`x=4:data`), `+` for axes
+    /// along which parameters are stored, and the number of arguments that are exceptions.
     pub(super) fn text(&self, survey: &Survey) -> String {
         let axis = |axis: &Axis| {
             let kind = axis.role.map_or("unused", |role| survey.roles[role].kind.text());
@@ -74,7 +75,7 @@ impl Candidate {
         text
     }
 
-    /// Where an argument is placed.
+    /// Returns the placement of an argument.
     pub(super) fn argument(&self, survey: &Survey, i: usize) -> Placed {
         let tensor = &survey.arguments[i];
         let mut placed = self.by_class(survey, &tensor.classes, &tensor.shape);
@@ -88,7 +89,8 @@ impl Candidate {
         placed
     }
 
-    /// Where a result is placed: by itself, or like the argument that it replaces; otherwise it is left to the compiler.
+    /// Returns the placement of a result: from its pin, or that of the argument that it replaces. `None` leaves it to
+    /// the compiler.
     pub(super) fn result(&self, survey: &Survey, i: usize) -> Option<Placed> {
         if let Some(pin) = self.pins.iter().find(|pin| pin.at == Pinned::Result(i)) {
             return Some(pin.placed.clone());
@@ -96,7 +98,7 @@ impl Candidate {
         survey.results[i].like.map(|argument| self.argument(survey, argument))
     }
 
-    /// Each axis on the first dimension that has a class of its role and that it divides.
+    /// Puts each axis on the first dimension that has a class of its role and that the axis divides.
     pub(super) fn by_class(&self, survey: &Survey, classes: &[ClassId], shape: &[i64]) -> Placed {
         let mut placed: Placed = vec![Vec::new(); shape.len()];
         for (a, axis) in self.axes.iter().enumerate() {
@@ -109,7 +111,7 @@ impl Candidate {
         placed
     }
 
-    /// Puts an axis on the dimension of the main class, or else on the largest one that it divides.
+    /// Puts an axis on the dimension of the main class, or else on the largest dimension that it divides.
     fn store(&self, survey: &Survey, tensor: &Tensor, a: usize, placed: &mut Placed) {
         let mut dims: Vec<usize> = (0..tensor.shape.len()).collect();
         dims.sort_by_key(|&d| (Some(tensor.classes[d]) != survey.main, std::cmp::Reverse(tensor.shape[d])));
@@ -118,21 +120,21 @@ impl Candidate {
         }
     }
 
-    /// Whether a dimension that these axes shard can be sharded along one more.
+    /// Returns whether a dimension that is sharded along `axes` can also be sharded along axis `a`.
     fn fits(&self, axes: &[usize], a: usize, size: i64) -> bool {
         let shards: i64 = axes.iter().map(|&axis| self.axes[axis].size).product();
         size > 0 && size % (shards * self.axes[a].size) == 0
     }
 
-    /// A tensor that is placed so, in words of the mesh.
+    /// Returns the sharding of a placement over the mesh.
     pub(super) fn sharding(&self, program: &mut Program, mesh: &MeshName, placed: &Placed) -> TensorSharding {
         let symbol = MeshRef::Symbol(program.name(&mesh.name));
         let dim = |axes: &Vec<usize>| DimSharding::closed(&references(program, &self.axes, axes));
         TensorSharding::with_dims(symbol, placed.iter().map(dim).collect())
     }
 
-    /// Writes mesh and shardings into a program; with `inside`, values with dimensions of data are sharded by their
-    /// classes too, as an answer of propagation that a plan begins with.
+    /// Writes mesh and shardings into a program. With `inside`, values with dimensions of data are also sharded by
+    /// their classes, which replaces propagation as the start of a plan.
     pub(super) fn annotate(&self, survey: &Survey, program: &mut Program, mesh: &MeshName, inside: bool) {
         if !mesh.exists {
             let axes = whole_axes(&self.axes).into_iter().map(|(name, size)| (program.name(&name), size)).collect();

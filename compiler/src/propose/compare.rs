@@ -1,14 +1,14 @@
-//! Why a proposal is better than what everybody knows: where the seconds are.
+//! The reasons why a proposal is better than the well-known recipes: where the seconds are spent.
 
 use super::explore::Explored;
 use super::survey::Survey;
 use super::trial::Measure;
 use crate::units;
 
-/// Of kinds of collectives, those are named whose seconds differ by at least this fraction of a step.
+/// The threshold for naming a kind of collective: the difference of its seconds as a fraction of a step.
 const WORTH_NAMING: f64 = 0.01;
 
-/// A sentence for each recipe that was looked at.
+/// Returns a sentence for each recipe that was planned.
 pub(super) fn reasons(explored: &Explored, survey: &Survey, memory: f64) -> Vec<String> {
     let Some((best, measure)) = explored.ranked.first() else { return Vec::new() };
     let of = |recipe: &super::explore::Recipe| {

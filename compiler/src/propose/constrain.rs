@@ -1,4 +1,4 @@
-//! Constraints on values inside a program: which values may have one, and how they are written.
+//! Constraints on values inside a program: which values may have a constraint, and how constraints are inserted.
 
 use std::collections::HashMap;
 
@@ -6,8 +6,8 @@ use dialect::ir::{Block, Op, Program, Value, ValueSource};
 use dialect::ops::{build, func, sdy};
 use dialect::sharding::TensorSharding;
 
-/// The values inside `@main` that a constraint may be stated on, with the block that each is made in: not in manual
-/// computations, which see shards already.
+/// Returns the values inside `@main` that may have a constraint, each with the block that defines it. Values in manual
+/// computations are excluded, because they are shards already.
 pub(super) fn placeable(program: &Program) -> HashMap<Value, Block> {
     let mut found = HashMap::new();
     if let Some(main) = func::function(program, "main").and_then(|main| func::block(program, main)) {
@@ -31,7 +31,7 @@ fn collect(program: &Program, block: Block, found: &mut HashMap<Value, Block>) {
     }
 }
 
-/// States shardings of values: whoever read a value reads it through its constraint afterwards.
+/// Inserts constraints on values. All users of a value then read it through its constraint.
 pub(super) fn constrain(program: &mut Program, wanted: Vec<(Value, TensorSharding)>) {
     if wanted.is_empty() {
         return;
@@ -49,7 +49,7 @@ pub(super) fn constrain(program: &mut Program, wanted: Vec<(Value, TensorShardin
         instead.insert(value, program.result(op, 0));
         made.entry(block).or_default().entry(after).or_default().push(op);
     }
-    // The constraints are in no block yet, so that they go on reading the values themselves.
+    // The constraints are in no block yet, so renaming doesn't change their own operands.
     program.rename(&instead.into_iter().collect());
     for (block, mut made) in made {
         let mut ops = made.remove(&None).unwrap_or_default();

@@ -1,12 +1,12 @@
-//! Which candidates are looked at.
+//! The search over candidates.
 //!
-//! Beginning with one axis, whose roles are tried one by one, the best candidates get one axis more, up to three; sizes of
-//! axes are tried for the best alone. Where the mesh is given, its axes get roles one after the other, and those of the best
-//! are divided into parts with two roles. All that is priced with greedy plans. The best of these, and the recipes that
-//! everybody knows, are then planned in full, and single changes improve them until none does: another size or role of an
-//! axis, or arguments that are stored otherwise. In the end shardings of results and of values inside are stated beside the
-//! best, as long as each saves enough. The order is fixed and ties go to the first, so that the answer depends on nothing
-//! but the program, unless time runs out.
+//! The search starts with a single axis and tries each role for it. The best candidates get one more axis, up to three;
+//! other sizes are tried only for the best. If the mesh is given, its axes get roles one after the other, and axes of
+//! the best candidates are divided into parts with two roles. All of these are priced with greedy plans. The best of
+//! them, and the well-known recipes, are then planned in full. Single changes improve the best until none helps:
+//! another size or role of an axis, or arguments that are stored differently. In the end, shardings of results and of
+//! values inside the program are added to the best candidates, as long as each saves enough. The order is fixed and
+//! ties go to the first candidate, so the answer depends only on the program unless time runs out.
 
 use std::collections::HashSet;
 
@@ -16,46 +16,47 @@ use super::sites::{self, WORTHWHILE};
 use super::survey::{Kind, Role, Survey};
 use super::trial::{Effort, Measure, Trial};
 
-/// The most axes of a proposed mesh.
+/// The maximum number of axes of a proposed mesh.
 const AXES: usize = 3;
-/// How many candidates get another axis or other sizes.
+/// The number of candidates that get another axis or other sizes.
 const BEAM: usize = 4;
-/// How many are planned in full after the recipes.
+/// The number of candidates planned in full after the recipes.
 const FINALISTS: usize = 6;
-/// How often the best one is improved by single changes.
+/// The maximum number of rounds in which single changes improve the best candidate.
 const ROUNDS: usize = 6;
-/// The most shardings that are stated beside those of arguments.
+/// The maximum number of pins in a candidate.
 const PINS: usize = 4;
-/// Beside how many candidates other than the best one.
+/// The number of candidates, other than the best, that get pins.
 const OTHERS: usize = 2;
-/// How many of those are planned in full, or a part of all that was: one of so many.
+/// The maximum number of candidates with pins that are planned in full, per candidate that gets pins. The limit is
+/// `TRIES` or, if larger, the number of all full plans so far divided by `TRIES_SHARE`.
 const TRIES: usize = 8;
 const TRIES_SHARE: usize = 8;
 
-/// A recipe that everybody knows.
+/// A well-known recipe.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Recipe {
     pub(super) name: &'static str,
     pub(super) candidate: Candidate,
 }
 
-/// What a search found.
+/// The result of a search.
 pub(super) struct Explored {
-    /// What was planned in full, the best first.
+    /// The candidates planned in full, the best first.
     pub(super) ranked: Vec<(Candidate, Measure)>,
-    /// The recipes that were among it.
+    /// The recipes among them.
     pub(super) recipes: Vec<Recipe>,
 }
 
 /// The meshes that may be proposed.
 pub(super) enum Meshes {
-    /// Any whose devices are this many.
+    /// Any mesh with this number of devices.
     Devices(i64),
-    /// This one alone.
+    /// Only this mesh.
     Given(Vec<(String, i64)>),
 }
 
-/// Searches for the best candidates that need at most `memory` bytes.
+/// Searches for the best candidates that need at most `memory` bytes per device.
 pub(super) fn explore(trial: &mut Trial<'_>, meshes: &Meshes, memory: f64) -> Explored {
     let survey = trial.survey;
     let stored = survey.arguments.iter().any(|argument| argument.is_stored && !argument.fixed);
@@ -74,15 +75,15 @@ struct Explorer<'a, 't> {
     memory: f64,
     /// Whether any parameters can be stored in shards.
     stored: bool,
-    /// Whether the mesh is ours to choose.
+    /// Whether the search may choose the mesh.
     resizes: bool,
-    /// All that was priced with greedy plans.
+    /// All candidates priced with greedy plans.
     seen: Vec<(Candidate, Measure)>,
     known: HashSet<Candidate>,
 }
 
 impl Explorer<'_, '_> {
-    /// Prices candidates with greedy plans; keeps and returns those that can be compiled, the best first.
+    /// Prices new candidates with greedy plans. Records and returns those that can be compiled, the best first.
     fn look(&mut self, candidates: Vec<Candidate>) -> Vec<(Candidate, Measure)> {
         let mut new: Vec<Candidate> = Vec::new();
         for candidate in candidates {
@@ -105,18 +106,18 @@ impl Explorer<'_, '_> {
         });
     }
 
-    /// An axis that stores parameters, too, and one that doesn't.
+    /// Returns the uses of an axis with this role: without storing parameters, and with it if the role allows it.
     fn uses(&self, role: usize) -> impl Iterator<Item = (Option<usize>, bool)> + use<> {
         let both = self.stored && self.survey.roles[role].kind.is_of_data();
         [(Some(role), false), (Some(role), true)].into_iter().take(if both { 2 } else { 1 })
     }
 
-    /// Any mesh; returns the recipes.
+    /// Explores all meshes with this number of devices; returns the recipes.
     fn any(&mut self, devices: i64) -> Vec<Recipe> {
         let roles = self.survey.roles.len();
         let all: Vec<(Option<usize>, bool)> = (0..roles).flat_map(|role| self.uses(role)).collect();
         self.look(all.iter().map(|&u| self.candidate(&[(u, devices)])).collect());
-        // Two axes: every pair of uses at about equal sizes first.
+        // Two axes: try every pair of uses, at first with about equal sizes.
         let half = divisors(devices).filter(|d| d * d >= devices).min().unwrap_or(devices);
         let mut pairs = Vec::new();
         for (i, &first) in all.iter().enumerate() {
@@ -135,7 +136,7 @@ impl Explorer<'_, '_> {
         let other = best.iter().flat_map(|(c, _)| self.sizes(c, devices)).collect();
         best.extend(self.look(other));
         self.sort(&mut best);
-        // Three axes: one of two is divided.
+        // Three axes: divide one axis of a pair.
         for count in 2..AXES {
             let mut next = Vec::new();
             for (candidate, _) in best.iter().filter(|c| c.0.axes.len() == count).take(BEAM) {
@@ -158,7 +159,7 @@ impl Explorer<'_, '_> {
         self.recipes()
     }
 
-    /// One mesh: an axis gets its role after the other; the best candidates go on.
+    /// Explores one mesh: axes get their roles one after the other, and only the best candidates continue.
     fn given(&mut self, axes: &[(String, i64)]) -> Vec<Recipe> {
         let idle = |(name, size): &(String, i64)| Axis {
             name: name.clone(),
@@ -188,7 +189,7 @@ impl Explorer<'_, '_> {
         self.recipes()
     }
 
-    /// The best of what was seen with an axis divided into parts that do different things.
+    /// Explores the best candidates with an axis divided into parts of different uses.
     fn parts(&mut self, all: &[(Option<usize>, bool)]) {
         loop {
             let mut best = self.seen.clone();
@@ -196,12 +197,13 @@ impl Explorer<'_, '_> {
             best.truncate(BEAM);
             let mut next = Vec::new();
             for candidate in best.iter().map(|c| &c.0).filter(|c| c.axes.len() < AXES) {
-                // An axis may be too large for what it shards; more than one part need not idle.
+                // An axis may be too large for the dimension that it shards, so one part may be unused. More than one
+                // unused part isn't tried.
                 let idle = (None, false);
                 let idles = !candidate.axes.iter().any(|axis| axis.part.is_some() || axis.does() == idle);
                 for (a, axis) in candidate.axes.iter().enumerate() {
                     let own = axis.does();
-                    // In about equal parts, and in one order.
+                    // Start with about equal parts in one order.
                     let half = divisors(axis.size).find(|d| d * d >= axis.size).filter(|&d| d < axis.size);
                     for &other in all.iter().chain(idles.then_some(&idle)).filter(|&&other| other != own) {
                         let axes = half.map(|major| axis::divided(&candidate.axes, a, major, [own, other]));
@@ -218,7 +220,8 @@ impl Explorer<'_, '_> {
         }
     }
 
-    /// The same with a factor moved between two parts of one axis, or what they do exchanged, or both.
+    /// Returns the candidate with a factor moved between two parts of one axis, with their uses exchanged, or with both
+    /// changes.
     fn other_parts(&self, candidate: &Candidate) -> Vec<Candidate> {
         let mut list = Vec::new();
         let exchanged = |axes: &[Axis], a: usize| {
@@ -244,7 +247,7 @@ impl Explorer<'_, '_> {
         list.into_iter().map(|axes| Candidate { axes, ..candidate.clone() }).collect()
     }
 
-    /// A candidate with these uses and sizes; axes are named after what they do, and those of data come first.
+    /// Returns a candidate with these uses and sizes. Axes are named after their uses, and axes of data come first.
     fn candidate(&self, axes: &[((Option<usize>, bool), i64)]) -> Candidate {
         let mut axes: Vec<_> = axes.iter().filter(|axis| axis.1 > 1).copied().collect();
         axes.sort_by_key(|&((role, stores), _)| (role.map(|r| (self.survey.roles[r].kind, r)), stores));
@@ -259,7 +262,7 @@ impl Explorer<'_, '_> {
         Candidate { axes: named, ..Candidate::default() }
     }
 
-    /// The same with a factor of at most `most` moved from one axis to another.
+    /// Returns the candidate with a factor of at most `most` moved from one axis to another.
     fn sizes(&self, candidate: &Candidate, most: i64) -> Vec<Candidate> {
         let mut list = Vec::new();
         let count = candidate.axes.len();
@@ -276,12 +279,12 @@ impl Explorer<'_, '_> {
         list
     }
 
-    /// Of what was seen, the recipes that everybody knows, each with its best sizes.
+    /// Returns the well-known recipes among the candidates seen, each with its best sizes.
     fn recipes(&mut self) -> Vec<Recipe> {
         let mut seen = self.seen.clone();
         self.sort(&mut seen);
         let does = |candidate: &Candidate, wanted: &[(Kind, bool)]| {
-            // Megatron shards what is inside a layer, not the features that go from one to the next.
+            // Megatron shards dimensions inside a layer, not the features that pass from one layer to the next.
             let inside = |role: &Role| !self.survey.main.is_some_and(|main| role.classes.contains(&main));
             let of = |axis: &Axis| {
                 let role = &self.survey.roles[axis.role?];
@@ -308,12 +311,12 @@ impl Explorer<'_, '_> {
         named.iter().filter_map(find).collect()
     }
 
-    /// Plans the best in full, and improves the best of these.
+    /// Plans the best candidates in full, and improves the best of these.
     fn finish(mut self, recipes: Vec<Recipe>) -> Explored {
         let mut seen = std::mem::take(&mut self.seen);
         self.sort(&mut seen);
         let mut finalists: Vec<Candidate> = recipes.iter().map(|recipe| recipe.candidate.clone()).collect();
-        // Parts of axes don't crowd out the axes themselves.
+        // Parts of axes get places of their own, so that they don't displace whole axes.
         let (parts, whole): (Vec<_>, Vec<_>) =
             seen.into_iter().partition(|(c, _)| c.axes.iter().any(|axis| axis.part.is_some()));
         for (candidate, _) in whole.into_iter().take(FINALISTS).chain(parts.into_iter().take(FINALISTS / 2)) {
@@ -341,8 +344,8 @@ impl Explorer<'_, '_> {
         Explored { ranked, recipes }
     }
 
-    /// States shardings of results and of values inside beside the best one, and beside those that might be better: their
-    /// greedy plans, which begin with values inside placed by their classes, are faster.
+    /// Adds pins to the best candidate and to others that might become better: those whose greedy plan, which starts
+    /// with values inside placed by their classes, is faster.
     fn pin(&mut self, ranked: &mut Vec<(Candidate, Measure)>) {
         let Some((_, best)) = ranked.first().cloned() else { return };
         let promises = |c: &(Candidate, Measure)| {
@@ -360,7 +363,7 @@ impl Explorer<'_, '_> {
         self.sort(ranked);
     }
 
-    /// What gets better step by step as shardings are stated, each of which saves enough.
+    /// Adds pins one at a time, as long as each saves enough. Returns all improved candidates.
     fn pinned(&mut self, start: (Candidate, Measure)) -> Vec<(Candidate, Measure)> {
         let mut left = (self.trial.planned() / TRIES_SHARE).max(TRIES);
         let mut better = Vec::new();
@@ -398,9 +401,9 @@ impl Explorer<'_, '_> {
         found
     }
 
-    /// Candidates that differ in one thing.
+    /// Returns candidates that differ in one property.
     fn changes(&self, candidate: &Candidate) -> Vec<Candidate> {
-        // Of sizes, the nearest.
+        // Of the sizes, only the nearest are tried.
         let mut list = match self.resizes {
             true => self.sizes(candidate, divisors(candidate.devices()).nth(1).unwrap_or(1)),
             false => Vec::new(),
@@ -422,7 +425,7 @@ impl Explorer<'_, '_> {
                 list.push(Candidate { axes, ..candidate.clone() });
             }
         }
-        // Arguments of one type and with the same classes are decided together.
+        // Arguments with the same type and classes are decided together.
         let mut groups: Vec<Vec<usize>> = Vec::new();
         let arguments = &self.survey.arguments;
         for i in (0..arguments.len()).filter(|&i| !arguments[i].fixed && arguments[i].is_stored) {
@@ -454,7 +457,7 @@ impl Explorer<'_, '_> {
     }
 }
 
-/// The divisors of a number, in order.
+/// Returns the divisors of a number in ascending order.
 fn divisors(n: i64) -> impl Iterator<Item = i64> {
     (1..=n).filter(move |d| n % d == 0)
 }

@@ -1,4 +1,4 @@
-//! Programs without the annotations that a search may replace.
+//! Removal of the annotations that a search may replace.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use dialect::op::Annotation;
 use dialect::ops::{func, sdy};
 use dialect::sharding::ShardingTable;
 
-/// Removes all that states shardings, but of manual computations, whose bodies depend on them.
+/// Removes all stated shardings, except those of manual computations, whose bodies depend on them.
 pub(super) fn free(program: &mut Program) {
     for function in func::functions(program).collect::<Vec<_>>() {
         let signature = func::signature(program, function);
@@ -42,7 +42,7 @@ pub(super) fn free(program: &mut Program) {
     }
 }
 
-/// Removes the meshes that no sharding is over any more.
+/// Removes the meshes that no sharding uses any more.
 pub(super) fn remove_meshes(program: &mut Program) {
     let meshes: Vec<Op> = sdy::meshes(program).map(|mesh| mesh.0).collect();
     remove(program, &meshes);

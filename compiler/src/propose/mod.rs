@@ -1,9 +1,10 @@
-//! Shardings and a mesh that make a step fast: what `shardc search` proposes, as data.
+//! The search for shardings and a mesh that make a step fast: what `shardc search` proposes, as data.
 //!
-//! Arguments are looked at by the classes of their dimensions (`survey`); a candidate says what each axis of a mesh does with
-//! them (`candidate`); many are compiled and priced by the same passes and the same model as `compile` and `cost` (`trial`),
-//! in a fixed order (`explore`), the best of them also with shardings of results and of values inside where it loses time
-//! (`sites`, `constrain`); the best one is set beside what everybody knows (`compare`).
+//! `survey` groups the dimensions of arguments into classes. A candidate (`candidate`) states what each axis of a mesh
+//! does with these classes. `trial` compiles and prices many candidates, with the same passes and the same model as
+//! `compile` and `cost`, and `explore` visits them in a fixed order. For the best candidates, `sites` and `constrain`
+//! also add shardings of results and of values inside the program, where the step loses time. `compare` compares the
+//! best candidate with well-known recipes.
 
 mod axis;
 mod candidate;
@@ -42,29 +43,30 @@ use trial::Trial;
 pub use proposal::{Alternative, Proposal, ProposedAxis, ProposedConstraint, ProposedSharding};
 pub use trial::SearchProgress;
 
-/// How to search for shardings.
+/// The options of a search.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct SearchOptions {
-    /// How to compile; what is searched for fits into its memory, or else into the target's.
+    /// The options of the compilation. Proposals fit into its memory limit, or else into the target's memory.
     pub compile: CompileOptions,
-    /// The axes of the mesh, with their sizes; by default any with as many devices as there are.
+    /// The axes of the mesh, with their sizes; `None` allows any mesh with all devices.
     pub mesh: Option<Vec<(String, i64)>>,
-    /// How many devices there are; by default, all of the target's.
+    /// The number of devices; `None` uses all devices of the target.
     pub devices: Option<i64>,
     /// Whether the program's own annotations may be changed.
     pub free: bool,
-    /// How long to look for.
+    /// The time limit of the search.
     pub budget: Option<Duration>,
-    /// Where the search says how far it is, for others to read meanwhile.
+    /// The progress of the search, which other threads can read while it runs.
     pub progress: SearchProgress,
 }
 
-/// The passes that only report: a search doesn't run them for every candidate.
+/// The passes that only report. A search doesn't run them for candidates.
 const REPORTING: [&str; 3] = ["replicate", "check-memory", "check-spmd"];
 
 impl Compiler {
-    /// Searches for shardings of a program's arguments and results, and for a mesh, that make its step fast on the target;
-    /// returns them beside the program that they are written into. The user's annotations stay unless `options.free`.
+    /// Searches for a mesh and for shardings of a program's arguments and results that make its step fast on the
+    /// target. Returns the proposal, and the program with the proposal written into it. The user's annotations stay
+    /// unless `options.free` is set.
     pub fn search(&self, module: Module, options: &SearchOptions) -> Outcome<(Proposal, Module)> {
         let now = Instant::now();
         let deadlines = options.budget.map(|budget| (now + budget, now + budget / 2));
@@ -86,7 +88,7 @@ impl Compiler {
         })
     }
 
-    /// What is to be searched: errors if there is nothing, or nowhere to put it.
+    /// Prepares the search. Returns errors if there is nothing to search for, or no mesh to search over.
     fn prepare(&self, mut written: Module, mut imported: Module, options: &SearchOptions) -> Result<Ready, Plains> {
         let target = self
             .target(options.compile.target_name())
@@ -157,7 +159,7 @@ impl Compiler {
             let message = "no product of the program has dimensions of its arguments to shard".to_owned();
             return Err(fault(message, "search decides about products of matrices and convolutions"));
         }
-        // What only import could read is written into what it made.
+        // If only import could read the program's mesh, the proposal is written into the imported program.
         let declared = |program: &Program| sdy::mesh_named(program, &mesh.name).is_some();
         if mesh.exists && !declared(written.program()) {
             written = imported.clone();
@@ -197,7 +199,7 @@ impl Compiler {
     }
 }
 
-/// The mesh of the shardings that a program states.
+/// Returns the mesh of the shardings that a program states.
 fn stated_mesh(program: &Program) -> Option<MeshRef> {
     let of_values = ShardingTable::of(program).iter().next().map(|sharding| sharding.mesh.clone());
     of_values.or_else(|| {
@@ -207,7 +209,7 @@ fn stated_mesh(program: &Program) -> Option<MeshRef> {
     })
 }
 
-/// How many devices a target has, or else a program says it runs on.
+/// Returns the number of devices of a target, or else the number that the program declares.
 fn devices_of(target: Target, program: &Program) -> Option<i64> {
     match target {
         Target::Slice(slice) => i64::try_from(slice.chips() * slice.chip.chiplets).ok(),

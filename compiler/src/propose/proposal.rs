@@ -1,8 +1,8 @@
-//! What a search proposes, as data.
+//! The proposal of a search, as data.
 
 use serde::Serialize;
 
-/// What a search proposes.
+/// The proposal of a search.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Proposal {
@@ -10,34 +10,34 @@ pub struct Proposal {
     pub target: String,
     /// Number of devices in the mesh.
     pub devices: i64,
-    /// How many shardings were priced.
+    /// The number of shardings that were priced.
     pub tried: u64,
-    /// Whether all were that the search would look at; otherwise its time was over before.
+    /// Whether the search looked at every sharding that it would try; false if its time ran out.
     pub complete: bool,
-    /// Bytes that a device may hold.
+    /// The memory limit of a device, in bytes.
     pub memory_bytes: f64,
-    /// Whether a step fits into that.
+    /// Whether a step fits into that limit.
     pub fits: bool,
     /// The axes of the program's mesh, major first, with their sizes.
     pub mesh: Vec<(String, i64)>,
-    /// The axes that are used, major first: those of the mesh, or parts of them.
+    /// The axes that are used, major first: axes of the mesh, or parts of them.
     pub axes: Vec<ProposedAxis>,
-    /// Where axes are used in parts, how JAX makes a mesh that has the parts as axes: all specs are over it.
+    /// The JAX code that creates a mesh with parts of axes as axes, if parts are used. All specs are over this mesh.
     pub jax_mesh: Option<String>,
     /// Every argument.
     pub arguments: Vec<ProposedSharding>,
-    /// Every result that is sharded as the user says, like an argument, which it replaces in the next step, or so that
-    /// a share of the step is saved.
+    /// Every result with a sharding: stated by the user, equal to that of the argument that it replaces in the next
+    /// step, or proposed because it saves a fraction of the step.
     pub results: Vec<ProposedSharding>,
-    /// Values inside the program on which a constraint saves a share of the step.
+    /// Values inside the program on which a constraint saves a fraction of the step.
     pub constraints: Vec<ProposedConstraint>,
-    /// What was planned in full, the best first: the proposal itself is the first of them.
+    /// The alternatives planned in full, the best first. The first is the proposal itself.
     pub ranking: Vec<Alternative>,
-    /// Why it is better than what everybody knows.
+    /// The reasons why it is better than the well-known recipes.
     pub reasons: Vec<String>,
 }
 
-/// What an axis of a proposed mesh does.
+/// An axis of a proposed mesh and its use.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ProposedAxis {
@@ -45,27 +45,27 @@ pub struct ProposedAxis {
     pub name: String,
     /// Its size.
     pub size: i64,
-    /// As Shardy writes it, `"x":(1)2`, if it is a part of an axis of the mesh.
+    /// The part in Shardy's syntax, `"x":(1)2`, if it is a part of an axis of the mesh.
     pub part: Option<String>,
-    /// `data`, `sequence`, `expert`, `model`; `None` if it shards what the user says, or nothing.
+    /// `data`, `sequence`, `expert` or `model`; `None` if it shards nothing, or only what the user annotated.
     pub role: Option<&'static str>,
-    /// Whether parameters that it would leave replicated are stored in shards along it.
+    /// Whether parameters that would be replicated along it are stored in shards along it.
     pub stores_parameters: bool,
-    /// What it does, in a sentence.
+    /// Its use, as a sentence.
     pub does: String,
 }
 
-/// How an argument or a result is sharded.
+/// The sharding of an argument or a result.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ProposedSharding {
     /// Its name.
     pub name: String,
-    /// As JAX writes it, `P('data', None)`, where it can be written so.
+    /// The sharding in JAX's syntax, `P('data', None)`; `None` if JAX can't express it.
     pub spec: Option<String>,
-    /// As Shardy writes it.
+    /// The sharding in Shardy's syntax.
     pub sharding: String,
-    /// Whether the program said so before.
+    /// Whether the program already stated it.
     pub given: bool,
 }
 
@@ -75,13 +75,13 @@ pub struct ProposedSharding {
 pub struct ProposedConstraint {
     /// The value.
     pub value: String,
-    /// The line that makes it, if that is known.
+    /// The source line of its producer, if known.
     pub loc: Option<String>,
-    /// The values that have the constraint: several if there are equal layers.
+    /// The number of values with the constraint: more than one if there are equal layers.
     pub count: usize,
-    /// As JAX writes it, where it can be written so.
+    /// The sharding in JAX's syntax; `None` if JAX can't express it.
     pub spec: Option<String>,
-    /// As Shardy writes it.
+    /// The sharding in Shardy's syntax.
     pub sharding: String,
 }
 
@@ -89,17 +89,17 @@ pub struct ProposedConstraint {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Alternative {
-    /// What everybody calls it, if anybody does: `FSDP`.
+    /// Its well-known name, if it has one: `FSDP`.
     pub name: Option<&'static str>,
-    /// Its mesh: `data=2+ model=4`, with `+` behind an axis along which parameters are stored, and what axes of other names
-    /// do: `x=4:data`.
+    /// Its mesh: `data=2+ model=4`, with `+` after an axis along which parameters are stored. An axis with another name
+    /// is followed by its use: `x=4:data`.
     pub mesh: String,
     /// Modelled seconds of a step.
     pub step_s: f64,
-    /// Seconds of these in which nothing is computed.
+    /// The seconds of the step in which nothing is computed.
     pub exposed_s: f64,
     /// Peak memory of a device, in bytes.
     pub peak_bytes: u64,
-    /// Whether that fits.
+    /// Whether that fits into the memory limit.
     pub fits: bool,
 }

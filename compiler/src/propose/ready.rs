@@ -1,4 +1,4 @@
-//! A program that is ready to be searched, and what is told of it in the end.
+//! A program that is prepared for a search, and the proposal built from the result.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic as Plain, Diagnostics as Plains, Span};
@@ -21,21 +21,21 @@ use crate::explain::partition_spec_with;
 use crate::module::Module;
 use crate::place::{place, value_name};
 
-/// A program that is ready to be searched.
+/// A program that is prepared for a search.
 pub(super) struct Ready {
-    /// What the answer is written into.
+    /// The program into which the proposal is written.
     pub(super) written: Module,
     pub(super) imported: Module,
     pub(super) survey: Survey,
     pub(super) mesh: MeshName,
     pub(super) meshes: Meshes,
     pub(super) target: Target,
-    /// Bytes that a device may hold.
+    /// The memory limit of a device, in bytes.
     pub(super) memory: f64,
 }
 
 impl Ready {
-    /// The best of what was explored, and the program that it is written into.
+    /// Returns the best candidate as a proposal, and the program with the proposal written into it.
     pub(super) fn propose(
         self,
         (explored, complete): (Explored, bool),
@@ -50,7 +50,7 @@ impl Ready {
             };
             return Err(one(Plain::error(codes::NOTHING_TO_SEARCH, Span::default(), message).note(note)));
         };
-        // Values that importing made, of functions that are called, are not in the program as it was written.
+        // The program as it was written lacks the values that import created by inlining calls.
         let known = placeable(self.written.program());
         let all_known = best.pins.iter().all(|pin| match &pin.at {
             Pinned::Result(_) => true,
@@ -115,7 +115,7 @@ impl Ready {
         Ok((proposal, module))
     }
 
-    /// A constraint as it is told.
+    /// Returns a constraint in the form of the proposal.
     fn constraint(&self, values: &[Value], spec: Option<String>, sharding: String) -> Option<ProposedConstraint> {
         let program = self.imported.program();
         let &value = values.first()?;
@@ -126,7 +126,7 @@ impl Ready {
         Some(ProposedConstraint { value: value_name(program, value), loc, count: values.len(), spec, sharding })
     }
 
-    /// What an axis does, in a sentence.
+    /// Describes the use of an axis in a sentence.
     fn axis(&self, candidate: &Candidate, a: usize) -> ProposedAxis {
         let axis = &candidate.axes[a];
         let kind = axis.role.map(|role| self.survey.roles[role].kind);
@@ -171,12 +171,12 @@ impl Ready {
     }
 }
 
-/// How JAX makes the mesh of a candidate that uses parts of axes.
+/// Returns the JAX code for the mesh of a candidate that uses parts of axes.
 fn jax_mesh(candidate: &Candidate) -> Option<String> {
     candidate.axes.iter().any(|axis| axis.part.is_some()).then_some(())?;
     let sizes: Vec<String> = candidate.axes.iter().map(|axis| axis.size.to_string()).collect();
     let names: Vec<String> = candidate.axes.iter().map(|axis| format!("'{}'", axis.name)).collect();
-    // Types of axes other than JAX's default let its compiler choose the shardings inside.
+    // JAX's default axis types don't let its compiler choose shardings inside the program.
     let types = format!("axis_types=(jax.sharding.AxisType.Auto,) * {}", names.len());
     Some(format!("jax.make_mesh(({}), ({}), {types})", sizes.join(", "), names.join(", ")))
 }

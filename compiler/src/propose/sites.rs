@@ -1,5 +1,6 @@
-//! Where a sharding may be stated beside those of arguments: values whose moves, or whose work that all devices repeat, take
-//! a share of the step, and results that nobody says how to shard. What takes the most is tried first.
+//! Sites where a sharding may be stated in addition to those of arguments: values that take a fraction of the step to
+//! move or to compute repeatedly on all devices, and results without a stated sharding. The most expensive site is
+//! tried first.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,20 +18,21 @@ use super::survey::{Survey, Tensor};
 use super::trial::{Measure, Trial};
 use crate::explain::{Cause, causes, mark, shares};
 
-/// The share of a step that a constraint has to save.
+/// The fraction of a step that a constraint has to save.
 pub(super) const WORTHWHILE: f64 = 0.01;
 
-/// A value, or several that are alike, with the seconds that might be saved and where to place it instead.
+/// A value, or several similar ones, with the seconds that might be saved and the placements to try.
 struct Site {
     at: Pinned,
     seconds: f64,
     places: Vec<Placed>,
 }
 
-/// What makes two values alike: their op and type, the roles of their dimensions, and how they are moved to what op.
+/// The key that similar values share: their op and type, the roles of their dimensions, the shardings before and after
+/// the move, and the op that reads them.
 type Likeness = (String, Ty, Vec<Option<usize>>, [Option<TensorSharding>; 2], Option<String>);
 
-/// What to state beside a candidate, most promising first.
+/// Returns the pins to add to a candidate, most promising first.
 pub(super) fn pins(trial: &Trial<'_>, candidate: &Candidate, measure: &Measure) -> Vec<Pin> {
     let Some(spent) = Spent::of(trial, candidate) else { return Vec::new() };
     let mut finder = Finder {
@@ -54,7 +56,7 @@ pub(super) fn pins(trial: &Trial<'_>, candidate: &Candidate, measure: &Measure) 
     (0..most).flat_map(nth).map(|(at, placed)| Pin { at: at.clone(), placed: placed.clone() }).collect()
 }
 
-/// Whether nobody states the sharding of a value.
+/// Returns whether a value has no stated sharding.
 fn is_free(program: &Program, value: Value) -> bool {
     match program.value_source(value) {
         ValueSource::Result(op, _) => {
@@ -64,13 +66,13 @@ fn is_free(program: &Program, value: Value) -> bool {
     }
 }
 
-/// Where a candidate's step goes.
+/// The time of a candidate's step, by moves and ops.
 struct Spent {
     planned: Program,
     shardings: ShardingTable,
-    /// Each move, with its seconds.
+    /// The moves, with their seconds.
     causes: Vec<(Cause, f64)>,
-    /// Each op that computes, with its seconds.
+    /// The ops that compute, with their seconds.
     work: Vec<(Op, f64)>,
 }
 
@@ -109,7 +111,7 @@ impl Spent {
     }
 }
 
-/// How often the ops of loops run in a step.
+/// Returns the number of executions of the ops of loops in a step.
 fn trips(program: &Program) -> HashMap<Op, f64> {
     let mut times: HashMap<Op, f64> = HashMap::new();
     for op in program.ops_under(program.body()) {
@@ -140,7 +142,7 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// A value that is moved: it may be made as it is needed, or a sum be left in shards.
+    /// Adds a site for a moved value: its producer may use the needed sharding, or a sum may stay in shards.
     fn moved(&mut self, cause: &Cause, seconds: f64) {
         if cause.manual || cause.neighbors || seconds <= 0.0 {
             return;
@@ -160,7 +162,8 @@ impl Finder<'_> {
                 let own = |result: &Tensor| !result.fixed && result.like.is_none() && result.shape == shape;
                 let free = self.survey.results.get(i).is_some_and(own);
                 if free && !self.candidate.pins.iter().any(|pin| pin.at == Pinned::Result(i)) {
-                    // What isn't summed is returned as it is, in equal shards, since JAX returns no others.
+                    // A value without partial sums is returned with its own sharding if the shards are equal, because
+                    // JAX returns no uneven shards.
                     let whole = cause.from.as_ref().is_some_and(|s| s.unreduced.is_empty());
                     places.extend(from.filter(|dims| whole && self.is_even(dims, &shape)));
                     self.sites.push(Site { at: Pinned::Result(i), seconds, places });
@@ -175,7 +178,7 @@ impl Finder<'_> {
         }
     }
 
-    /// An op whose work several devices do, each all of it: its result may be made in shards.
+    /// Adds a site for an op whose work several devices repeat: its result may be computed in shards.
     fn repeated(&mut self, op: Op, seconds: f64) {
         let Some(value) = self.spent.planned.results(op).next() else { return };
         let Some(sharding) = self.spent.shardings.get(value).cloned() else { return };
@@ -191,7 +194,7 @@ impl Finder<'_> {
         self.add(value, repeated, places, [Some((*sharding).clone()), None], None);
     }
 
-    /// These dimensions, one of them also sharded along these axes.
+    /// Returns the placements that also shard one of the dimensions along these axes.
     fn sharded_more(&self, dims: &Placed, axes: &[usize], shape: &[i64]) -> Vec<Placed> {
         let more = |d: usize| {
             let mut placed = dims.clone();
@@ -202,13 +205,13 @@ impl Finder<'_> {
         (0..dims).filter_map(more).collect()
     }
 
-    /// Whether all shards have the same size.
+    /// Returns whether all shards have the same size.
     fn is_even(&self, placed: &Placed, shape: &[i64]) -> bool {
         let shards = |axes: &[usize]| axes.iter().map(|&a| self.candidate.axes[a].size).product::<i64>();
         placed.iter().zip(shape).all(|(axes, &size)| size > 0 && size % shards(axes) == 0)
     }
 
-    /// Adds a value that might better be placed otherwise, together with those that are like it.
+    /// Adds a value that another placement might improve, together with all similar values.
     fn add(
         &mut self,
         value: Value,
@@ -221,7 +224,7 @@ impl Finder<'_> {
         if !self.placeable.contains(&value) || self.candidate.pins.iter().any(pinned) {
             return;
         }
-        // The plan may have written its op anew.
+        // The plan may have rewritten its op.
         let Some(ty) = self.imported.tensor_type(value).filter(|&ty| self.spent.planned.tensor_type(value) == Some(ty))
         else {
             return;

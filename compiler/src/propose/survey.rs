@@ -1,6 +1,7 @@
-//! What a program offers to shard: its arguments and results, and the roles that mesh axes can have.
+//! The survey of a program: its arguments and results, and the roles that mesh axes can have.
 //!
-//! Dimensions are looked at by class, so that equal layers are decided once, and classes with like arguments together.
+//! The survey works on classes of dimensions, so that equal layers are decided once, and classes with similar arguments
+//! together.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,30 +11,30 @@ use passes::dimension_classes::{ClassId, DimensionClasses};
 
 use crate::place::value_name;
 
-/// Of the classes of one kind, how many are looked at: those with the most work.
+/// The maximum number of classes per kind: those with the most work.
 const CLASSES: usize = 4;
-/// A class goes through the whole program if at least this fraction of all products' work has it.
+/// The threshold above which a class spans the whole program, as a fraction of the FLOPs of all products.
 const EVERYWHERE: f64 = 0.5;
-/// The same of a program that only predicts, in which other classes go through most products too.
+/// The same threshold for a program that only predicts, in which other classes span most products too.
 const ALWAYS: f64 = 0.9;
-/// Parameters smaller than this fraction of the largest are not sharded for the memory's sake alone.
+/// The threshold for sharding a parameter only to save memory, as a fraction of the largest parameter.
 const SMALL: f64 = 1.0 / 1024.0;
 
-/// What an axis of a mesh does.
+/// The use of a mesh axis.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Kind {
     /// Examples of a batch.
     Data,
-    /// Positions of a sequence, which attend to each other.
+    /// Positions of a sequence that attend to each other.
     Sequence,
-    /// Matrices of parameters, each multiplied by its own rows.
+    /// Matrices of parameters, each multiplied by different rows.
     Expert,
     /// Dimensions of parameters.
     Model,
 }
 
 impl Kind {
-    /// Its word, the name of an axis that does it.
+    /// Returns its name, which axes with this use get.
     pub(super) fn text(self) -> &'static str {
         match self {
             Kind::Data => "data",
@@ -43,7 +44,7 @@ impl Kind {
         }
     }
 
-    /// Whether parameters don't have such dimensions.
+    /// Returns whether this is a kind of data dimension, which parameters don't have.
     pub(super) fn is_of_data(self) -> bool {
         matches!(self, Kind::Data | Kind::Sequence)
     }
@@ -64,29 +65,29 @@ pub(super) struct Tensor {
     pub(super) bytes: f64,
     /// The class of each dimension.
     pub(super) classes: Vec<ClassId>,
-    /// Whether the user says how it is sharded.
+    /// Whether the user stated its sharding.
     pub(super) fixed: bool,
-    /// Whether it is a parameter large enough to be sharded for the memory's sake alone.
+    /// Whether it is a parameter that is large enough to be sharded only to save memory.
     pub(super) is_stored: bool,
-    /// Of a result, the argument that it replaces in the next step.
+    /// For a result, the argument that it replaces in the next step.
     pub(super) like: Option<usize>,
 }
 
-/// What a program offers.
+/// The dimensions of a program that can be sharded.
 pub(super) struct Survey {
     pub(super) arguments: Vec<Tensor>,
     pub(super) results: Vec<Tensor>,
     pub(super) roles: Vec<Role>,
-    /// The class of most bytes of parameters: along it they are stored in shards.
+    /// The class with the most bytes of parameters. Parameters are stored in shards along it.
     pub(super) main: Option<ClassId>,
     /// The class of each dimension of each value.
     pub(super) classes: DimensionClasses,
-    /// Values inside that have dimensions of data, with their classes.
+    /// The ops inside the program whose results have dimensions of data, with the classes of their results.
     pub(super) activations: Vec<(Op, Vec<Vec<ClassId>>)>,
 }
 
 impl Survey {
-    /// Looks at an imported program.
+    /// Surveys an imported program.
     pub(super) fn of(program: &Program) -> Option<Self> {
         let main = func::function(program, "main")?;
         let block = func::block(program, main)?;
@@ -113,7 +114,7 @@ impl Survey {
             tensor(value, format!("result {i}"), func::result_sharding(program, main, i).is_some())
         };
         let mut results: Vec<Tensor> = returned.iter().enumerate().map(result).collect();
-        // The results that replace arguments: of several alike, in order.
+        // Pair results with the arguments that they replace; similar ones in order.
         let mut alike: HashMap<(&[ClassId], &[i64]), Vec<usize>> = HashMap::new();
         for (i, argument) in arguments.iter().enumerate().rev().filter(|a| !a.1.shape.is_empty()) {
             alike.entry((&argument.classes, &argument.shape)).or_default().push(i);
@@ -144,20 +145,20 @@ impl Survey {
         Some(Self { arguments, results, roles, main, classes, activations })
     }
 
-    /// Whether any of these classes is of data.
+    /// Returns whether any of these classes is data.
     pub(super) fn is_of_data(&self, classes: &[ClassId]) -> bool {
         let data = self.roles.iter().filter(|role| role.kind.is_of_data());
         data.flat_map(|role| &role.classes).any(|class| classes.contains(class))
     }
 }
 
-/// What kind of dimensions each class has.
+/// The kind of dimensions of each class.
 struct Kinds {
     kinds: Vec<Option<Kind>>,
-    /// Floating-point operations of the products that have a class.
+    /// FLOPs of the products that contain a class.
     flops: Vec<f64>,
     bytes: Vec<f64>,
-    /// Pairs of classes that one tensor of a product has, so that one axis can't shard both.
+    /// Pairs of classes in one tensor of a product. One axis can't shard both.
     meet: Vec<Vec<ClassId>>,
 }
 
@@ -166,8 +167,8 @@ impl Kinds {
         let count = classes.count();
         let mut flops = vec![0.0; count];
         let mut meet: Vec<Vec<ClassId>> = vec![Vec::new(); count];
-        // Whether a class is summed over in a product without a batch, as features are and the batch is in gradients
-        // alone.
+        // Whether a product without a batch sums over a class. Features are summed over this way; the batch is summed
+        // over only in gradients.
         let mut summed = vec![false; count];
         let mut all = 0.0;
         for product in classes.products() {
@@ -188,7 +189,8 @@ impl Kinds {
         }
         let bytes = (0..count).map(|class| classes.bytes(ClassId::new(class))).collect();
         let mut kinds = vec![None; count];
-        // Parameters are what a step replaces, if it learns: then most arguments are. Data is what they don't have.
+        // Parameters are the arguments that a training step replaces; most arguments are. Data classes don't occur in
+        // parameters.
         let mut replaced = vec![false; count];
         let mut learned = 0;
         for argument in results.iter().filter_map(|result| result.like) {
@@ -199,10 +201,10 @@ impl Kinds {
         let learns = 2 * learned >= arguments.iter().filter(|argument| !argument.shape.is_empty()).count();
         let mut of_data: Vec<bool> =
             (0..count).map(|class| learns && !replaced[class] && everywhere(class, EVERYWHERE)).collect();
-        // In a program that only predicts, data is what is never summed over.
+        // In a program that only predicts, data classes are never summed over.
         if !of_data.contains(&true) {
             of_data = (0..count).map(|class| !summed[class] && everywhere(class, ALWAYS)).collect();
-            // Experts are a batch of products in which data is free on one side alone.
+            // Experts are the batch of products in which data is free on one side only.
             let all: Vec<bool> = of_data.clone();
             for product in classes.products() {
                 let once = |class: &&ClassId| product.free.iter().filter(|other| other == class).count() == 1;
@@ -215,7 +217,7 @@ impl Kinds {
             kinds[class] = Some(Kind::Data);
         }
         let is_data = |class: &ClassId, kinds: &[Option<Kind>]| kinds[class.index()] == Some(Kind::Data);
-        // A sequence attends to itself: one class twice in a product, or summed over beside a batch that is no sequence.
+        // A sequence attends to itself: a product has its class twice, or sums over it next to a data batch.
         let data = kinds.clone();
         for product in classes.products() {
             let twice = product.free.iter().enumerate().filter(|(i, c)| product.free[..*i].contains(c)).map(|c| c.1);
@@ -225,7 +227,7 @@ impl Kinds {
                 kinds[class.index()] = Some(Kind::Sequence);
             }
         }
-        // Experts: the batch of products in which data is no batch, so that one side is a parameter.
+        // Experts are the batch of products in which data is no batch, so that one side is a parameter.
         for argument in arguments {
             for &class in &argument.classes {
                 if kinds[class.index()].is_none() && flops[class.index()] > 0.0 {
@@ -250,7 +252,8 @@ impl Kinds {
         classes.iter().any(|class| self.kinds[class.index()].is_some_and(Kind::is_of_data))
     }
 
-    /// What axes can do: each class of data and experts alone, and of parameters as many together as no product meets.
+    /// Returns the possible roles of axes: each class of data or experts alone, and as many parameter classes together
+    /// as share no product.
     fn roles(&self, arguments: &[Tensor]) -> Vec<Role> {
         let mut by_work: Vec<ClassId> = (0..self.kinds.len()).map(ClassId::new).collect();
         by_work.retain(|class| self.kinds[class.index()].is_some());

@@ -1,4 +1,4 @@
-//! What candidates cost: each is compiled and priced as `cost` does it.
+//! The cost of candidates: each is compiled and priced as `cost` does it.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
@@ -14,24 +14,24 @@ use super::candidate::{Candidate, MeshName};
 use super::survey::Survey;
 use dialect::parallel::on_all_cores;
 
-/// How far a search is. Clones are of the same search.
+/// The progress of a search. Clones share the state of one search.
 #[derive(Clone, Debug, Default)]
 pub struct SearchProgress(Arc<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
     tried: AtomicU64,
-    /// The bits of the seconds of the best step so far; 0 before there is one.
+    /// The bits of the seconds of the best step so far; 0 if none was found yet.
     best: AtomicU64,
 }
 
 impl SearchProgress {
-    /// How many shardings were priced.
+    /// Returns the number of shardings that were priced.
     pub fn tried(&self) -> u64 {
         self.0.tried.load(Relaxed)
     }
 
-    /// Seconds of the best step that was found by a full plan.
+    /// Returns the seconds of the best step that a full plan found.
     pub fn best_s(&self) -> Option<f64> {
         Some(f64::from_bits(self.0.best.load(Relaxed))).filter(|&seconds| seconds > 0.0)
     }
@@ -47,7 +47,7 @@ impl PartialEq for SearchProgress {
     }
 }
 
-/// What a candidate costs.
+/// The cost of a candidate.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Measure {
     pub(super) step: f64,
@@ -59,18 +59,19 @@ pub(super) struct Measure {
 }
 
 impl Measure {
-    /// What is compared: what fits is better than what doesn't, then seconds count, or bytes where nothing fits.
+    /// Returns the sort key: a candidate that fits into memory is better than one that doesn't; then seconds decide, or
+    /// bytes if it doesn't fit.
     pub(super) fn key(&self, memory: f64) -> (bool, f64) {
         let over = self.peak > memory;
         (over, if over { self.peak } else { self.step })
     }
 
-    /// Whether it is better than another by more than what is lost in rounding.
+    /// Returns whether it is better than another by more than rounding errors.
     pub(super) fn beats(&self, other: &Measure, memory: f64) -> bool {
         self.saves(other, memory, 1e-9)
     }
 
-    /// Whether it is better than another by more than this share.
+    /// Returns whether it is better than another by more than this fraction.
     pub(super) fn saves(&self, other: &Measure, memory: f64, share: f64) -> bool {
         let ((over, a), (other_over, b)) = (self.key(memory), other.key(memory));
         match over.cmp(&other_over) {
@@ -81,38 +82,40 @@ impl Measure {
     }
 }
 
-/// How thoroughly a candidate is planned.
+/// The thoroughness of a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Effort {
-    /// Each op on its own, beginning with values sharded by their classes.
+    /// Each op on its own, starting with values sharded by their classes.
     Greedy,
-    /// As `compile` does it.
+    /// The plan of `compile`.
     Full,
 }
 
 /// Prices candidates of one program.
 pub(super) struct Trial<'a> {
     pub(super) survey: &'a Survey,
-    /// The program before propagation, without annotations that are not the user's.
+    /// The program before propagation, with only the user's annotations.
     pub(super) program: &'a Program,
     pub(super) mesh: &'a MeshName,
     pub(super) target: Target,
     pub(super) greedy: Vec<Step>,
     pub(super) full: Vec<Step>,
     pub(super) progress: SearchProgress,
-    /// When the search is to end, and before that its part with greedy plans.
+    /// The deadlines of the whole search and of its part with greedy plans.
     pub(super) deadlines: Option<(Instant, Instant)>,
-    /// Whether it did, so that not everything was looked at.
+    /// Whether a deadline ended the search before everything was tried.
     pub(super) cut: bool,
     pub(super) known: HashMap<(Candidate, Effort), Option<Measure>>,
 }
 
 impl Trial<'_> {
-    /// What each candidate costs; `None` for one that can't be compiled, and for those after the deadline.
+    /// Returns the cost of each candidate; `None` for a candidate that can't be compiled, or that didn't start before
+    /// the deadline.
     pub(super) fn all(&mut self, candidates: &[Candidate], effort: Effort) -> Vec<Option<Measure>> {
         let new: Vec<&Candidate> =
             candidates.iter().filter(|c| !self.known.contains_key(&((*c).clone(), effort))).collect();
-        // Each thread stops at the deadline, but candidates that were begun are finished, and so is the first of all.
+        // No thread starts a candidate after the deadline, but running candidates finish, and the very first always
+        // runs.
         let first = !self.known.keys().any(|known| known.1 == effort);
         let one = |i: usize| match self.is_over(effort) && !(first && i == 0) {
             true => None,
@@ -131,12 +134,12 @@ impl Trial<'_> {
         candidates.iter().map(|c| self.known.get(&(c.clone(), effort)).cloned().flatten()).collect()
     }
 
-    /// How many candidates were planned in full.
+    /// Returns the number of candidates planned in full.
     pub(super) fn planned(&self) -> usize {
         self.known.keys().filter(|known| known.1 == Effort::Full).count()
     }
 
-    /// Whether the time for plans of this kind is over.
+    /// Returns whether the time for plans of this effort is over.
     pub(super) fn is_over(&self, effort: Effort) -> bool {
         let end = self.deadlines.map(|(full, greedy)| if effort == Effort::Full { full } else { greedy });
         end.is_some_and(|end| Instant::now() >= end)
@@ -163,7 +166,7 @@ impl Trial<'_> {
         Some(Measure { step: cost.step_seconds, compute, exposed, peak: cost.peak_bytes, kinds })
     }
 
-    /// The machine that a per-device program runs on.
+    /// Returns the machine that a per-device program runs on.
     pub(super) fn machine(&self, program: &mut Program) -> Option<Machine> {
         let mesh = dialect::signature::Signature::of(program).and_then(|s| s.mesh).map(|m| m.1).unwrap_or_default();
         Machine::of_mesh(self.target, &mesh).ok()

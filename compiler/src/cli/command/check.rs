@@ -1,4 +1,4 @@
-//! `shardc check`: does the partitioned program compute what the original does?
+//! `shardc check`: compares the results of the partitioned program with those of the original.
 
 use std::time::Duration;
 
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     if passed { Ok(()) } else { Err(Failure::Said) }
 }
 
-/// What a check that takes long says of itself.
+/// Describes the progress of a long check.
 fn how_far(progress: &CheckProgress, budget: Option<Duration>) -> String {
     let expected = match progress.expected().filter(|expected| expected.as_secs() >= 3) {
         Some(expected) => format!(", about {} s in all", expected.as_secs()),
@@ -117,7 +117,7 @@ fn how_far(progress: &CheckProgress, budget: Option<Duration>) -> String {
     format!("checking: {}{expected}{budget}", progress.stage())
 }
 
-/// `check --spmd`
+/// Runs `check --spmd`.
 fn spmd(args: &Args, session: &mut Session<'_>, source: &Source) -> Outcome {
     let compiler = session.compiler.clone();
     let checked = compiler.parse_unverified(source.clone(), &mut Default::default());

@@ -82,19 +82,19 @@ enum Emit {
     Llvm,
 }
 
-/// What `--json` says of the passes.
+/// The document of `--json` about the passes.
 #[derive(Serialize)]
 struct Document {
     passes: Vec<Ran>,
 }
 
-/// One pass that ran.
+/// One executed pass.
 #[derive(Serialize)]
 struct Ran {
     name: &'static str,
-    /// How long it took.
+    /// Its duration in seconds.
     seconds: f64,
-    /// What it counted: things by name, seconds under the model, seconds that parts of it took.
+    /// Its statistics by name: counts, modelled seconds, and seconds of its parts.
     #[serde(skip_serializing_if = "Counted::is_empty")]
     counts: Counted,
     #[serde(skip_serializing_if = "Counted::is_empty")]
@@ -154,7 +154,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         session.set_document(&Document::of(&times));
     }
     let module = session.take(&shown, compiled)?;
-    // Other forms than the per-device program are compiled once more for budgets.
+    // For forms other than the per-device program, checking budgets compiles once more.
     let checked = match args.emit {
         Emit::Sdy | Emit::Manual => compiler
             .parse_unverified(shown.clone(), &mut Watch::default())

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.emit(args.common.output.as_deref(), &summary(&cost, chips))
 }
 
-/// The table; `chips` is the number of chips of the slice.
+/// Returns the table. `chips` is the number of chips of the slice.
 fn summary(cost: &Cost, chips: u64) -> String {
     let mut text = String::new();
     let names: Vec<String> = cost.mesh.iter().map(|(name, size)| format!("\"{name}\"={size}")).collect();

@@ -1,4 +1,4 @@
-//! `shardc diff`: what one plan costs beside another.
+//! `shardc diff`: compares the costs of two plans.
 
 use std::ffi::OsString;
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! `shardc explain`: why each collective is there, and what would remove it.
+//! `shardc explain`: the cause of each collective and the change that would remove it.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ pub(crate) struct Args {
     knobs: Knobs,
 }
 
-/// What `--value --json` prints.
+/// The document of `--value --json`.
 #[derive(Serialize)]
 struct Values {
     /// Every value with that name.
@@ -125,7 +125,7 @@ fn headline(explanation: &Explanation) -> String {
     first + &padding(&explanation.uneven) + untried + gap
 }
 
-/// Why a program has no collective.
+/// Returns the reason why a program has no collective.
 pub(crate) fn nothing_sent(explanation: &Explanation) -> String {
     match (explanation.has_mesh, explanation.is_sharded) {
         (false, _) => NO_MESH.to_owned(),
@@ -134,11 +134,11 @@ pub(crate) fn nothing_sent(explanation: &Explanation) -> String {
     }
 }
 
-/// What is said of a program for one device.
+/// The message about a program for one device.
 pub(crate) const NO_MESH: &str = "no mesh and no shardings, so the program runs on one device: add in_shardings to jax.jit, \
                                   or try 'shardc search --target v5e:2x4'";
 
-/// How to shard a program that isn't.
+/// Advice for a program without shardings.
 const SHARD: &str = "add in_shardings to jax.jit, or try 'shardc search --free'";
 
 /// `%x dimension 0: 1000 over 16 devices are padded to 1008, 0.8 % padding`
@@ -156,7 +156,7 @@ fn padding(uneven: &[UnevenDimension]) -> String {
     text
 }
 
-/// The groups that aren't shown, in one line.
+/// Summarizes the groups that aren't shown in one line.
 fn rest(explanation: &Explanation, top: usize) -> String {
     let rest: &[CollectiveGroup] = explanation.groups.get(top..).unwrap_or_default();
     if rest.is_empty() {

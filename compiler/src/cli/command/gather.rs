@@ -1,4 +1,4 @@
-//! `shardc gather`: the results of a run in several processes, joined.
+//! `shardc gather`: merges the results of a run in several processes.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The subcommands, one file each: its arguments, its help and what it does.
+//! The subcommands. Each file has the arguments, the help and the code of one.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

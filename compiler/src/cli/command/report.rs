@@ -1,4 +1,4 @@
-//! `shardc report`: one page that shows where the time and the memory of a step go.
+//! `shardc report`: a page that shows where the time and the memory of a step are spent.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -53,19 +53,19 @@ pub(crate) struct Args {
     knobs: Knobs,
 }
 
-/// The data that the page draws from.
+/// The data from which the page draws.
 #[derive(Serialize)]
 struct Data<'a> {
     cost: &'a Cost,
     timeline: &'a [TimelineEvent],
     memory: &'a MemoryUse,
-    /// FLOP/s of a device, of bf16 products.
+    /// FLOP/s of a device for bf16 products.
     peak_flops: f64,
-    /// Bytes/s of its memory.
+    /// Bytes/s of a device's memory.
     memory_bandwidth: f64,
 }
 
-/// The most arguments and results that are drawn: the largest.
+/// The maximum number of drawn arguments and results: the largest.
 const DRAWN: usize = 32;
 
 /// Runs the command.
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
             parsed.and_then(|module| compiler.explain(module, &explain))
         },
     );
-    // Its warnings were those of the compilation.
+    // Drop the warnings: the compilation above reported them already.
     let Some(explanation) = explained.value else {
         session.report(&source, &explained.diagnostics)?;
         return Err(crate::cli::session::Failure::Said);
@@ -117,7 +117,7 @@ fn page(
         peak_flops: cost.peak_flops,
         memory_bandwidth: cost.memory_bandwidth,
     };
-    // No text of the program may end the element that it is in.
+    // Escape `<`, so that a text in the program can't close the HTML element.
     let data = serde_json::to_string(&data).unwrap_or_default().replace('<', "\\u003c");
     let (css, js) = (include_str!("../report/page.css"), include_str!("../report/page.js"));
     let mut body = String::new();
@@ -194,7 +194,7 @@ fn summary(name: &str, cost: &Cost, body: &mut String) {
     body.push_str("</table>\n");
 }
 
-/// A table; numbers stand to the right.
+/// Appends a table; numbers are right-aligned.
 fn table(id: &str, heads: &[(&str, &str)], rows: &[Vec<String>], body: &mut String) {
     let _ = write!(body, "<div class=\"wide\"><table id=\"{id}\">\n<tr>");
     for (head, class) in heads {
@@ -211,7 +211,7 @@ fn table(id: &str, heads: &[(&str, &str)], rows: &[Vec<String>], body: &mut Stri
     body.push_str("</table></div>\n");
 }
 
-/// The changes of one annotation that make a step faster, the best first.
+/// Lists the changes of one annotation that make a step faster, the best first.
 fn changes(explanation: &Explanation, body: &mut String) {
     body.push_str("<h2>Annotation changes worth making</h2>\n");
     if explanation.too_large_to_try {
@@ -254,7 +254,7 @@ fn changes(explanation: &Explanation, body: &mut String) {
     table("changes", &heads, &rows, body);
 }
 
-/// Collectives by what they are for: a row for those of equal layers together.
+/// Lists collectives by cause, with one row for all equal layers.
 fn causes(explanation: &Explanation, top: usize, body: &mut String) {
     body.push_str("<h2>Collectives by cause</h2>\n");
     if explanation.groups.is_empty() {
@@ -310,7 +310,7 @@ fn causes(explanation: &Explanation, top: usize, body: &mut String) {
     table("causes", &heads, &rows, body);
 }
 
-/// Collectives of the per-device program by the line that they come from.
+/// Lists the collectives of the per-device program by source line.
 fn lines(cost: &Cost, top: usize, body: &mut String) {
     let mut all: BTreeMap<&str, (f64, u64, u64, Vec<&str>)> = BTreeMap::new();
     for c in &cost.collectives {

@@ -1,4 +1,4 @@
-//! `shardc run`: partition and execute on simulated devices.
+//! `shardc run`: partitions a program and executes it on simulated devices.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -120,7 +120,8 @@ pub(crate) struct Args {
     knobs: Knobs,
 }
 
-/// A time after which others count as gone: ranks say four times a second that they are there.
+/// Parses the time after which other processes count as gone. It is at least 2 s, because ranks report four times a
+/// second.
 fn patience(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (2.0..=86_400.0).contains(&seconds) => Ok(seconds),
@@ -128,7 +129,7 @@ fn patience(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Runs the command: by itself, or as one of the processes that a launcher has started.
+/// Runs the command: alone, or as one of the processes that a launcher started.
 pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
     let Some(here) = Here::join(session, Duration::from_secs_f64(args.rank_timeout))? else {
@@ -138,7 +139,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     match &outcome {
         Ok(()) => here.finish(),
         Err(failure) => {
-            // Leaving would wait for the others.
+            // Dropping `here` would wait for the other processes.
             std::mem::ManuallyDrop::new(here).fail(&session.reason(failure));
             outcome
         }
@@ -313,7 +314,7 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
     if equal { Ok(()) } else { Err(Failure::Said) }
 }
 
-/// Compiles the kernels and says how long that takes.
+/// Compiles the kernels and reports the time it took.
 fn compile_only(
     args: &Args,
     session: &mut Session<'_>,
@@ -338,18 +339,19 @@ fn compile_only(
     session.emit(args.common.output.as_deref(), &text)
 }
 
-/// What `--compile-only --json` prints.
+/// The document of `--compile-only --json`.
 #[derive(Serialize)]
 struct CompiledOnly {
     /// Seconds to compile machine code, or to read it from the cache.
     compile_s: f64,
-    /// Number of distinct kernels.
+    /// The number of distinct kernels.
     kernels: usize,
-    /// The most bytes of memory that the runtime would have for a device.
+    /// The bytes of memory that the runtime would allocate for a device.
     arena_bytes: usize,
 }
 
-/// The inputs that the devices of one rank need, from an archive of its own: of each argument either all, or the block.
+/// Reads the inputs that the devices of one rank need from the rank's own archive, which has either all of each
+/// argument, or the block.
 fn blocks(
     session: &mut Session<'_>,
     module: &Module,
@@ -365,7 +367,7 @@ fn blocks(
     arrays::map(session, module.program(), path, types, interface.replicas)
 }
 
-/// What all processes of a run must have alike.
+/// Returns the settings that all processes of a run must share.
 fn identity(args: &Args, source: &Source, options: &CompileOptions) -> Identity {
     let Args {
         seed,
@@ -393,19 +395,19 @@ fn identity(args: &Args, source: &Source, options: &CompileOptions) -> Identity 
     }
 }
 
-/// A number that texts which differ have in common once in 2^64 times: FNV-1a.
+/// Returns an FNV-1a hash; different texts collide with probability 2^-64.
 fn fingerprint(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// The types that the program takes and returns, which must be tensors.
+/// Returns the types of the program's arguments and results, which must be tensors.
 pub(crate) fn interface(module: &Module) -> Result<Interface, Failure> {
     let name = &module.source().name;
     Interface::of(module)
         .ok_or_else(|| Failure::Usage(format!("{name}: @main takes or gives something that is no tensor")))
 }
 
-/// What a run that takes long says of itself.
+/// Describes the progress of a long run.
 fn how_far(progress: &Progress, calls: usize) -> String {
     let (over, turns) = (progress.calls(), progress.turns());
     let call = if calls > 1 { format!(": {over} of {calls} calls are over") } else { String::new() };
@@ -413,7 +415,7 @@ fn how_far(progress: &Progress, calls: usize) -> String {
     format!("running{call}{turns}")
 }
 
-/// All replicas' results: `result 0`, with several replicas `result 0 of replica 1`.
+/// Names all replicas' results: `result 0`, or with several replicas `result 0 of replica 1`.
 pub(crate) fn named(replicas: &[Vec<Literal>]) -> impl Iterator<Item = (String, &Literal)> {
     let name = move |r: usize, i: usize| {
         if replicas.len() == 1 { format!("result {i}") } else { format!("result {i} of replica {r}") }
@@ -422,7 +424,7 @@ pub(crate) fn named(replicas: &[Vec<Literal>]) -> impl Iterator<Item = (String, 
     replicas.iter().enumerate().flat_map(of).map(move |(r, i)| (name(r, i), &replicas[r][i]))
 }
 
-/// Checks that `--devices` names as many distinct devices as the program runs on.
+/// Checks that the number of distinct devices in `--devices` equals the number that the program runs on.
 fn check_devices(args: &Args, interface: &Interface, here: Option<&Here>) -> Outcome {
     let wanted = interface.replicas * interface.partitions;
     if let Some(here) = here {
@@ -452,24 +454,24 @@ fn check_devices(args: &Args, interface: &Interface, here: Option<&Here>) -> Out
     Ok(())
 }
 
-/// The first elements of a result.
+/// Prints the first elements of a result.
 fn values(literal: &Literal) -> String {
     let shown: Vec<String> = (0..literal.len().min(8)).map(|i| format!("{:?}", literal.get(i))).collect();
     let more = if literal.len() > 8 { ", …" } else { "" };
     format!("[{}{more}]", shown.join(", "))
 }
 
-/// What `--expect --json` prints.
+/// The document of `--expect --json`.
 #[derive(Serialize)]
 struct Compared<'a> {
-    /// What `--repeat` and `--profile` say.
+    /// The document of `--repeat` and `--profile`.
     #[serde(flatten)]
     told: Told<'a>,
-    /// How each result of each replica compares.
+    /// The comparison of each result of each replica.
     results: Vec<CheckedResult>,
 }
 
-/// What `--json` prints without `--expect`.
+/// The document of `--json` without `--expect`.
 #[derive(Serialize)]
 struct Ran<'a> {
     #[serde(flatten)]
@@ -487,43 +489,43 @@ struct Returned {
     values: String,
 }
 
-/// What `--repeat --profile --json` prints.
+/// The document of `--repeat --profile --json`.
 #[derive(Serialize)]
 struct Told<'a> {
-    /// With `--repeat`, how long it took.
+    /// The times, with `--repeat`.
     #[serde(flatten)]
     timing: Option<&'a Timing>,
-    /// With `--profile`, where the time went.
+    /// The profile, with `--profile`.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<&'a Profile>,
-    /// With `--profile`, who came last at collectives.
+    /// The last devices at collectives, with `--profile`.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     stragglers: &'a [Straggler],
 }
 
-/// What `--repeat --json` prints.
+/// The document of `--repeat --json`.
 #[derive(Serialize)]
 struct Timing {
     /// Seconds to compile machine code; 0 for the reference evaluator.
     compile_s: f64,
-    /// Number of calls.
+    /// The number of calls.
     calls: usize,
     /// Median seconds of a call.
     median_s: f64,
     /// Seconds of the fastest call.
     min_s: f64,
-    /// The most bytes that one device's values take, where that is known.
+    /// The maximum number of bytes that one device's values take, if known.
     peak_bytes: Option<usize>,
-    /// The same by the cost model.
+    /// The modelled value of `peak_bytes`.
     modelled_peak_bytes: u64,
-    /// The most bytes of memory that the runtime has for a device; `None` for the reference evaluator.
+    /// The bytes of memory that the runtime allocates for a device; `None` for the reference evaluator.
     arena_bytes: Option<usize>,
-    /// Bytes that each process sends to others in a call, where several run the program.
+    /// Bytes that each process sends to others in a call, if several run the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     sent_bytes: Option<Vec<u64>>,
 }
 
-/// Reports how long it took, in words and as data.
+/// Reports the times, in words and as data.
 fn timing(ran: &Execution, modelled_peak_bytes: u64, sent: Option<Vec<u64>>, text: &mut String) -> Timing {
     let mut calls: Vec<Duration> = ran.calls.clone();
     calls.sort_unstable();

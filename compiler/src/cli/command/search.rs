@@ -131,7 +131,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         session.emit(Some(path), &text)?;
     }
     session.set_document(&proposal);
-    // A program on standard output stands alone, so that another command can read it.
+    // A program on standard output is printed alone, so that another command can read it.
     if args.output.as_deref() == Some(Path::new("-")) {
         return Ok(());
     }
@@ -186,12 +186,12 @@ fn text(proposal: &Proposal, args: &Args) -> String {
     text
 }
 
-/// Each sharding, those of equal layers in one line.
+/// Lists the shardings, with one line for all equal layers.
 fn shardings(list: &[ProposedSharding], text: &mut String) {
     let mut lines: Vec<(String, &ProposedSharding, usize)> = Vec::new();
     let mut known: HashMap<(String, &str, bool), usize> = HashMap::new();
     for s in list {
-        // Numbers in names that aren't JAX's are no layers'.
+        // Only in names of JAX do numbers stand for layers.
         let named = s.name.contains('"');
         let look = if named { layer_pattern(&s.name) } else { s.name.clone() };
         match known.entry((look, &s.sharding, s.given)) {
@@ -213,7 +213,7 @@ fn shardings(list: &[ProposedSharding], text: &mut String) {
     }
 }
 
-/// Consecutive results with one sharding as one line: `results 4 to 35`.
+/// Merges consecutive results with one sharding into one line: `results 4 to 35`.
 fn joined(list: &[ProposedSharding]) -> Vec<ProposedSharding> {
     let number = |s: &ProposedSharding| s.name.strip_prefix("result ").and_then(|n| n.parse::<usize>().ok());
     let alike = |a: &ProposedSharding, b: &ProposedSharding| {
@@ -244,7 +244,7 @@ fn constraints(list: &[ProposedConstraint], text: &mut String) {
     }
 }
 
-/// The best, and whatever has a name.
+/// Lists the best alternatives, and all that have a well-known name.
 fn ranking(list: &[Alternative], show: usize, text: &mut String) {
     let mesh = list.iter().map(|a| a.mesh.chars().count()).max().unwrap_or(0).max(4);
     let _ = writeln!(text, "  {:>10} {:>10} {:>10}  mesh", "step", "exposed", "peak");

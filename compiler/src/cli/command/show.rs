@@ -1,4 +1,4 @@
-//! `shardc show`: which device holds which shard, as pictures.
+//! `shardc show`: draws the devices that hold each shard.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -76,12 +76,12 @@ fn two_dims(text: &str) -> Result<(usize, usize), String> {
     }
 }
 
-/// Something to draw.
+/// An item to draw.
 struct Item {
     title: String,
     ty: TensorType,
     sharding: Option<TensorSharding>,
-    /// The manual axes of the computations it is in: devices along them have tensors of their own.
+    /// The manual axes of the manual computations around it: along them, devices hold different tensors.
     manual: Vec<Name>,
 }
 
@@ -176,7 +176,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.emit(args.common.output.as_deref(), &out)
 }
 
-/// The meshes of a program, and of the arguments and results of a function the `most` largest.
+/// Draws the meshes of a program, and the `most` largest arguments and results of a function.
 pub(crate) fn pictures(program: &Program, function: Op, style: &Style, most: usize) -> Vec<Part> {
     let mut parts = Vec::new();
     for op in program.top_level(sdy::MESH.name()) {
@@ -208,7 +208,7 @@ fn axes_text(program: &Program, mesh: &Mesh) -> String {
     if axes.is_empty() { "one device".to_owned() } else { axes.join(" x ") }
 }
 
-/// The values of these names.
+/// Returns the values with these names.
 fn wanted(program: &Program, function: Op, names: &[String]) -> Result<HashSet<Value>, Failure> {
     let Some(block) = func::block(program, function) else { return Ok(HashSet::new()) };
     let mut all: Vec<Value> = program.block_args(block).to_vec();
@@ -227,7 +227,7 @@ fn wanted(program: &Program, function: Op, names: &[String]) -> Result<HashSet<V
     Ok(wanted)
 }
 
-/// The values to draw, in the order of the program: these, or `all`, or else arguments and results.
+/// Returns the values to draw, in program order: the `wanted` ones, or `all`, or else arguments and results.
 fn items(program: &Program, function: Op, wanted: &HashSet<Value>, all: bool) -> Vec<Item> {
     let some = !wanted.is_empty() || all;
     let mut items = Vec::new();
@@ -265,7 +265,7 @@ fn items(program: &Program, function: Op, wanted: &HashSet<Value>, all: bool) ->
     items
 }
 
-/// The manual axes around each value that is in a manual computation.
+/// Returns the manual axes around each value in a manual computation.
 fn manual_axes(program: &Program, function: Op) -> HashMap<Value, Vec<Name>> {
     let mut around: HashMap<Value, Vec<Name>> = HashMap::new();
     let Some(block) = func::block(program, function) else { return around };
@@ -305,7 +305,8 @@ fn show_item(program: &Program, item: &Item, style: &Style, out: &mut Vec<Part>)
     out.push(Part::Gap);
 }
 
-/// `each device holds 32x32 of 64x128: 4 KiB of 32 KiB; dimension 0 is padded from 10 to 12 for 4 devices: 20 % padding`
+/// Describes an item: `each device holds 32x32 of 64x128: 4 KiB of 32 KiB; dimension 0 is padded from 10 to 12 for 4
+/// devices: 20 % padding`.
 fn summary(item: &Item, cells: &Cells) -> String {
     let times = |sizes: &[i64]| sizes.iter().map(i64::to_string).collect::<Vec<_>>().join("x");
     let mut text = String::new();

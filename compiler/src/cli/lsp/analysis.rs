@@ -1,5 +1,5 @@
-//! What is known of one version of a text: its programs, their values and faults, and, once somebody asks, their shardings
-//! after propagation and what their ops cost.
+//! The analysis of one version of a text: its programs, their values and faults, their shardings after propagation,
+//! and, on request, the costs of their ops.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,15 +12,15 @@ use dialect::sharding::{ShardingTable, TensorSharding};
 use super::work::Later;
 use crate::{CompileOptions, Compiler, Diagnostic, Diagnostics, Module, Source};
 
-/// Programs of more ops are not compiled for what they cost while somebody types.
+/// The maximum number of ops in a program that is compiled to show costs.
 const PRICED_OPS: usize = 30_000;
 
-/// What ops cost, by line and column.
+/// The costs of ops, by line and column.
 pub(super) type Costs = HashMap<(u32, u32), OpCost>;
 
-/// What is known of a text.
+/// The analysis of a text.
 pub(super) struct Analysis {
-    /// Its programs: several, between lines of `// -----`.
+    /// Its programs, of which there are several if lines of `// -----` separate them.
     pub(super) pieces: Vec<Piece>,
 }
 
@@ -28,55 +28,55 @@ pub(super) struct Analysis {
 pub(super) struct Piece {
     /// Its first byte in the text.
     pub(super) start: usize,
-    /// Its own text, with the lines of the whole.
+    /// Its own text, with line numbers of the whole text.
     pub(super) source: Source,
-    /// What could be read of it.
+    /// The parts that could be parsed.
     pub(super) program: Program,
-    /// What is wrong with it, places within `source`.
+    /// Its faults, with places in `source`.
     pub(super) diagnostics: Vec<Diagnostic>,
-    /// The program after propagation, if nothing is wrong with it.
+    /// The program after propagation, if it has no faults.
     sharded: Option<Module>,
-    /// Where values are named.
+    /// The places that name values.
     mentions: Vec<Mention>,
-    /// How values lie, by where they are defined.
+    /// The shardings of values, by the start of their definition.
     shardings: HashMap<u32, Vec<Held>>,
-    /// What its ops cost.
+    /// The costs of its ops.
     pub(super) costs: Later<Costs>,
 }
 
-/// A value in the text.
+/// A place in the text that names a value.
 #[derive(Clone, Copy)]
 pub(super) struct Mention {
-    /// Where.
+    /// The place.
     pub(super) span: Span,
-    /// Which.
+    /// The value.
     pub(super) value: Value,
 }
 
-/// How a value lies on devices.
+/// The sharding of a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Held {
-    /// Its sharding without the mesh: `[{"x"}, {}]`; empty if it has none.
+    /// The sharding without the mesh: `[{"x"}, {}]`; empty if there is none.
     pub(super) sharding: String,
     /// The mesh, as the sharding names it.
     pub(super) mesh: String,
-    /// The type of what one device holds.
+    /// The type of one device's shard.
     pub(super) local: String,
-    /// Its bytes.
+    /// The bytes of one device's shard.
     pub(super) bytes: usize,
 }
 
-/// What an op costs in one run, in the model of the target.
+/// The cost of an op in one run, in the model of the target.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct OpCost {
-    /// Seconds of computing.
+    /// Seconds of compute.
     pub(super) compute: f64,
     /// Seconds of communication for it.
     pub(super) communication: f64,
 }
 
 impl Analysis {
-    /// Reads a text and runs it up to propagation, if nothing is wrong with it.
+    /// Parses a text and runs it up to propagation if it has no faults.
     pub(super) fn new(compiler: &Compiler, options: &CompileOptions, source: &Source) -> Self {
         let pieces = source.split().into_iter().map(|piece| {
             let start = if piece.first_line < source.line_count() {
@@ -89,7 +89,7 @@ impl Analysis {
         Self { pieces: pieces.collect() }
     }
 
-    /// The program that holds byte `at`.
+    /// Returns the program that contains byte `at`.
     pub(super) fn piece(&self, at: usize) -> Option<&Piece> {
         let piece = self.pieces.iter().rev().find(|p| p.start <= at)?;
         (at - piece.start <= piece.source.text.len()).then_some(piece)
@@ -115,50 +115,51 @@ impl Piece {
         Self { start, source, program, diagnostics, sharded, mentions, shardings, costs }
     }
 
-    /// The value named at byte `at` of the piece.
+    /// Returns the value named at byte `at` of the piece.
     pub(super) fn value_at(&self, at: usize) -> Option<Mention> {
         let after = self.mentions.partition_point(|m| m.span.start as usize <= at);
         let found = self.mentions[..after].last().copied()?;
         (at <= found.span.end as usize).then_some(found)
     }
 
-    /// Every place that names one of the values defined where `value` is.
+    /// Returns every place that names one of the values with the same definition as `value`.
     pub(super) fn mentions_of(&self, value: Value) -> impl Iterator<Item = &Mention> {
         let defined = self.program.value_span(value);
         self.mentions.iter().filter(move |m| self.program.value_span(m.value) == defined)
     }
 
-    /// Places where values are defined, each with the first of them.
+    /// Returns the places where values are defined, each with the first value.
     pub(super) fn definitions(&self) -> impl Iterator<Item = &Mention> {
         self.mentions.iter().filter(|m| self.program.value_span(m.value) == m.span)
     }
 
-    /// The innermost op whose text holds byte `at`.
+    /// Returns the first op whose span contains byte `at`.
     pub(super) fn op_named_at(&self, at: usize) -> Option<Op> {
         let ops = self.program.ops_under(self.program.body());
         let holds = |span: Span| !span.is_empty() && (span.start as usize..=span.end as usize).contains(&at);
         ops.into_iter().find(|&op| holds(self.program.op(op).span))
     }
 
-    /// How the values that are defined at `span` lie after propagation; several where a function is called several times.
+    /// Returns the shardings after propagation of the values defined at `span`. There are several if a function is
+    /// called several times.
     pub(super) fn held(&self, span: Span) -> &[Held] {
         self.shardings.get(&span.start).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether what its ops cost can be told: the program has no faults and isn't too large.
+    /// Returns whether costs are available: the program has no faults and isn't too large.
     pub(super) fn can_be_priced(&self) -> bool {
         self.sharded.is_some() && self.program.op_count() <= PRICED_OPS
     }
 
-    /// What the op at `span` costs among `costs`.
+    /// Looks up the cost of the op at `span`.
     pub(super) fn cost(&self, costs: &Costs, span: Span) -> Option<OpCost> {
         let (line, column) = self.source.position(span.start as usize);
         costs.get(&(line as u32, column as u32)).copied()
     }
 
-    /// Compiles the program for what its ops cost, which may take long.
+    /// Compiles the program to price its ops, which may take long.
     pub(super) fn price(&self, compiler: &Compiler, options: &CompileOptions) -> Option<Costs> {
-        // Places in this text, and not in the one it was made of.
+        // Use locations in this text, not in the source that it was generated from.
         let mut program = self.program.clone();
         for op in program.ops_under(program.body()) {
             let span = program.op(op).span;
@@ -176,7 +177,7 @@ impl Piece {
         Some(costs)
     }
 
-    /// A diagnostic's bytes in the whole text.
+    /// Converts a diagnostic's byte range to the whole text.
     pub(super) fn range(&self, range: &Range<usize>) -> Range<usize> {
         self.start + range.start..self.start + range.end
     }
@@ -189,7 +190,7 @@ fn line_and_column(place: &str) -> Option<(u32, u32)> {
     Some((parts.next()?.parse().ok()?, column))
 }
 
-/// Every place that names a value, in order.
+/// Returns every place that names a value, in order.
 fn mentions(program: &Program) -> Vec<Mention> {
     let mut mentions = Vec::new();
     let mut add = |span: Span, value| {
@@ -204,13 +205,13 @@ fn mentions(program: &Program) -> Vec<Mention> {
         let data = program.op(op);
         data.operand_spans.iter().zip(&data.operands).for_each(|(&span, &value)| add(span, value));
     }
-    // Of several results of one name the first stands for all.
+    // The first result represents all results that share a name.
     mentions.sort_by_key(|m| (m.span, m.value));
     mentions.dedup_by_key(|m| m.span);
     mentions
 }
 
-/// How each value lies, by where it is defined.
+/// Returns the sharding of each value, by the start of its definition.
 fn shardings(module: &Module) -> HashMap<u32, Vec<Held>> {
     let program = module.program();
     let table = ShardingTable::of(program);

@@ -26,13 +26,13 @@ use super::work::Worker;
 use crate::units;
 use crate::{CompileOptions, Compiler, Module, Severity};
 
-/// Why a request isn't answered.
+/// The reason why a request is refused.
 type Refused = (ErrorCode, String);
 
-/// How long an answer waits for what ops cost: a plan may take longer than anybody looks at a word.
+/// The time that an answer waits for costs. A plan may take longer than a user points at a word.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// What can be asked about a text.
+/// The requests about a text.
 pub(super) const METHODS: [&str; 7] = [
     "textDocument/hover",
     "textDocument/definition",
@@ -43,16 +43,16 @@ pub(super) const METHODS: [&str; 7] = [
     "textDocument/codeAction",
 ];
 
-/// What answers are made with.
+/// The data shared by all answers.
 pub(super) struct Asker {
     pub(super) compiler: Compiler,
     pub(super) options: CompileOptions,
-    /// Finds out what ops cost.
+    /// The worker that prices ops.
     pub(super) pricer: Worker,
 }
 
 impl Asker {
-    /// The result of a request about a text.
+    /// Answers a request about a text.
     pub(super) fn answer(self: &Arc<Self>, looked: &Arc<Looked>, request: &Request) -> Result<Json, Refused> {
         let view = View { asker: self, looked };
         match request.method.as_str() {
@@ -91,7 +91,7 @@ fn json(result: impl Serialize) -> Result<Json, Refused> {
     serde_json::to_value(result).map_err(|e| (ErrorCode::InternalError, e.to_string()))
 }
 
-/// What is wrong with a text.
+/// Returns the faults of a text.
 pub(super) fn diagnostics(looked: &Looked) -> Vec<Diagnostic> {
     let found = looked.analysis.pieces.iter().flat_map(|piece| piece.diagnostics.iter().map(move |d| (piece, d)));
     found.map(|(piece, d)| diagnostic(piece, d, &looked.text)).collect()
@@ -106,7 +106,7 @@ fn diagnostic(piece: &Piece, d: &crate::Diagnostic, document: &Text) -> Diagnost
         Some(DiagnosticRelatedInformation { location, message: label.text.clone() })
     });
     Diagnostic {
-        // What is about no place in the text is shown where the program begins.
+        // Diagnostics without a place are shown at the start of the program.
         range: d.place.as_ref().map_or_else(|| place(&(0..0)), |p| place(&p.range)),
         severity: Some(match d.severity {
             Severity::Error => DiagnosticSeverity::ERROR,
@@ -121,7 +121,7 @@ fn diagnostic(piece: &Piece, d: &crate::Diagnostic, document: &Text) -> Diagnost
     }
 }
 
-/// One text, to be asked about.
+/// One text, for requests.
 struct View<'a> {
     asker: &'a Arc<Asker>,
     looked: &'a Arc<Looked>,
@@ -136,7 +136,7 @@ impl View<'_> {
         &self.looked.analysis
     }
 
-    /// The piece that holds a position, and the position's byte in it.
+    /// Returns the piece that contains a position, and the position's byte in it.
     fn at(&self, at: &TextDocumentPositionParams) -> Option<(&Piece, usize)> {
         let byte = self.document().byte(at.position);
         let piece = self.analysis().piece(byte)?;
@@ -147,7 +147,7 @@ impl View<'_> {
         Location::new(self.document().uri.clone(), self.document().range(piece.range(bytes)))
     }
 
-    // What stands here -----------------------------------------------------------------------------------------------
+    // Hover ----------------------------------------------------------------------------------------------------------
 
     fn hover(&self, at: &TextDocumentPositionParams) -> Option<Hover> {
         let (piece, byte) = self.at(at)?;
@@ -163,7 +163,7 @@ impl View<'_> {
         Some(Hover { contents, range: Some(range) })
     }
 
-    /// A value's type, how it lies, where that comes from, and what its op costs.
+    /// Describes a value: its type, its sharding and the sharding's origins, and the cost of its op.
     fn value(&self, piece: &Piece, mention: Mention) -> String {
         let (program, defined) = (&piece.program, piece.program.value_span(mention.value));
         let name = &piece.source.text[defined.start as usize..defined.end as usize];
@@ -186,14 +186,14 @@ impl View<'_> {
         lines.join("\n\n")
     }
 
-    /// Where the axes of a value's sharding come from.
+    /// Describes the origins of a value's sharding, by axis.
     fn origins(&self, piece: &Piece, name: &str, defined: usize) -> Vec<String> {
         if !piece.held(dialect::diagnostic::Span::new(defined, defined)).iter().any(|h| !h.sharding.is_empty()) {
             return Vec::new();
         }
         let module = Module::new(piece.program.clone(), piece.source.clone());
         let explained = self.asker.compiler.explain_value(module, name, &self.asker.options).value.unwrap_or_default();
-        // Other functions have values of this name.
+        // Other functions may have values with this name.
         let is_here = |e: &&crate::ValueExplanation| e.remark.place.as_ref().is_none_or(|p| p.range.start == defined);
         let axes = explained.iter().filter(is_here).take(1).flat_map(|e| &e.axes);
         let line = |axis: &crate::AxisOrigin| {
@@ -205,7 +205,7 @@ impl View<'_> {
         axes.filter_map(line).collect()
     }
 
-    /// What an op costs, or that this will be known later.
+    /// Describes the cost of an op, or states that it isn't known yet.
     fn cost(&self, piece: &Piece, op: Op) -> Option<String> {
         if !piece.can_be_priced() {
             return None;
@@ -225,7 +225,7 @@ impl View<'_> {
         ))
     }
 
-    /// Has somebody find out what a program's ops cost.
+    /// Starts pricing a program's ops on the worker.
     fn price(&self, piece: &Piece) {
         let Some(at) = self.analysis().pieces.iter().position(|p| p.start == piece.start) else { return };
         let (asker, looked) = (Arc::clone(self.asker), Arc::clone(self.looked));
@@ -233,7 +233,7 @@ impl View<'_> {
             let piece = &looked.analysis.pieces[at];
             if !looked.is_outdated() {
                 let price = || piece.price(&asker.compiler, &asker.options);
-                // Nobody waits any longer, even after a bug of ours.
+                // Set a value even after a panic in shardc, so that no request waits any longer.
                 piece.costs.set(catch_unwind(AssertUnwindSafe(price)).ok().flatten().unwrap_or_default());
             }
         });
@@ -249,9 +249,9 @@ impl View<'_> {
         lines.join("\n\n")
     }
 
-    // Where else it stands -------------------------------------------------------------------------------------------
+    // Definitions and references -------------------------------------------------------------------------------------
 
-    /// The places of what stands at a position: where it is defined, where it is used, or both.
+    /// Returns the places of the name at a position: its definition, its uses, or both.
     fn places(&self, at: &TextDocumentPositionParams, defined: bool, used: bool) -> Vec<Location> {
         let Some((piece, byte)) = self.at(at) else { return Vec::new() };
         if let Some(here) = piece.value_at(byte) {
@@ -267,9 +267,9 @@ impl View<'_> {
         same.filter(|n| if n.defines { defined } else { used }).map(|n| self.place(piece, &n.range)).collect()
     }
 
-    // What the text has ----------------------------------------------------------------------------------------------
+    // Contents of the text -------------------------------------------------------------------------------------------
 
-    /// Shardings after propagation behind the values whose text has none.
+    /// Returns hints with shardings after propagation, after values whose text has none.
     fn hints(&self, range: lsp_types::Range) -> Vec<InlayHint> {
         let document = self.document();
         let (start, end) = (document.byte(range.start), document.byte(range.end));
@@ -306,7 +306,7 @@ impl View<'_> {
         pieces.flat_map(|piece| self.symbols_in(piece, piece.program.module, 0)).collect()
     }
 
-    /// The ops below `parent` that have a symbol. Modules nest, but not as deep as the text is long: the parser has a limit.
+    /// Returns the ops below `parent` that have a symbol. Nesting is limited here to 16 levels.
     fn symbols_in(&self, piece: &Piece, parent: Op, depth: usize) -> Vec<DocumentSymbol> {
         let program: &Program = &piece.program;
         let Some(block) = program.region_block(parent, 0).filter(|_| depth < 16) else { return Vec::new() };
@@ -343,7 +343,7 @@ impl View<'_> {
         let line = |at: usize| document.source.line_index(at) as u32;
         let fold = |block: Bytes<usize>| FoldingRange {
             start_line: line(block.start),
-            // The closing bracket stays in sight.
+            // Keep the closing bracket visible.
             end_line: line(block.end).saturating_sub(1).max(line(block.start)),
             kind: Some(FoldingRangeKind::Region),
             ..FoldingRange::default()
@@ -351,7 +351,7 @@ impl View<'_> {
         names::blocks(&document.source.text).into_iter().map(fold).collect()
     }
 
-    /// What diagnostics propose to write instead.
+    /// Returns the replacements that diagnostics propose.
     fn fixes(&self, range: lsp_types::Range) -> Vec<CodeActionOrCommand> {
         let document = self.document();
         let (start, end) = (document.byte(range.start), document.byte(range.end));
@@ -389,7 +389,7 @@ impl View<'_> {
     }
 }
 
-/// What a note proposes to write: `did you mean 'x'?`, `a value called %x is in scope`.
+/// Extracts the replacement that a note proposes: `did you mean 'x'?`, `a value called %x is in scope`.
 fn proposed(note: &str) -> Option<&str> {
     if let Some(rest) = note.strip_prefix("did you mean ") {
         let text = rest.strip_suffix('?')?;

@@ -1,9 +1,9 @@
-//! The language server: what an editor shows of a program while it is written.
+//! The language server: what an editor shows about a program while the user writes it.
 //!
-//! One thread reads, one talks, and what takes time is done by others: one looks at texts that changed, one answers requests,
-//! one plans programs for what their ops cost. So an editor is heard at any time. Texts are looked at once nobody has typed for
-//! a moment; what is found out about a text that has changed meanwhile is dropped, and requests about it are refused, as the
-//! protocol has it.
+//! One thread reads messages and one sends them, so that the server responds at any time. Three others do the slow
+//! work: one analyzes changed texts, one answers requests, and one plans programs to price their ops. A text is
+//! analyzed after a pause in typing. The analysis of a text that changed meanwhile is dropped, and requests about it
+//! are refused, as the protocol specifies.
 
 mod analysis;
 mod answers;
@@ -32,10 +32,10 @@ use self::text::{Looked, Text};
 use self::work::Worker;
 use crate::{CompileOptions, Compiler};
 
-/// How long nobody may have typed before a text is looked at.
+/// The pause in typing after which a text is analyzed.
 const PAUSE: Duration = Duration::from_millis(30);
 
-/// Serves an editor until it says `exit`, or goes away. Whether it said `shutdown` before.
+/// Serves an editor until it sends `exit` or disconnects. Returns whether it sent `shutdown` before.
 ///
 /// # Errors
 /// If the streams fail.
@@ -66,12 +66,12 @@ pub(super) fn serve(
     })
 }
 
-/// Passes on every message, up to the last one.
+/// Passes on all messages, including the last one.
 fn read_all(input: &mut (dyn Read + Send), events: &Sender<Event>) {
     let mut input = BufReader::new(input);
     loop {
         let read = read(&mut input);
-        // Nothing follows: whoever waited for more would wait for an editor that is waiting, too.
+        // Stop after the last message: reading on could wait for an editor that is waiting for us to exit.
         let last = match &read {
             Ok(Some(Message::Notification(said))) => said.method == "exit",
             Ok(Some(_)) => false,
@@ -83,7 +83,7 @@ fn read_all(input: &mut (dyn Read + Send), events: &Sender<Event>) {
     }
 }
 
-/// The next message; what is no message is skipped.
+/// Reads the next message; skips invalid ones.
 fn read(input: &mut impl BufRead) -> Result<Option<Message>> {
     while let Some(frame) = frame(input)? {
         match Message::read(&mut frame.as_slice()) {
@@ -94,8 +94,8 @@ fn read(input: &mut impl BufRead) -> Result<Option<Message>> {
     Ok(None)
 }
 
-/// The next message as it was sent, with its header; of a header that can't be read, what there is up to the fault. Memory is
-/// taken for what comes, not for what the header says will come.
+/// Reads the bytes of the next message with its header; if the header is invalid, the bytes up to the fault. Memory is
+/// allocated as bytes arrive, not by the length in the header.
 fn frame(input: &mut impl BufRead) -> Result<Option<Vec<u8>>> {
     let (mut frame, mut length) = (Vec::new(), 0);
     loop {
@@ -120,17 +120,17 @@ fn frame(input: &mut impl BufRead) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// What the talking thread hears of.
+/// The events that the sending thread handles.
 enum Event {
-    /// The editor said something; nothing if it went away.
+    /// A message of the editor; `None` if it disconnected.
     Said(Result<Option<Message>>),
-    /// A text was looked at; a bug of ours may have kept us from it.
+    /// The analysis of a text; `None` after a panic in shardc.
     Looked(String, Option<(Arc<Looked>, Vec<Diagnostic>)>),
-    /// A request has its answer.
+    /// The answer to a request.
     Answered(Response),
 }
 
-/// How far the conversation is.
+/// The state of the connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Nothing,
@@ -141,34 +141,34 @@ enum Asked {
 /// An open text.
 struct Document {
     text: Text,
-    /// What is known of this version of it.
+    /// The analysis of this version.
     looked: Option<Arc<Looked>>,
-    /// Since when it is to be looked at; nothing while that is done, and afterwards.
+    /// The time since when it waits for analysis; `None` while it is being analyzed, and afterwards.
     due: Option<Instant>,
 }
 
-/// The server's side of a conversation.
+/// The server's state.
 struct Server<'a> {
     asker: Arc<Asker>,
     output: &'a mut dyn Write,
     events: Sender<Event>,
     looker: Worker,
     answerer: Worker,
-    /// The open texts by their addresses.
+    /// The open texts by URI.
     documents: BTreeMap<String, Document>,
-    /// Requests about texts that weren't looked at yet, with the texts' addresses.
+    /// Requests about texts that aren't analyzed yet, with the texts' URIs.
     waiting: Vec<(String, Request)>,
-    /// The requests that are being answered.
+    /// The requests in progress.
     running: BTreeSet<RequestId>,
-    /// Whether a text is being looked at.
+    /// Whether an analysis is in progress.
     looking: bool,
     asked: Asked,
-    /// Whether nothing more is to come: what was asked before is still answered.
+    /// Whether the editor sends nothing more. Earlier requests are still answered.
     gone: bool,
 }
 
 impl Server<'_> {
-    /// Goes on until the editor ends the conversation.
+    /// Handles events until the editor ends the connection.
     fn talk(&mut self, next: &Receiver<Event>) -> Result<bool> {
         while !self.gone || self.is_busy() {
             let due = self.documents.values().filter_map(|d| d.due).min().filter(|_| !self.looking);
@@ -186,7 +186,7 @@ impl Server<'_> {
                 },
                 Ok(Event::Looked(key, looked)) => self.looked(key, looked)?,
                 Ok(Event::Answered(response)) => {
-                    // One that was cancelled has its answer.
+                    // A cancelled request was already answered.
                     if self.running.remove(&response.id) {
                         self.send(response)?;
                     }
@@ -198,7 +198,7 @@ impl Server<'_> {
         Ok(self.asked == Asked::Shutdown)
     }
 
-    /// Whether there is something to be said without being asked for it.
+    /// Returns whether messages are pending that the editor needn't ask for.
     fn is_busy(&self) -> bool {
         self.looking || !self.running.is_empty() || self.documents.values().any(|d| d.due.is_some())
     }
@@ -213,7 +213,7 @@ impl Server<'_> {
         self.send(Response::new_err(id, code as i32, why.to_owned()))
     }
 
-    /// Takes a request: the answer may come later.
+    /// Handles a request, whose answer may come later.
     fn take(&mut self, request: Request) -> Result<()> {
         let id = request.id.clone();
         match (self.asked, request.method.as_str()) {
@@ -250,7 +250,7 @@ impl Server<'_> {
         }
     }
 
-    /// Has a request answered; a bug of ours in one is an answer too.
+    /// Answers a request on a worker. A panic in shardc becomes an error response.
     fn answer(&mut self, request: Request, looked: Arc<Looked>) {
         self.running.insert(request.id.clone());
         let (asker, events) = (Arc::clone(&self.asker), self.events.clone());
@@ -265,12 +265,12 @@ impl Server<'_> {
                     Response::new_err(id, ErrorCode::InternalError as i32, why.to_owned())
                 }
             };
-            // The server may be gone.
+            // The server may have ended.
             let _ = events.send(Event::Answered(response));
         });
     }
 
-    /// Takes note of what the editor says of its texts and requests.
+    /// Handles a notification of the editor about texts and requests.
     fn note(&mut self, said: Notification) -> Result<()> {
         match said.method.as_str() {
             "$/cancelRequest" => {
@@ -314,7 +314,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Refuses requests about a text as it was.
+    /// Refuses the waiting requests about an old version of a text.
     fn give_up(&mut self, key: &str, why: &str) -> Result<()> {
         let (given_up, waiting) = std::mem::take(&mut self.waiting).into_iter().partition(|(about, _)| about == key);
         self.waiting = waiting;
@@ -322,7 +322,7 @@ impl Server<'_> {
         given_up.into_iter().try_for_each(|(_, request)| self.refuse(request.id, ErrorCode::ContentModified, why))
     }
 
-    /// Has a text looked at that nobody has changed for a moment.
+    /// Starts the analysis of a text that hasn't changed for a moment.
     fn look(&mut self) {
         let now = Instant::now();
         let due = |(_, d): &(&String, &mut Document)| d.due.is_some_and(|since| since + PAUSE <= now);
@@ -341,10 +341,10 @@ impl Server<'_> {
         });
     }
 
-    /// Says what is wrong with a text, and has requests answered that waited for it.
+    /// Publishes the diagnostics of a text, and starts answering the requests that waited for it.
     fn looked(&mut self, key: String, looked: Option<(Arc<Looked>, Vec<Diagnostic>)>) -> Result<()> {
         self.looking = false;
-        // Closed, or changed meanwhile and to be looked at again.
+        // The text was closed, or it changed meanwhile and will be analyzed again.
         let Some(document) = self.documents.get_mut(&key).filter(|d| d.due.is_none()) else { return Ok(()) };
         let (uri, version) = (document.text.uri.clone(), document.text.version);
         let Some((looked, diagnostics)) = looked else {
@@ -367,7 +367,7 @@ impl Server<'_> {
     }
 }
 
-/// Forgets what is known of a text that isn't this one any more.
+/// Drops the analysis of an old version of a text.
 fn outdated(looked: &mut Option<Arc<Looked>>) {
     if let Some(looked) = looked.take() {
         looked.outdate();
@@ -378,7 +378,7 @@ fn parameters<T: DeserializeOwned>(said: Notification) -> Option<T> {
     serde_json::from_value(said.params).ok()
 }
 
-/// What the server can do.
+/// Returns the server's capabilities.
 fn initialized() -> InitializeResult {
     fn yes<T>() -> Option<OneOf<bool, T>> {
         Some(OneOf::Left(true))

@@ -1,20 +1,20 @@
-//! What a text says without being parsed: symbols, aliases and brackets. It works on broken texts.
+//! Symbols, aliases and brackets of a text, found without parsing, so that it works on invalid texts.
 
 use std::ops::Range;
 
 /// A name with a prefix: `@main`, `#loc1`, `!type`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Name {
-    /// Its bytes.
+    /// Its byte range, including the prefix.
     pub(super) range: Range<usize>,
-    /// Whether it is where the name is defined.
+    /// Whether the name is defined here.
     pub(super) defines: bool,
 }
 
-/// Ops whose text begins with the symbol they define.
+/// Keywords that precede the symbol that an op defines.
 const DEFINING: &[&str] = &["func.func", "func", "sdy.mesh", "module", "builtin.module", "public", "private", "nested"];
 
-/// Every `@symbol`, `#alias` and `!alias`, in order.
+/// Returns every `@symbol`, `#alias` and `!alias`, in order.
 pub(super) fn names(text: &str) -> Vec<Name> {
     let mut names = Vec::new();
     let mut word = "";
@@ -47,7 +47,7 @@ pub(super) fn names(text: &str) -> Vec<Name> {
     names
 }
 
-/// The brackets `{…}` that stand on several lines: from the opening one to the closing one.
+/// Returns the brackets `{…}` that span several lines, from the opening to the closing one.
 pub(super) fn blocks(text: &str) -> Vec<Range<usize>> {
     let (mut open, mut blocks) = (Vec::new(), Vec::new());
     scan(text, |at, rest| {
@@ -68,12 +68,12 @@ pub(super) fn blocks(text: &str) -> Vec<Range<usize>> {
     blocks
 }
 
-/// The bytes of a name without its prefix.
+/// Returns the length in bytes of a name without its prefix.
 fn length_of_name(text: &str) -> usize {
     text.bytes().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'.')).count()
 }
 
-/// Calls `look` with what is neither comment nor string; it says how many bytes it took.
+/// Calls `look` at each position outside of comments and strings. It returns the number of bytes to advance.
 fn scan<'t>(text: &'t str, mut look: impl FnMut(usize, &'t str) -> usize) {
     let mut at = 0;
     while at < text.len() {
@@ -88,7 +88,7 @@ fn scan<'t>(text: &'t str, mut look: impl FnMut(usize, &'t str) -> usize) {
     }
 }
 
-/// The bytes of the string at the start of `text`; one without an end ends with its line.
+/// Returns the length in bytes of the string at the start of `text`. An unterminated string ends with its line.
 fn string(text: &str) -> usize {
     let mut escaped = false;
     for (at, b) in text.bytes().enumerate().skip(1) {

@@ -1,4 +1,4 @@
-//! A text that is open in the editor: its places as the protocol counts them (lines and UTF-16 units, from 0), and its
+//! A text that is open in the editor: its positions in the protocol's units (lines and UTF-16 units, from 0), and its
 //! changes.
 
 use std::ops::Range as Bytes;
@@ -12,7 +12,7 @@ use crate::{CompileOptions, Compiler, Source};
 /// One version of a text.
 #[derive(Clone)]
 pub(super) struct Text {
-    /// Its address.
+    /// Its URI.
     pub(super) uri: Uri,
     /// The editor's number of this version of the text.
     pub(super) version: i32,
@@ -20,7 +20,7 @@ pub(super) struct Text {
     pub(super) source: Source,
 }
 
-/// A text with what is known of it.
+/// A text with its analysis.
 pub(super) struct Looked {
     pub(super) text: Text,
     pub(super) analysis: Analysis,
@@ -28,37 +28,37 @@ pub(super) struct Looked {
 }
 
 impl Looked {
-    /// Finds out about a text.
+    /// Analyzes a text.
     pub(super) fn new(compiler: &Compiler, options: &CompileOptions, text: Text) -> Self {
         let analysis = Analysis::new(compiler, options, &text.source);
         Self { text, analysis, outdated: AtomicBool::new(false) }
     }
 
-    /// Says that the editor has another text by now.
+    /// Marks the text as outdated: the editor has a newer version.
     pub(super) fn outdate(&self) {
         self.outdated.store(true, Ordering::Relaxed);
     }
 
-    /// Whether nobody needs to know more about this text.
+    /// Returns whether the editor has a newer version, so that further work on this one is useless.
     pub(super) fn is_outdated(&self) -> bool {
         self.outdated.load(Ordering::Relaxed)
     }
 }
 
 impl Text {
-    /// A text that was just opened.
+    /// Returns a text that was just opened.
     pub(super) fn new(uri: Uri, version: i32, text: String) -> Self {
         let source = Source::new(uri.path().as_str(), text);
         Self { uri, version, source }
     }
 
-    /// Applies changes, in their order.
+    /// Applies changes in order.
     pub(super) fn change(&mut self, version: i32, changes: &[TextDocumentContentChangeEvent]) {
         for change in changes {
             let mut text = std::mem::take(&mut self.source.text);
             match change.range {
                 Some(range) => {
-                    // Positions are of the text before this change.
+                    // Positions refer to the text before this change.
                     self.source.text = text;
                     let at = self.bytes(range);
                     text = std::mem::take(&mut self.source.text);
@@ -71,7 +71,7 @@ impl Text {
         self.version = version;
     }
 
-    /// The byte at a position; the end of its line, or of the text, where there is none.
+    /// Returns the byte at a position. A position past the end of its line or of the text is moved to that end.
     pub(super) fn byte(&self, at: Position) -> usize {
         let line = at.line as usize;
         if line >= self.source.line_count() {
@@ -88,13 +88,13 @@ impl Text {
         bytes.end
     }
 
-    /// The bytes of a range.
+    /// Returns the byte range of a range.
     fn bytes(&self, range: Range) -> Bytes<usize> {
         let (start, end) = (self.byte(range.start), self.byte(range.end));
         start..end.max(start)
     }
 
-    /// The position of a byte.
+    /// Returns the position of a byte.
     pub(super) fn position(&self, at: usize) -> Position {
         let mut at = at.min(self.source.text.len());
         while !self.source.text.is_char_boundary(at) {
@@ -105,7 +105,7 @@ impl Text {
         Position::new(line as u32, units as u32)
     }
 
-    /// The range of bytes.
+    /// Returns the range of a byte range.
     pub(super) fn range(&self, bytes: Bytes<usize>) -> Range {
         Range::new(self.position(bytes.start), self.position(bytes.end))
     }
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!([at(0, 1), at(0, 3), at(0, 4), at(0, 99), at(1, 0), at(1, 5), at(9, 0)], [2, 6, 7, 7, 9, 10, 10]);
         assert_eq!(document.position(6), Position::new(0, 3));
         assert_eq!(document.position(10), Position::new(1, 1));
-        // Inside of a character: its start.
+        // A byte inside a character is moved to the character's start.
         assert_eq!(document.position(4), Position::new(0, 1));
     }
 
@@ -140,7 +140,7 @@ mod tests {
         let mut document = document("one\ntwo\n");
         document.change(2, &[change((1, 0), (1, 3), "2"), change((0, 3), (1, 0), ""), change((9, 9), (9, 9), "end")]);
         assert_eq!((document.source.text.as_str(), document.version), ("one2\nend", 2));
-        // A range the wrong way round changes nothing but inserts.
+        // A reversed range removes nothing and only inserts.
         document.change(3, &[change((1, 2), (1, 0), "X")]);
         assert_eq!(document.source.text, "one2\nenXd");
         document

@@ -1,4 +1,4 @@
-//! Work beside the conversation: threads that take one job after the other, and results that somebody may wait for.
+//! Background work: threads that run one job after another, and results that callers may wait for.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -10,18 +10,21 @@ use crate::guarded;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A thread for jobs. It ends after the job that it is at once all its handles are gone; nobody waits for that.
+/// A thread that runs jobs. After all handles are dropped, it ends with the jobs that are queued; dropping a handle
+/// doesn't wait for it.
 #[derive(Clone)]
 pub(super) struct Worker(Sender<Job>);
 
 impl Worker {
+    /// Starts the thread.
+    ///
     /// # Errors
     /// The system has no room for one more thread.
     pub(super) fn new(name: &str) -> std::io::Result<Self> {
         let (jobs, next) = channel::<Job>();
         let work = move || {
             while let Ok(job) = next.recv() {
-                // Whoever waits for it hears of a panic from the job itself, or goes on without.
+                // A job that has a waiting caller reports its own panic, so this result is dropped.
                 let _ = guarded(job);
             }
         };
@@ -30,12 +33,12 @@ impl Worker {
     }
 
     pub(super) fn start(&self, job: impl FnOnce() + Send + 'static) {
-        // Without the thread there is nobody to tell either.
+        // Sending fails only if the thread is gone, and then there is no receiver for an error either.
         let _ = self.0.send(Box::new(job));
     }
 }
 
-/// A result that is computed once somebody asks for it, by somebody else.
+/// A result that is computed on first request, by another thread.
 pub(super) struct Later<T> {
     asked: AtomicBool,
     value: Mutex<Option<Arc<T>>>,
@@ -49,7 +52,7 @@ impl<T> Default for Later<T> {
 }
 
 impl<T> Later<T> {
-    /// Whether nobody asked before.
+    /// Returns whether this is the first request.
     pub(super) fn ask(&self) -> bool {
         !self.asked.swap(true, Ordering::Relaxed)
     }
@@ -59,7 +62,7 @@ impl<T> Later<T> {
         self.came.notify_all();
     }
 
-    /// The result, if it is there before so much time has passed.
+    /// Waits at most `patience` for the result.
     pub(super) fn wait(&self, patience: Duration) -> Option<Arc<T>> {
         let value = self.value.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.came.wait_timeout_while(value, patience, |value| value.is_none());

@@ -1,5 +1,5 @@
-//! The flags of `shardc opt` that aren't fields: one for each pass and pipeline, and those of mlir-opt that are refused by
-//! name.
+//! The flags of `shardc opt` that aren't fields: one for each pass and pipeline, and those of mlir-opt that are refused
+//! with a hint.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -21,7 +21,7 @@ Examples:
 
 Flags are mlir-opt's; '-flag' is '--flag'. FileCheck and lit work on it.";
 
-/// Flags of mlir-opt and passes of MLIR and Shardy that there aren't here, with what to do instead.
+/// Flags of mlir-opt and passes of MLIR and Shardy that don't exist here, with hints on alternatives.
 const REFUSED: &[(&str, &str)] = &[
     ("emit-bytecode-version", "--emit-bytecode writes version 4 of the format, which MLIR reads from 2023 on"),
     ("emit-bytecode-producer", "--emit-bytecode writes 'shardc' and its version"),
@@ -78,7 +78,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("sdy-export-pipeline", "use --plan, then --partition"),
 ];
 
-/// Adds them to the command.
+/// Adds these flags to the command.
 pub(crate) fn add(command: Command, compiler: &Compiler) -> Command {
     let ids = command.get_arguments().map(|arg| arg.get_id().to_string());
     let mut taken: HashSet<String> = longs(&command).into_iter().chain(ids).collect();
@@ -86,7 +86,7 @@ pub(crate) fn add(command: Command, compiler: &Compiler) -> Command {
     let names = passes.passes().iter().map(|p| p.name).chain(passes.pipelines().iter().map(|p| p.name));
     let names: Vec<&'static str> = names.filter(|name| taken.insert((*name).to_owned())).collect();
     let flag = |name: &'static str| {
-        // The passes are listed below the flags.
+        // Hide them, because the help lists the passes below the flags.
         Arg::new(name).long(name).num_args(0..=1).require_equals(true).default_missing_value("").hide(true)
     };
     let refused: Vec<_> = REFUSED.iter().filter(|(name, _)| taken.insert((*name).to_owned())).collect();
@@ -95,19 +95,20 @@ pub(crate) fn add(command: Command, compiler: &Compiler) -> Command {
     command.args(passes).args(refused).after_long_help(help(compiler))
 }
 
-/// The long names of a command's flags.
+/// Returns the long names of a command's flags.
 fn longs(command: &Command) -> Vec<String> {
     command.get_arguments().flat_map(names).collect()
 }
 
-/// The long names of a flag.
+/// Returns the long names of a flag.
 fn names(arg: &Arg) -> Vec<String> {
     let mut names: Vec<String> = arg.get_long().into_iter().map(str::to_owned).collect();
     names.extend(arg.get_all_aliases().unwrap_or_default().into_iter().map(str::to_owned));
     names
 }
 
-/// LLVM's tools take `--flag=true` and `--flag=0` where we have flags without a value: `true` is the flag, `false` is none.
+/// Accepts LLVM's `--flag=true` and `--flag=0` for flags without a value: true values become `--flag`, false values are
+/// dropped.
 pub(crate) fn without_truth(args: &mut Vec<OsString>, command: &Command) {
     let opt = command.find_subcommand("opt");
     let plain =
@@ -132,7 +133,7 @@ pub(crate) fn without_truth(args: &mut Vec<OsString>, command: &Command) {
     args.extend(rest);
 }
 
-/// LLVM's tools take `-flag` for `--flag`.
+/// Accepts LLVM's `-flag` for `--flag`.
 pub(crate) fn double_dashes(args: &mut [OsString]) {
     for arg in args.iter_mut() {
         let Some(text) = arg.to_str() else { continue };
@@ -141,7 +142,7 @@ pub(crate) fn double_dashes(args: &mut [OsString]) {
         }
         let name = text.strip_prefix('-').unwrap_or_default();
         let is_flag = name.len() > 1 && name.starts_with(|c: char| c.is_ascii_alphabetic());
-        // `-oFILE` is the one short flag with a value.
+        // `-oFILE` is the only short flag with a value.
         let short = name.starts_with('o') && !name.starts_with("output");
         if is_flag && !short {
             *arg = format!("--{name}").into();
@@ -149,7 +150,7 @@ pub(crate) fn double_dashes(args: &mut [OsString]) {
     }
 }
 
-/// The passes that the flags list, in the order of the command line; refuses what there isn't.
+/// Returns the passes that the flags list, in command-line order; refuses unsupported flags.
 pub(crate) fn listed(matches: &ArgMatches, compiler: &Compiler) -> Result<Vec<Listed>, Failure> {
     let given = |name: &str| {
         let there = matches.try_contains_id(name).unwrap_or(false);
@@ -184,7 +185,7 @@ pub(crate) fn listed(matches: &ArgMatches, compiler: &Compiler) -> Result<Vec<Li
     Ok(list)
 }
 
-/// What `--help` says after the flags: examples, and the passes and pipelines of the registry.
+/// Returns the part of `--help` after the flags: examples, and the passes and pipelines of the registry.
 fn help(compiler: &Compiler) -> String {
     let mut text = format!("{EXAMPLES}\n\nPasses (each is a flag):\n");
     for pass in compiler.passes().passes() {

@@ -1,4 +1,4 @@
-//! `shardc opt`: parse, verify, run passes, print; with the conventions and flags of mlir-opt.
+//! `shardc opt`: parses, verifies, runs passes and prints, with the conventions and flags of mlir-opt.
 
 mod flags;
 mod printing;
@@ -110,10 +110,10 @@ pub(crate) struct Args {
     emit_bytecode: bool,
 }
 
-/// Passes that a flag lists.
+/// Passes listed by one flag.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Listed {
-    /// Its place on the command line.
+    /// Its position on the command line.
     pub(crate) at: usize,
     /// The flag, `--passes`.
     pub(crate) flag: String,
@@ -121,7 +121,7 @@ pub(crate) struct Listed {
     pub(crate) passes: String,
 }
 
-/// Parses the lists of passes into steps; reports what is wrong with them.
+/// Parses the lists of passes into steps and reports their faults.
 fn steps(session: &mut Session<'_>, listed: &[Listed]) -> Result<Vec<Step>, Failure> {
     let mut steps = Vec::new();
     for Listed { flag, passes, .. } in listed {
@@ -176,7 +176,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     if args.verify_diagnostics.is_some() {
         session.say_lines();
     }
-    // An empty marker is none, as in LLVM.
+    // An empty marker means no splitting, as in LLVM.
     let marker = args.split_input_file.as_ref().filter(|marker| !marker.is_empty());
     let parts = marker.map_or_else(|| vec![source.clone()], |marker| source.split_at(marker));
     if args.emit_bytecode && parts.len() > 1 {

@@ -1,4 +1,4 @@
-//! What `shardc opt` prints on the way: programs between passes, and the passes.
+//! The intermediate output of `shardc opt`: programs between passes, and the list of passes.
 
 use dialect::ir::Program;
 use dialect::text::{PrintOptions, nearest};
@@ -7,18 +7,18 @@ use passes::Step;
 use crate::Compiler;
 use crate::cli::session::Failure;
 
-/// Around which passes the program is printed.
+/// The passes around which the program is printed.
 pub(super) struct Dump<'a> {
-    /// After these, or `all`.
+    /// The names of passes to print after, or `all`.
     pub(super) after: Vec<&'a str>,
-    /// Before these, or `all`.
+    /// The names of passes to print before, or `all`.
     pub(super) before: Vec<&'a str>,
-    /// How.
+    /// The print options.
     pub(super) print: PrintOptions,
 }
 
 impl Dump<'_> {
-    /// Refuses names that no pass has: they would print nothing.
+    /// Refuses unknown pass names, for which nothing would be printed.
     pub(super) fn check(&self, compiler: &Compiler) -> Result<(), Failure> {
         let known = || compiler.passes().passes().iter().map(|p| p.name);
         for name in self.after.iter().chain(&self.before) {
@@ -30,12 +30,12 @@ impl Dump<'_> {
         Ok(())
     }
 
-    /// Adds the program to `shown` if it is wanted before `step`.
+    /// Appends the program to `shown` if it is to be printed before `step`.
     pub(super) fn before(&self, program: &Program, step: &Step, shown: &mut String) {
         self.show("Before", &self.before, program, step, shown);
     }
 
-    /// Adds the program to `shown` if it is wanted after `step`.
+    /// Appends the program to `shown` if it is to be printed after `step`.
     pub(super) fn after(&self, program: &Program, step: &Step, shown: &mut String) {
         self.show("After", &self.after, program, step, shown);
     }
@@ -49,7 +49,7 @@ impl Dump<'_> {
     }
 }
 
-/// The passes as `--pass-pipeline` takes them, with the options that aren't at their defaults.
+/// Returns the passes in the syntax of `--pass-pipeline`, with the options that aren't at their defaults.
 pub(super) fn pipeline(steps: &[Step]) -> String {
     let pass = |step: &Step| {
         let changed = step.pass.options.iter().filter(|o| step.options.text(o.name) != o.default);
