@@ -1,6 +1,6 @@
-//! The C interface: `include/shardc.h` says what each function does, and is what callers read.
+//! The C interface. `include/shardc.h` documents each function for callers.
 //!
-//! Strings of C are read once, at the border; everything behind it is safe code. Panics don't cross the border.
+//! C strings are copied once, at the border; all code behind it is safe. Panics don't cross the border.
 #![allow(unsafe_code, reason = "a C interface gets pointers; each block says what its caller promises")]
 
 use std::ffi::{CStr, CString, c_char};
@@ -17,14 +17,14 @@ const CAUSES: u32 = 4;
 const AXES: u32 = 8;
 const BYTECODE: u32 = 16;
 
-/// What a run of passes gave.
+/// The result of a run of passes.
 pub struct ShardcResult {
-    /// The program and a zero byte.
+    /// The program, terminated by a zero byte.
     text: Option<Vec<u8>>,
     diagnostics: Vec<Diagnostic>,
 }
 
-/// A diagnostic with strings of its own.
+/// A diagnostic that owns its strings.
 struct Diagnostic {
     severity: i32,
     code: CString,
@@ -55,7 +55,7 @@ pub struct ShardcPassInfo {
     description: *const c_char,
 }
 
-/// The text up to a zero byte, which no program has outside of mistakes.
+/// Returns the text up to the first zero byte. A valid program contains none.
 fn c_string(text: impl Into<Vec<u8>>) -> CString {
     let mut bytes: Vec<u8> = text.into();
     let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
@@ -71,20 +71,20 @@ static PASSES: LazyLock<Vec<(CString, CString)>> = LazyLock::new(|| {
     passes.chain(pipelines).collect()
 });
 
-/// The version of the library.
+/// Returns the version of the library.
 #[unsafe(no_mangle)]
 pub extern "C" fn shardc_version() -> *const c_char {
     const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
     VERSION.as_ptr().cast()
 }
 
-/// How many passes and pipelines there are.
+/// Returns the number of passes and pipelines.
 #[unsafe(no_mangle)]
 pub extern "C" fn shardc_pass_count() -> usize {
     PASSES.len()
 }
 
-/// A pass or pipeline by number.
+/// Returns a pass or pipeline by number; past the end, its strings are null.
 #[unsafe(no_mangle)]
 pub extern "C" fn shardc_pass(number: usize) -> ShardcPassInfo {
     let (name, description) = match PASSES.get(number) {
@@ -106,11 +106,11 @@ pub unsafe extern "C" fn shardc_run_passes(
     passes: *const c_char,
     flags: u32,
 ) -> *mut ShardcResult {
-    // SAFETY: the caller promises the same of all of them.
+    // SAFETY: the caller promises the same about these arguments; a null `target` is allowed.
     unsafe { shardc_run_passes_for(text, length, name, passes, flags, ptr::null()) }
 }
 
-/// The same for a target of one's own.
+/// Runs passes over a program, for a user-defined target.
 ///
 /// # Safety
 /// As [`shardc_run_passes`]; `target` ends with a zero byte, or is null.
@@ -125,12 +125,12 @@ pub unsafe extern "C" fn shardc_run_passes_for(
 ) -> *mut ShardcResult {
     let text = match text.is_null() {
         true => &[],
-        // SAFETY: the caller promises `length` bytes that stay until this returns.
+        // SAFETY: the caller promises `length` bytes that stay valid until this function returns.
         false => unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) },
     };
     let string = |from: *const c_char, otherwise: &str| match from.is_null() {
         true => otherwise.to_owned(),
-        // SAFETY: the caller promises a zero byte.
+        // SAFETY: the caller promises a zero byte at the end.
         false => unsafe { CStr::from_ptr(from) }.to_string_lossy().into_owned(),
     };
     let text = text.to_vec();
@@ -216,7 +216,7 @@ impl ShardcResult {
     }
 }
 
-/// The program.
+/// Returns the program, and stores its length without the zero byte in `length`.
 ///
 /// # Safety
 /// `result` comes from [`shardc_run_passes`] and isn't freed yet; `length` is null or may be written.
@@ -225,13 +225,13 @@ pub unsafe extern "C" fn shardc_result_text(result: *const ShardcResult, length:
     // SAFETY: the caller promises a live result.
     let text = unsafe { result.as_ref() }.and_then(|result| result.text.as_ref());
     if !length.is_null() {
-        // SAFETY: the caller promises that it may be written.
+        // SAFETY: the caller promises that `length` may be written if it isn't null.
         unsafe { length.write(text.map_or(0, |text| text.len() - 1)) };
     }
     text.map_or(ptr::null(), |text| text.as_ptr().cast())
 }
 
-/// How many diagnostics there are.
+/// Returns the number of diagnostics.
 ///
 /// # Safety
 /// `result` comes from [`shardc_run_passes`] and isn't freed yet.
@@ -241,7 +241,7 @@ pub unsafe extern "C" fn shardc_result_diagnostic_count(result: *const ShardcRes
     unsafe { result.as_ref() }.map_or(0, |result| result.diagnostics.len())
 }
 
-/// A diagnostic by number; past the end one without strings.
+/// Returns a diagnostic by number; past the end, its strings are null.
 ///
 /// # Safety
 /// `result` comes from [`shardc_run_passes`] and isn't freed yet.
@@ -272,7 +272,7 @@ pub unsafe extern "C" fn shardc_result_diagnostic(result: *const ShardcResult, n
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn shardc_free(result: *mut ShardcResult) {
     if !result.is_null() {
-        // SAFETY: it was a box, and the caller gives it back.
+        // SAFETY: `result` was created from a box, and the caller doesn't use it any more.
         drop(unsafe { Box::from_raw(result) });
     }
 }

@@ -1,8 +1,8 @@
-//! shardc on modules in memory: [`run`] works on a [`Module`] in place, [`add_pass`] gives the same to melior's
-//! pass managers.
+//! shardc on modules in memory: [`run`] works on a [`Module`] in place, [`add_pass`] adds the same as a pass to
+//! melior's pass managers.
 //!
-//! A module goes over as text in the generic form, with its locations, and what comes back takes the place of its body
-//! and attributes. Ops, attributes and types that shardc doesn't know are kept. The context must know the dialects
+//! A module is passed as text in the generic form, with its locations. The result replaces the module's body and
+//! attributes. Ops, attributes and types that shardc doesn't know are kept. The context must know the dialects
 //! stablehlo and sdy, or allow unregistered ones.
 #![cfg(feature = "mlir")]
 
@@ -20,13 +20,14 @@ use shardc::{Compiler, Diagnostics, PrintOptions, Source, on_deep_stack};
 
 pub use melior;
 
-/// Why a module stays as it was.
+/// The reason why a module was left unchanged.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Fault {
-    /// What shardc says of the program; places are in its generic text, and where its locations say.
+    /// The diagnostics of shardc about the program. Places refer to its generic text, and to the user's program where
+    /// the module has locations.
     Program(Diagnostics),
-    /// What MLIR would not read or print.
+    /// The error of MLIR while it read or printed the module.
     Mlir(String),
 }
 
@@ -68,7 +69,7 @@ pub fn run<'c>(context: &'c Context, module: &mut Module<'c>, passes: &str) -> R
     run_with(&Compiler::standard(), context, module, passes)
 }
 
-/// The same with a compiler that has more ops, passes, pipelines or targets.
+/// Runs passes as [`run`] does, by a compiler that has more ops, passes, pipelines or targets.
 ///
 /// # Errors
 /// As [`run`].
@@ -81,8 +82,9 @@ pub fn run_with<'c>(
     replace(compiler, context, module.as_operation(), passes)
 }
 
-/// Adds a pass over modules that runs passes of shardc to a pass manager of this context; `report` is told why it failed.
-/// One pass with a list is cheaper than several: each hands the whole program over as text.
+/// Adds a pass over modules that runs passes of shardc to a pass manager of this context. If it fails, it calls
+/// `report` with the reason. One pass with a list is cheaper than several, because each passes the whole program as
+/// text.
 pub fn add_pass<'c>(
     manager: &PassManager<'c>,
     context: &'c Context,
@@ -92,7 +94,7 @@ pub fn add_pass<'c>(
     add_pass_with(&Compiler::standard(), manager, context, passes, report);
 }
 
-/// The same with a compiler that has more ops, passes, pipelines or targets.
+/// Adds a pass as [`add_pass`] does, with a compiler that has more ops, passes, pipelines or targets.
 pub fn add_pass_with<'c>(
     compiler: &Compiler,
     manager: &PassManager<'c>,
@@ -100,14 +102,14 @@ pub fn add_pass_with<'c>(
     passes: &str,
     report: impl Fn(&Fault) + Clone + 'static,
 ) {
-    // A pass of melior's doesn't say how long it may live, so it isn't given away: the manager ends before the context.
+    // melior's `Pass` has no lifetime parameter, so it isn't returned: the manager is dropped before the context.
     let run = Run { compiler: compiler.clone(), context, passes: passes.to_owned(), report };
     let pass =
         create_external(run, TypeId::create(&ID), "shardc", "shardc", "Runs passes of shardc", "builtin.module", &[]);
     manager.add_pass(pass);
 }
 
-/// MLIR knows a kind of pass by an address, which has to be aligned.
+/// MLIR identifies a kind of pass by an address, which has to be aligned.
 #[repr(align(8))]
 struct PassId;
 
@@ -132,7 +134,7 @@ impl<'c, R: Fn(&Fault) + Clone> RunExternalPass<'c> for Run<'c, R> {
     }
 }
 
-/// Puts what shardc makes of a module into its place.
+/// Replaces a module by the result of the passes.
 fn replace<'c>(
     compiler: &Compiler,
     context: &'c Context,
@@ -152,8 +154,8 @@ fn replace<'c>(
     let old = module.region(0).ok().and_then(|region| region.first_block());
     let Some(old) = old else { return Err(Fault::Mlir("the pass runs on modules only".to_owned())) };
     let new = made.body();
-    // Both bodies get an op at their end, before which ops can be moved: out of the module what it had, which goes when
-    // `made` does, and into it what is new.
+    // Each body gets a marker op at its end, and ops are moved before these markers: the old ops to `made`, which is
+    // dropped with them, and the new ops to the module.
     let (had, has) = (count(&old), count(&new));
     let (mut end, new_end) = (mark(context, &old)?, mark(context, &new)?);
     move_first(&old, had, new_end);
@@ -164,7 +166,7 @@ fn replace<'c>(
         };
         let before: Vec<String> = own.attributes().map(|a| name(&a)).collect();
         for name in before {
-            // It was there a moment ago.
+            // Removal can't fail, because the attribute was just listed.
             let _ = own.remove_attribute(&name);
         }
         made.as_operation().attributes().for_each(|a| own.set_attribute(&name(&a), a.1));
@@ -179,7 +181,7 @@ fn replace<'c>(
     Ok(())
 }
 
-/// The text after these passes.
+/// Returns the text after these passes.
 fn compiled(compiler: &Compiler, text: String, passes: &str) -> Result<String, Diagnostics> {
     on_deep_stack(|| {
         let module = compiler.parse(Source::new("module", text)).into_result()?;
@@ -188,12 +190,12 @@ fn compiled(compiler: &Compiler, text: String, passes: &str) -> Result<String, D
     })
 }
 
-/// How many ops a block has.
+/// Returns the number of ops in a block.
 fn count(block: &BlockRef<'_, '_>) -> usize {
     std::iter::successors(block.first_operation(), |op| op.next_in_block()).count()
 }
 
-/// An empty op at the end of a block.
+/// Appends an empty marker op to a block.
 fn mark<'c, 'a>(context: &'c Context, block: &BlockRef<'c, 'a>) -> Result<OperationRef<'c, 'a>, Fault> {
     let body = Region::new();
     body.append_block(Block::new(&[]));

@@ -1,7 +1,7 @@
-//! The native half of the Python package `shardc`: texts in, texts and diagnostics out.
+//! The native half of the Python package `shardc`: it takes texts and returns texts and diagnostics.
 //!
-//! The compiler works on a thread of its own, on a deep stack, while the caller's thread has released Python's lock and
-//! waits for it or for a signal such as Ctrl-C; a panic becomes a diagnostic.
+//! The compiler works on a separate thread with a deep stack. Meanwhile the caller's thread releases Python's lock and
+//! waits for the result or for a signal such as Ctrl-C. A panic becomes a diagnostic.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,11 +16,11 @@ use shardc::{
     CompileOptions, Compiler, Diagnostics, Frame, Io, Module, Outcome, PrintOptions, Source, Watch, guarded, render,
 };
 
-/// How often a waiting thread looks for signals.
+/// The interval at which a waiting thread checks for signals.
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// The result of `work`, or an exception of Python that a signal's handler raised meanwhile: the work then ends by itself
-/// soon after, and its result is dropped.
+/// Returns the result of `work`, or a Python exception that a signal's handler raised meanwhile. In the latter case the
+/// work ends soon afterwards on its own, and its result is dropped.
 fn waited<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
@@ -45,29 +45,29 @@ fn waited<T: Send + 'static>(
     })
 }
 
-/// What is wrong with a program.
+/// A fault of a program.
 #[pyclass(frozen, get_all, module = "shardc")]
 #[derive(PartialEq, Eq, Hash)]
 struct Diagnostic {
     /// `error`, `warning` or `remark`.
     severity: String,
-    /// The name of the kind of fault, which `shardc help codes` explains.
+    /// The name of the kind of fault, explained by `shardc help codes`.
     code: String,
-    /// What was expected and found.
+    /// The message: what was expected and what was found.
     message: String,
-    /// How to mend it.
+    /// Suggestions for a fix.
     notes: Vec<String>,
     /// Line and column in the MLIR text, from 1.
     place: Option<(usize, usize)>,
     /// The line of the user's program: file, line and column, from 1.
     source: Option<(String, u32, u32)>,
-    /// All of it for people, with the line of MLIR.
+    /// The full text for people, with the line of MLIR.
     text: String,
 }
 
 #[pymethods]
 impl Diagnostic {
-    /// One made of the fields of another, as pickle does it.
+    /// Creates a diagnostic from the fields of another, as pickle does.
     #[new]
     #[pyo3(signature = (severity, code, message, notes, place, source, text))]
     fn new(
@@ -104,10 +104,10 @@ impl Diagnostic {
     }
 }
 
-/// What was planned, for one line of a log.
+/// A summary of a plan for one line of a log.
 #[pyclass(frozen, get_all, module = "shardc")]
 struct Summary {
-    /// The collectives of the per-device program by kind, each with its number, in alphabetical order.
+    /// The kinds of collectives in the per-device program with their counts, in alphabetical order.
     collectives: Vec<(&'static str, usize)>,
     /// The modelled seconds of one step on the target.
     step_s: f64,
@@ -122,7 +122,7 @@ impl Summary {
     }
 }
 
-/// The summary of a per-device program; `None` if the target can't model it.
+/// Returns the summary of a per-device program; `None` if the target can't model it.
 fn summary(compiler: &Compiler, device: &Module, options: &CompileOptions) -> Option<Summary> {
     let cost = compiler.estimate(device, options).value?;
     let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
@@ -132,10 +132,10 @@ fn summary(compiler: &Compiler, device: &Module, options: &CompileOptions) -> Op
     Some(Summary { collectives: counts.into_iter().collect(), step_s: cost.step_s, target: cost.target })
 }
 
-/// The passes that only write a per-device program in another form.
+/// The passes that only convert a per-device program to another form.
 const FORMS: [&str; 2] = ["manual", "gspmd"];
 
-/// Runs a pipeline on a program; with `summed`, also sums up what each device runs.
+/// Runs a pipeline on a program; with `summed`, also summarizes the per-device program.
 fn planned(
     compiler: &Compiler,
     module: Module,
@@ -156,7 +156,7 @@ fn planned(
     (outcome, sum)
 }
 
-/// Every diagnostic, with the lines of Python that `source` says its ops came from.
+/// Converts every diagnostic, with the Python lines of its op in `source`.
 fn told(compiler: &Compiler, source: &Source, found: &Diagnostics) -> Vec<Diagnostic> {
     let frames: Vec<Option<Frame>> = compiler.frames(source, found);
     let tell = |(d, frame): (&shardc::Diagnostic, Option<Frame>)| Diagnostic {
@@ -171,28 +171,28 @@ fn told(compiler: &Compiler, source: &Source, found: &Diagnostics) -> Vec<Diagno
     found.iter().zip(frames).map(tell).collect()
 }
 
-/// A diagnostic of ours about ourselves.
+/// Converts a diagnostic about a bug in shardc.
 fn told_bug(bug: shardc::Diagnostic) -> Vec<Diagnostic> {
     told(&Compiler::standard(), &Source::new("", ""), &Diagnostics { list: vec![bug], dropped: 0 })
 }
 
-/// A program as Python hands it over.
+/// A program in the form that Python passes.
 #[derive(FromPyObject)]
 enum Program {
     Text(String),
     Bytecode(Vec<u8>),
 }
 
-/// The compiler with the target that the text of the file `name` describes, and the target's name; what is wrong with the text
-/// otherwise.
+/// Returns the compiler with the target that the text of the file `name` describes, and the target's name; or the
+/// faults of that text.
 fn with_target(name: &str, described: &str) -> Result<(Compiler, String), Vec<Diagnostic>> {
     let file = Source::new(name, described);
     let read = Compiler::standard().with_target_file(file.clone());
     read.into_result().map_err(|faults| told(&Compiler::standard(), &file, &faults))
 }
 
-/// The text of a program in MLIR bytecode, with the lines of Python its ops came from; `None` if it can't be read, and
-/// the diagnostics.
+/// Returns the text of a program in MLIR bytecode, with the Python lines of its ops, and the diagnostics. The text is
+/// `None` if the bytecode can't be read.
 #[pyfunction]
 fn text_of_bytecode(py: Python<'_>, bytecode: Vec<u8>, name: String) -> PyResult<(Option<String>, Vec<Diagnostic>)> {
     let work = move || {
@@ -202,15 +202,15 @@ fn text_of_bytecode(py: Python<'_>, bytecode: Vec<u8>, name: String) -> PyResult
     Ok(waited(py, work)?.unwrap_or_else(|bug| (None, bug)))
 }
 
-/// Whether these bytes are a program of MLIR bytecode.
+/// Returns whether these bytes are a program in MLIR bytecode.
 #[pyfunction]
 fn is_bytecode(bytes: &[u8]) -> bool {
     shardc::is_bytecode(bytes)
 }
 
-/// Runs a program through the pipeline `pipeline`, for the target `target`, which is a file's name if `described` is what it says:
-/// the result in the form of the program, text or bytecode, `None` if there were errors, all diagnostics and, with `summary`, the
-/// summary.
+/// Runs a program through the pipeline `pipeline` for the target `target`. With `described`, `target` is the name of a
+/// file and `described` its contents. Returns the result in the form of the program (text or bytecode; `None` if there
+/// were errors), all diagnostics and, with `summary`, the summary.
 #[pyfunction]
 #[pyo3(signature = (program, *, name, pipeline, target=None, described=None, memory=None, plan="full", locations=false, causes=false,
     summary=false))]
@@ -269,7 +269,8 @@ fn compile(
     Ok((result, found, sum))
 }
 
-/// Runs the program `shardc` with these arguments on a standard input: exit code, output and error stream.
+/// Runs the program `shardc` with these arguments and this standard input. Returns the exit code, the output and the
+/// error stream.
 #[pyfunction]
 fn run(py: Python<'_>, arguments: Vec<String>, input: String) -> PyResult<(u8, String, String)> {
     let work = move || {
@@ -282,13 +283,14 @@ fn run(py: Python<'_>, arguments: Vec<String>, input: String) -> PyResult<(u8, S
     Ok(waited(py, work)?.unwrap_or_else(|bug| (101, String::new(), bug.into_iter().map(|d| d.text).collect())))
 }
 
-/// The bytes that a text like `8GiB` says.
+/// Returns the number of bytes in a text like `8GiB`.
 #[pyfunction]
 fn parse_bytes(text: &str) -> Option<u64> {
     shardc::parse_bytes(text)
 }
 
-/// What is wrong with the name of a target, or with what the file of that name says of one.
+/// Returns the fault of a target's name, or of the contents `described` of the file with that name; `None` if it is
+/// valid.
 #[pyfunction]
 #[pyo3(signature = (name, described=None))]
 fn target_fault(name: &str, described: Option<&str>) -> Option<String> {
