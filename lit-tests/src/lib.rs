@@ -1,12 +1,13 @@
-//! Lit tests of a folder: one idea per `.mlir` file, with its snapshot beside it. Those of shardc are beside this crate; others
-//! point it at a folder of their own, with a compiler that has more ops, passes, pipelines or targets.
+//! Lit tests of a folder: one idea per `.mlir` file, with its snapshot next to it. The tests of shardc are next to this
+//! crate. Other projects can use it for their own folders, with a compiler that has more ops, passes, pipelines or
+//! targets.
 //!
-//! A file begins with `// RUN: shardc …` lines, where `%s` is the file and `'…'` is one argument. A `not` before `shardc`
-//! expects a nonzero exit code; `|` pipes the output of one command into the next. The snapshot `x.snap` of `x.mlir` holds
-//! standard output and the error stream. `INSTA_UPDATE=always` writes new snapshots, which are then reviewed before they
-//! are committed.
+//! A file begins with `// RUN: shardc …` lines, where `%s` is the file and `'…'` is one argument. A `not` before
+//! `shardc` expects a nonzero exit code; `|` pipes the output of one command into the next. The snapshot `x.snap` of
+//! `x.mlir` contains standard output and the error stream. `INSTA_UPDATE=always` writes new snapshots, which need a
+//! review before they are committed.
 //!
-//! A test without a harness (`harness = false` in the manifest), where names of files are filters:
+//! A test without a harness (`harness = false` in the manifest), which takes names of files as filters:
 //!
 //! ```no_run
 //! fn main() -> std::process::ExitCode {
@@ -31,26 +32,27 @@ use std::sync::Arc;
 use libtest_mimic::{Arguments, Failed, Trial};
 use shardc::Compiler;
 
-/// The lit tests of a folder and those below it.
+/// The lit tests of a folder and its subfolders.
 pub struct Suite {
     root: PathBuf,
     compiler: fn() -> Compiler,
 }
 
 impl Suite {
-    /// The tests below `root`; a relative one is below the folder that tests are started in, which cargo makes that of the
+    /// Returns the tests below `root`. A relative path starts at the current folder, which cargo sets to that of the
     /// package.
     pub fn new(root: impl AsRef<Path>) -> Self {
         let here = std::env::current_dir().unwrap_or_default();
         Self { root: here.join(root), compiler: Compiler::standard }
     }
 
-    /// Runs them with another compiler: one with ops, passes, pipelines or targets of one's own.
+    /// Sets another compiler, for example one with custom ops, passes, pipelines or targets.
     pub fn with_compiler(self, compiler: fn() -> Compiler) -> Self {
         Self { compiler, ..self }
     }
 
-    /// `main` of a test: reads filters and flags from the command line, runs the tests and reports them as cargo's harness does.
+    /// The `main` of a test: reads filters and flags from the command line, runs the tests and reports them as cargo's
+    /// harness does.
     pub fn run(self) -> ExitCode {
         let arguments = Arguments::from_args();
         let suite = Arc::new(self);
@@ -70,10 +72,10 @@ impl Suite {
         }
     }
 
-    /// Runs all of them inside another test; returns how many there are.
+    /// Runs all tests inside another test; returns their number.
     ///
     /// # Errors
-    /// What failed and why, one text for each.
+    /// One text for each failure, with the reason.
     pub fn check(&self) -> Result<usize, Vec<String>> {
         let files = self.files().map_err(|fault| vec![said(&fault)])?;
         let mut faults: Vec<String> = self.orphans(&files).err().iter().map(said).collect();
@@ -90,7 +92,7 @@ impl Suite {
         if faults.is_empty() { Ok(tests.len()) } else { Err(faults) }
     }
 
-    /// All files, relative to the root.
+    /// Returns all files, relative to the root.
     fn files(&self) -> Result<Vec<PathBuf>, Failed> {
         let mut files = Vec::new();
         let mut folders = vec![self.root.clone()];
@@ -139,7 +141,8 @@ impl Suite {
         Ok(())
     }
 
-    /// How commands name a file: from the folder that tests are started in, so that messages are the same everywhere.
+    /// Returns the name of a file in commands, relative to the current folder, so that messages are the same on every
+    /// machine.
     fn shown(&self, file: &Path) -> String {
         let path = self.root.join(file);
         let here = std::env::current_dir().unwrap_or_default();
@@ -188,7 +191,8 @@ fn is(file: &Path, extension: &str) -> bool {
     file.extension().is_some_and(|e| e == extension)
 }
 
-/// What commands said, without how far results that count as equal are apart by rounding: processors differ in that.
+/// Removes from the output the largest error of results that count as equal, because rounding differs between
+/// processors.
 fn without_rounding(text: &str) -> String {
     let line = |line: &str| match line.split_once(": equal (largest error ") {
         Some((result, _)) => format!("{result}: equal (but for rounding)\n"),
@@ -201,7 +205,7 @@ fn said(fault: &Failed) -> String {
     fault.message().unwrap_or("it failed").to_owned()
 }
 
-/// The words of a command; `'…'` is one, or what stands behind `=` in one.
+/// Splits a command into words; `'…'` is one word, or the part of a word after `=`.
 fn words(command: &str) -> Result<Vec<String>, Failed> {
     let (mut words, mut word, mut quoted) = (Vec::new(), None::<String>, false);
     for c in command.chars() {
