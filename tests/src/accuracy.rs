@@ -1,7 +1,7 @@
-//! How far elementary and special functions are from the exact values, in units in the last place (ULP): the evaluator's
-//! and those of native code.
+//! The errors of elementary and special functions in units in the last place (ULP), for the evaluator and native code.
 //!
-//! Results in f32 are judged by the evaluator's in f64, and those by ball arithmetic (`oracles/accuracy.py`).
+//! f32 results are compared with the evaluator's f64 results, and f64 results with ball arithmetic
+//! (`oracles/accuracy.py`).
 
 use std::path::Path;
 
@@ -13,13 +13,13 @@ use serde_json::json;
 
 use crate::oracle;
 
-/// A function and what is promised of it.
+/// A function and its promised accuracy.
 pub struct Function {
     /// The op.
     pub op: &'static str,
-    /// The promise in ULP for f32 and for f64; infinite where there is none.
+    /// The promised limits in ULP for f32 and for f64; infinite if none is promised.
     pub limits: [f64; 2],
-    /// Where its values are interesting: the smallest and the largest argument.
+    /// The interesting domain: the smallest and the largest argument.
     pub domain: (f64, f64),
 }
 
@@ -57,7 +57,7 @@ pub const FUNCTIONS: &[Function] = &[
     function("chlo.bessel_i1e", [4.0, f64::INFINITY], (-20.0, 20.0)),
 ];
 
-/// What computes.
+/// The engine that computes a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Engine {
     /// The reference evaluator.
@@ -68,7 +68,10 @@ pub enum Engine {
     Strict,
 }
 
-/// The values of a function. Panics where it can't be computed, which is what this tests.
+/// Returns the values of a function.
+///
+/// # Panics
+/// If the function can't be computed, which this tests.
 pub fn values(op: &str, element: ElementType, x: &[f64], engine: Engine) -> Vec<f64> {
     let ty = format!("tensor<{}x{}>", x.len(), if element == F32 { "f32" } else { "f64" });
     let types = if op.starts_with("chlo") { format!("{ty} -> {ty}") } else { ty.clone() };
@@ -102,8 +105,8 @@ fn native(_: dialect::ir::Program, _: Literal, _: bool) -> Literal {
     panic!("this build has no native execution")
 }
 
-/// About `count` arguments: strided over all bit patterns (f32) or random over exponents (f64), evenly over the
-/// interesting domain, around the roots, and special ones.
+/// Returns about `count` arguments: strided over all bit patterns (f32) or random over exponents (f64), uniform over
+/// the interesting domain, around the roots, and special values.
 pub fn arguments(function: &Function, element: ElementType, count: usize) -> Vec<f64> {
     let mut random = fastrand::Rng::with_seed(11);
     let third = count / 3;
@@ -132,7 +135,7 @@ pub fn arguments(function: &Function, element: ElementType, count: usize) -> Vec
     x
 }
 
-/// Where the function changes its sign, but for 0.
+/// Returns the arguments, except 0, at which the function changes its sign.
 fn roots(function: &Function, element: ElementType) -> Vec<f64> {
     let (low, high) = (function.domain.0.max(-40.0), function.domain.1.min(40.0));
     const PARTS: usize = 9973;
@@ -155,12 +158,12 @@ fn roots(function: &Function, element: ElementType) -> Vec<f64> {
 /// Exact values, each as the sum of two numbers.
 pub type Exact = Vec<(f64, f64)>;
 
-/// The exact values for f32 arguments: the evaluator's in f64, which are precise enough.
+/// Returns the values for f32 arguments that count as exact: the evaluator's in f64, which are precise enough.
 pub fn exact_enough(function: &Function, x: &[f64]) -> Exact {
     values(function.op, F64, x, Engine::Evaluator).into_iter().map(|v| (v, 0.0)).collect()
 }
 
-/// The exact values by ball arithmetic; NaN where it knows none.
+/// Returns the exact values by ball arithmetic; NaN where it has none.
 pub fn exact(python: &Path, function: &Function, x: &[f64]) -> Exact {
     let name = function.op.rsplit('.').next().unwrap_or_default();
     let hex = |x: &[f64]| x.iter().flat_map(|v| v.to_le_bytes()).map(|b| format!("{b:02x}")).collect::<String>();
@@ -177,11 +180,10 @@ pub fn exact(python: &Path, function: &Function, x: &[f64]) -> Exact {
     exact
 }
 
-/// The largest error in ULP and the argument that has it. Where native code takes subnormal numbers for 0, that is no
-/// error.
+/// Returns the largest error in ULP and its argument. Native code may replace subnormal numbers by 0 without an error.
 pub fn worst(element: ElementType, x: &[f64], found: &[f64], exact: &[(f64, f64)], engine: Engine) -> (f64, f64) {
     let flushes = engine == Engine::Native;
-    // Halves and quarters of results count, too.
+    // Halves and quarters of results count as subnormal, too.
     let tiny = |v: f64| v != 0.0 && v.abs() < 4.0 * element.smallest_normal();
     let known = |((x, _), want): &((&f64, &f64), &(f64, f64))| !want.0.is_nan() && (!flushes || !tiny(**x));
     let errors = x.iter().zip(found).zip(exact).filter(known).map(|((&x, &got), &want)| {
@@ -191,7 +193,7 @@ pub fn worst(element: ElementType, x: &[f64], found: &[f64], exact: &[(f64, f64)
     errors.fold((0.0, 0.0), |worst, next| if next.0 > worst.0 { next } else { worst })
 }
 
-/// The distance of `got` from the exact value in units in the last place of that.
+/// Returns the distance of `got` from the exact value in the exact value's units in the last place.
 fn ulps(element: ElementType, got: f64, (high, low): (f64, f64)) -> f64 {
     let (digits, largest) = if element == F32 { (23, f64::from(f32::MAX)) } else { (52, f64::MAX) };
     if got.is_nan() {
@@ -206,18 +208,18 @@ fn ulps(element: ElementType, got: f64, (high, low): (f64, f64)) -> f64 {
     }
     let smallest = element.smallest_normal().log2() as i32;
     let exponent = if high == 0.0 { smallest } else { (high.abs().log2().floor() as i32).max(smallest) };
-    // In two factors, because the unit itself may be subnormal.
+    // Use two factors, because the unit itself may be subnormal.
     ((got - high) - low).abs() * 2f64.powi(-exponent.max(-900)) * 2f64.powi(digits - (exponent - exponent.max(-900)))
 }
 
-/// The worst errors of a function in f32: the evaluator's, and native code's if there is any.
+/// Returns the worst errors of a function in f32, for the evaluator and, if available, for native code.
 pub fn worst_in_single(function: &Function, count: usize) -> Vec<(Engine, f64, f64)> {
     let x = arguments(function, F32, count);
     let exact = exact_enough(function, &x);
     judged(function, F32, &x, &exact)
 }
 
-/// The same in f64, beside ball arithmetic.
+/// Returns the worst errors of a function in f64, compared with ball arithmetic.
 pub fn worst_in_double(python: &Path, function: &Function, count: usize) -> Vec<(Engine, f64, f64)> {
     let x = arguments(function, F64, count);
     let exact = exact(python, function, &x);

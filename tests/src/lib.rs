@@ -1,4 +1,4 @@
-//! Code shared by the tests of this package, which are in its tests folder.
+//! Code shared by the tests in this package's tests folder.
 
 pub mod accuracy;
 #[path = "../../passes/tests/propagate/listing.rs"]

@@ -1,4 +1,4 @@
-//! Programs damaged at random, from fixed seeds.
+//! Randomly damaged programs, from fixed seeds.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 pub struct Original {
     /// The program.
     pub text: String,
-    /// The text's hash, by which it is chosen.
+    /// The text's hash, used to choose programs.
     key: u64,
 }
 
@@ -20,7 +20,7 @@ impl Original {
     }
 }
 
-/// The programs that are mutated: the corpus, the lit tests and the ops' examples.
+/// Returns the programs to mutate: the corpus, the lit tests and the ops' examples.
 pub fn corpus() -> Vec<Original> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
@@ -34,7 +34,7 @@ pub fn corpus() -> Vec<Original> {
     texts.into_iter().map(Original::new).collect()
 }
 
-/// A program with an op's example, whose first argument is sharded if its rank is known.
+/// Returns a program with an op's example, whose first argument is sharded if its rank is known.
 fn example(text: &str) -> String {
     let (args, ops) = text[1..].split_once(')').unwrap();
     let (first, rest) = args.split_once(", %").map_or((args, String::new()), |(a, b)| (a, format!(", %{b}")));
@@ -66,7 +66,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 struct Random(fastrand::Rng);
 
 impl Random {
-    /// A random number below `n`; 0 if `n` is 0.
+    /// Returns a random number below `n`; 0 if `n` is 0.
     fn below(&mut self, n: usize) -> usize {
         if n == 0 { 0 } else { self.0.usize(..n) }
     }
@@ -75,8 +75,8 @@ impl Random {
         from[self.below(from.len())]
     }
 
-    /// One of these programs: that of the highest hash together with a random number. So one more program takes its share
-    /// of the choices, and all others stay as they are.
+    /// Chooses one of these programs: the one whose key, mixed with a random number, has the highest hash. Thus an
+    /// additional program is chosen in its fraction of the cases, and all other choices stay the same.
     fn original<'a>(&mut self, from: impl Iterator<Item = &'a Original>) -> &'a str {
         let number = self.0.u64(..);
         // The finalizer of MurmurHash3, by A. Appleby.
@@ -89,7 +89,7 @@ impl Random {
     }
 }
 
-/// Words that parsers rarely expect.
+/// Tokens that parsers rarely expect.
 const WORDS: &[&str] = &[
     "0",
     "-1",
@@ -147,7 +147,7 @@ const WORDS: &[&str] = &[
     "\r\n",
 ];
 
-/// One of the victims with one to four mutations, which may insert lines from all of the corpus.
+/// Returns one of the victims with one to four mutations, which may insert lines from the whole corpus.
 pub fn mutated(victims: &[&Original], corpus: &[Original], seed: u64) -> String {
     let mut random = Random(fastrand::Rng::with_seed(seed));
     let mut text = random.original(victims.iter().copied()).as_bytes().to_vec();
@@ -205,7 +205,7 @@ fn mutate(text: &mut Vec<u8>, corpus: &[Original], random: &mut Random) {
     }
 }
 
-/// The token around byte `at`: a word, a number, or one other character.
+/// Returns the token around byte `at`: a word, a number, or one other character.
 fn token(text: &[u8], at: usize) -> std::ops::Range<usize> {
     let part = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'%' | b'@' | b'-' | b'+');
     if at >= text.len() || !part(text[at]) {

@@ -1,4 +1,4 @@
-//! Runs the Python scripts under `oracles/`, which check our programs with JAX's own tools.
+//! Running the Python scripts under `oracles/`, which check our programs with JAX's own tools.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// The Python of the environment that `make oracles` creates under the target folder `target`. Without it, tests can't
-/// check anything and print that they are skipped; with `SHARDC_ORACLES=1` they fail.
+/// Returns the Python of the environment that `make oracles` creates under the target folder `target`. Without it,
+/// tests can't check anything and print that they are skipped; with `SHARDC_ORACLES=1` they fail.
 pub fn python(target: &Path) -> Option<PathBuf> {
     let python = target.join("oracles/bin/python");
     if python.exists() {
@@ -18,7 +18,8 @@ pub fn python(target: &Path) -> Option<PathBuf> {
     None
 }
 
-/// The Python of the environment that `make python` creates, where the package `shardc` is installed beside JAX.
+/// Returns the Python of the environment that `make python` creates, where the package `shardc` is installed next to
+/// JAX.
 pub fn package(target: &Path) -> Option<PathBuf> {
     let python = target.join("python/bin/python");
     if target.join("python/installed").exists() {
@@ -29,7 +30,7 @@ pub fn package(target: &Path) -> Option<PathBuf> {
     None
 }
 
-/// A file that a target of the Makefile makes below the target folder.
+/// Returns a file that a target of the Makefile creates below the target folder.
 pub fn made(target: &Path, file: &str, by: &str) -> Option<PathBuf> {
     let file = target.join(file);
     if file.exists() {
@@ -40,7 +41,7 @@ pub fn made(target: &Path, file: &str, by: &str) -> Option<PathBuf> {
     None
 }
 
-/// Sends `script` the cases, one per line, and returns its verdicts and the end of its error output.
+/// Sends the cases to `script`, one per line, and returns its verdicts and the end of its error output.
 pub fn judge(python: &Path, script: &str, cases: impl Iterator<Item = Value>) -> (Vec<Value>, String) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("oracles").join(script);
     let cases: String = cases.map(|case| format!("{case}\n")).collect();
@@ -50,7 +51,7 @@ pub fn judge(python: &Path, script: &str, cases: impl Iterator<Item = Value>) ->
     let mut stdin = child.stdin.take().expect("it has a pipe");
     let writer = std::thread::spawn(move || stdin.write_all(cases.as_bytes()));
     let output = child.wait_with_output().expect("Python ends");
-    // If the script stops early, writing fails; the missing verdicts show it.
+    // If the script stops early, writing fails; the missing verdicts report it.
     let _ = writer.join();
     let verdicts =
         String::from_utf8_lossy(&output.stdout).lines().filter_map(|l| serde_json::from_str(l).ok()).collect();

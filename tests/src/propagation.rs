@@ -1,4 +1,4 @@
-//! Compares our propagation with Shardy's, program by program.
+//! Comparison of our propagation with Shardy's, program by program.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,11 +14,11 @@ use crate::{listing, oracle};
 /// The result of comparing programs.
 #[derive(Default)]
 pub struct Comparison {
-    /// Programs with the same listing of shardings.
+    /// The number of programs with the same listing of shardings.
     pub equal: usize,
-    /// Programs that differ: name, what differs, the program, Shardy's listing.
+    /// The programs with different listings.
     pub different: Vec<Difference>,
-    /// Programs that Shardy rejects: name and reason.
+    /// The programs that Shardy rejects: name and reason.
     pub refused: Vec<(String, String)>,
     /// For each op name, the number of such ops in the compared programs.
     pub ops: BTreeMap<String, usize>,
@@ -49,7 +49,7 @@ impl Comparison {
         }
     }
 
-    /// Number of programs that Shardy has a listing for.
+    /// Returns the number of programs for which Shardy has a listing.
     pub fn compared(&self) -> usize {
         self.equal + self.different.len()
     }
@@ -60,7 +60,7 @@ pub fn random(python: &Path, seeds: std::ops::Range<u64>) -> Comparison {
     compare(python, seeds.map(|seed| json!({ "name": format!("{seed}"), "seed": seed })))
 }
 
-/// Compares the programs in a folder's files that end in `.mlir`.
+/// Compares the programs in the `.mlir` files of a folder.
 ///
 /// # Panics
 /// If the folder can't be read.
@@ -75,7 +75,7 @@ pub fn programs(python: &Path, folder: &Path) -> Comparison {
     compare(python, files.iter().map(case))
 }
 
-/// Asks Shardy for its listings of `cases` (see `oracles/propagate.py`) and compares them with ours.
+/// Compares Shardy's listings of `cases` (see `oracles/propagate.py`) with ours.
 ///
 /// # Panics
 /// If the oracle doesn't answer every case.
@@ -108,7 +108,7 @@ pub fn compare(python: &Path, cases: impl Iterator<Item = Value>) -> Comparison 
     comparison
 }
 
-/// The propagation options of a case.
+/// Returns the propagation options of a case.
 fn options(case: &Value) -> PropagateOptions {
     let option = |name: &str| case["options"][name].as_str();
     let mut options = PropagateOptions {
@@ -126,7 +126,7 @@ fn options(case: &Value) -> PropagateOptions {
 pub struct Function {
     /// The file, the program's number in the file, and the function's name.
     pub name: String,
-    /// `None` if both listings are equal; else how they differ, or why one is missing.
+    /// The difference of the listings, or the reason why one is missing; `None` if both are equal.
     pub difference: Option<String>,
 }
 
@@ -156,7 +156,8 @@ pub fn shardy_tests(python: &Path, checkout: &Path) -> std::io::Result<Vec<Funct
     Ok(cases.iter().zip(&verdicts).flat_map(|(case, verdict)| functions_of(case, verdict)).collect())
 }
 
-/// Our layers correspond to Shardy's passes: the basic one has no op priorities, the next one its own strategy.
+/// Returns the options of a `RUN` line. Our layers correspond to Shardy's passes: the basic one has no op priorities,
+/// the next one has its own strategy.
 fn options_of_run(run: &str) -> Value {
     let mut options = serde_json::Map::new();
     let mut set = |name: &str, value: &str| options.insert(name.to_owned(), value.into());
@@ -187,7 +188,7 @@ fn functions_of(case: &Value, verdict: &Value) -> Vec<Function> {
     let (found, expected) = match (found, expected) {
         (Ok(found), Ok(expected)) => (listing::by_function(&found), expected),
         (found, expected) => {
-            // Reports a difference for every function in the text.
+            // Report a difference for every function in the text.
             let why = expected.err().or(found.err()).unwrap_or_default();
             let count = program.matches("func.func").count();
             let name = |i: usize| format!("{} #{i}", text("name"));
@@ -206,9 +207,10 @@ fn functions_of(case: &Value, verdict: &Value) -> Vec<Function> {
     names.into_iter().map(compare).collect()
 }
 
-/// The parts of sharding rules that propagation uses, one rule per line after the name of its op: dimensions with the
-/// factors that several tensors share, the factors' sizes, and whether they pass through. Other kinds of factors differ
-/// between Shardy and us: windows of a convolution that are sharded give partial sums there, but need replication here.
+/// Extracts the parts of sharding rules that propagation uses, one rule per line after the name of its op: dimensions
+/// with the factors that several tensors share, the factors' sizes, and whether they pass through. Other kinds of
+/// factors differ between Shardy and us: sharded windows of a convolution give partial sums in Shardy, but need
+/// replication here.
 fn spread_by(rules: &str) -> String {
     let mut out = String::new();
     for line in rules.lines() {

@@ -1,10 +1,10 @@
-//! What tests of random programs in shards share.
+//! Code shared by tests of random programs in shards.
 
 use fastrand::Rng;
 use passes::estimate::{Flat, Target};
 use shardc::{Compiler, Diagnostics, Outcome};
 
-/// The number in this environment variable, which chooses seeds or how many programs there are.
+/// Returns the number in an environment variable, which chooses seeds or the number of programs.
 pub fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
@@ -14,7 +14,7 @@ pub fn ty(shape: &[i64], element: &str) -> String {
     format!("tensor<{}{element}>", shape.iter().map(|n| format!("{n}x")).collect::<String>())
 }
 
-/// Each axis on one of `rank` dimensions or on none, as text.
+/// Places each axis on one of `rank` dimensions or on none, as text.
 pub fn sharding(random: &mut Rng, axes: &[&str], rank: usize) -> String {
     let mut dims = vec![Vec::new(); rank];
     for axis in axes {
@@ -26,21 +26,21 @@ pub fn sharding(random: &mut Rng, axes: &[&str], rank: usize) -> String {
     format!("{{sdy.sharding = #sdy.sharding<@mesh, [{}]>}}", dims.join(", "))
 }
 
-/// A compiler with a target `slow` on which only bytes cost anything, as they do for large tensors.
+/// Returns a compiler with a target `slow` on which only bytes have a cost, as for large tensors.
 pub fn compiler() -> Compiler {
     let slow = Flat { latency: 0.0, bandwidth: 1.0, ..Flat::default() };
     Compiler::standard().with_target("slow", Target::Flat(slow))
 }
 
-/// What the diagnostics say.
+/// Joins the messages of the diagnostics.
 pub fn messages(diagnostics: Diagnostics) -> String {
     diagnostics.list.iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("; ")
 }
 
-/// The value of a step, or what its diagnostics say.
+/// Returns the value of a step.
 ///
 /// # Errors
-/// Where there is no value.
+/// The messages of the diagnostics, if there is no value.
 pub fn done<T>(outcome: Outcome<T>) -> Result<T, String> {
     outcome.value.ok_or_else(|| messages(outcome.diagnostics))
 }

@@ -1,8 +1,8 @@
-//! Random training steps in small: layers, a loss, their derivatives and an optimizer, sharded at random. What rounding
-//! does to them is what it does to large ones: long sums, exponentials, divisions by small roots, gradients that are
-//! nothing but rounding.
+//! Small random training steps: layers, a loss, their derivatives and an optimizer, sharded at random. Rounding affects
+//! them as it affects large ones: long sums, exponentials, divisions by small roots, gradients that consist only of
+//! rounding errors.
 //!
-//! [`step`] writes the one of a seed, as text.
+//! [`step`] returns the step of a seed, as text.
 
 use fastrand::Rng;
 
@@ -22,23 +22,23 @@ impl Value {
     }
 }
 
-/// From the gradient of a layer's result to that of what it reads.
+/// Maps the gradient of a layer's result to the gradient of its input.
 type Backward = Box<dyn FnOnce(&mut Writer, Value) -> Value>;
 
 struct Writer {
     random: Rng,
-    /// What layers compute in; parameters may be f32 all the same.
+    /// The element type in which layers compute; parameters may still be f32.
     element: &'static str,
     mixed: bool,
     axes: &'static [&'static str],
     heads: Vec<String>,
     lines: String,
     count: usize,
-    /// Parameters with their gradients, once those are known.
+    /// Parameters with their gradients, once these are known.
     trained: Vec<(Value, Value)>,
 }
 
-/// A training step. `element` is what it computes in: f32, bf16 or f16.
+/// Returns a training step that computes in `element`: f32, bf16 or f16.
 pub fn step(seed: u64, element: &'static str) -> String {
     let mut random = Rng::with_seed(seed);
     let (mesh, axes): (&str, &[&str]) = [
@@ -96,7 +96,7 @@ impl Writer {
         value
     }
 
-    /// A parameter, and the gradient's place; as elements that layers compute with.
+    /// Adds a parameter. Returns its stored form and the form converted to the layers' element type.
     fn parameter(&mut self, shape: &[i64]) -> (Value, Value) {
         let stored = self.argument(shape, if self.mixed { "f32" } else { self.element });
         let used = self.convert(&stored, self.element);
@@ -178,7 +178,7 @@ impl Writer {
         self.line(&kept, x.element, op)
     }
 
-    /// The product over one dimension of each; of tensors of rank 3, the first is a batch.
+    /// Multiplies over one dimension of each operand; the first dimension of rank-3 tensors is a batch.
     fn dot(&mut self, x: &Value, y: &Value, over: (usize, usize)) -> Value {
         let batch = usize::from(x.shape.len() == 3);
         let free = |v: &Value, over: usize| (batch..v.shape.len()).find(|&d| d != over).map(|d| v.shape[d]);
@@ -199,7 +199,7 @@ impl Writer {
         self.line(&shape, x.element, op)
     }
 
-    /// The mean over the last dimension, in its place.
+    /// Computes the mean over the last dimension, broadcast back along it.
     fn mean(&mut self, x: &Value) -> Value {
         let last = x.shape.len() - 1;
         let sum = self.reduce("add", x, &[last]);
@@ -269,7 +269,7 @@ impl Writer {
         }
     }
 
-    /// Two layers with an activation between, around which the values go, too.
+    /// Adds two layers with an activation between them and a residual connection around them.
     fn perceptron(&mut self, x: Value) -> (Value, Backward) {
         let width = x.shape[1];
         let (hidden, first) = self.linear(x.clone(), 2 * width);
@@ -285,7 +285,7 @@ impl Writer {
         (y, Box::new(back))
     }
 
-    /// A layer norm, or one without a mean.
+    /// Adds a layer norm, or one without a mean.
     fn norm(&mut self, x: Value, centered: bool) -> (Value, Backward) {
         let (scale, used) = self.parameter(&[x.shape[1]]);
         let mut around = x.clone();
@@ -319,7 +319,7 @@ impl Writer {
         (y, Box::new(back))
     }
 
-    /// Attention of one head, over the positions of each row of the batch.
+    /// Adds attention with one head, over the positions of each row of the batch.
     fn attention(&mut self, x: Value, batch: i64, positions: i64) -> (Value, Backward) {
         let width = x.shape[1];
         let apart = [batch, positions, width];
@@ -369,7 +369,7 @@ impl Writer {
         self.binary("divide", &parts, &whole)
     }
 
-    /// A convolution over positions, as a sum of products of what is beside each other.
+    /// Adds a convolution over positions, as a sum of products of neighbors.
     fn convolution(&mut self, x: Value, batch: i64, positions: i64) -> (Value, Backward) {
         let width = x.shape[1];
         let (mut y, mut backs) = (None, Vec::new());
@@ -397,7 +397,7 @@ impl Writer {
         (y.expect("there are three"), Box::new(back))
     }
 
-    /// What is so many positions before; zeros at the border.
+    /// Shifts values by `offset` positions, with zeros at the border.
     fn shifted(&mut self, x: &Value, batch: i64, positions: i64, offset: i64) -> Value {
         if offset == 0 {
             return x.clone();
@@ -417,7 +417,7 @@ impl Writer {
         self.reshape(&moved, &x.shape)
     }
 
-    /// The mean of squares of what is off, and its gradient.
+    /// Computes the mean squared error and its gradient.
     fn squares(&mut self, x: Value) -> (Value, Value) {
         let target = self.argument(&x.shape, x.element);
         let off = self.binary("subtract", &x, &target);
@@ -429,7 +429,7 @@ impl Writer {
         (loss, gradient)
     }
 
-    /// The cross entropy of classes, and its gradient.
+    /// Computes the cross entropy of classes and its gradient.
     fn entropy(&mut self, x: Value) -> (Value, Value) {
         let shares = self.softmax(&x);
         let classes = self.line(&x.shape, "i32", format!("stablehlo.iota dim = 1 : {}", ty(&x.shape, "i32")));
@@ -449,13 +449,13 @@ impl Writer {
         (loss, gradient)
     }
 
-    /// The new parameter, and the optimizer's new state.
+    /// Returns the new parameter, and the optimizer's new state.
     fn update(&mut self, optimizer: u8, parameter: Value, gradient: Value) -> Vec<Value> {
         if optimizer == 0 {
             let by = self.times(&gradient, 0.01);
             return vec![self.binary("subtract", &parameter, &by)];
         }
-        // The first step begins with zeros, so that what is divided is as large as what it is divided by.
+        // The first step starts from zeros, so that dividend and divisor have the same magnitude.
         let (mean, square) = if self.random.bool() {
             (self.splat(&parameter, 0.0), self.splat(&parameter, 0.0))
         } else {

@@ -1,5 +1,5 @@
-//! What another company could add to shardc without changing it: an op, a pass that creates it, a pipeline, a rewrite
-//! for the plan search, a cost model and a target.
+//! Extensions that another company could add to shardc without changing it: an op, a pass that creates it, a pipeline,
+//! a rewrite for the plan search, a cost model and a target.
 
 use shardc::dialect::ir::{Value, ValueSource};
 use shardc::dialect::kernel::{Arg, Body, Inst};
@@ -52,7 +52,7 @@ pub static FUSE: Pass = Pass {
     },
 };
 
-/// A value that is gathered only to be sliced again is resharded directly from its sharding before the gather.
+/// Reshards a value that is gathered only to be sliced again directly, from its sharding before the gather.
 pub static REGATHERED: Rewrite =
     Rewrite::new("acme_regathered", "all_slice(all_gather x) = the cheapest steps from x", |plans, class, made| {
         let Made::Step { kind: Reshard::AllSlice(_), from } = made else { return Vec::new() };

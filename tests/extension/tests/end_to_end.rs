@@ -1,4 +1,4 @@
-//! The extension in use: programs with its op are read, compiled, run and explained, for its target.
+//! The extension in use: programs with its op are parsed, compiled, run and explained, for its target.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,7 +10,7 @@ use shardc::{
     Pass, Precision, Rewrite, Source, random_inputs,
 };
 
-/// A model before ACME's pass: two layers, the second sharded over devices.
+/// A model before ACME's pass: two layers, with the second sharded over devices.
 const MODEL: &str = r#"
 sdy.mesh @mesh = <["x"=4]>
 func.func @main(%x: tensor<8x64xf32>, %w: tensor<64x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<8x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
@@ -55,7 +55,7 @@ fn compiled_it_gives_what_the_model_gives() {
     let inputs = random_inputs(&Interface::of(&model()).expect("tensors").arguments, 3, 1);
     let ran = compiler().execute(&device, &inputs, &ExecuteOptions::default()).into_result().expect("results");
     let want = compiler().evaluate(&model(), &inputs).into_result().expect("results");
-    // Sums of 64 elements in f32, in another order than the evaluator's, which sums in f64.
+    // Sums of 64 elements in f32, in another order than in the evaluator, which sums in f64.
     let tolerance = shardc::Tolerance { relative: Some(1e-5), absolute: Some(1e-6) };
     let compared = shardc::compare(&ran.results[0][0], &want[0][0], tolerance, None);
     assert!(compared.equal(), "{compared:?}");
@@ -63,7 +63,7 @@ fn compiled_it_gives_what_the_model_gives() {
     assert!(checked.equal(), "{checked:?}");
 }
 
-/// Counts the steps that the plan search considers, and adds only the class itself, which changes nothing.
+/// Counts the steps that the plan search considers. It adds only the class itself, which changes nothing.
 static WATCH: Rewrite = Rewrite::new("acme_watch", "x = x", |_, class, made| {
     LOOKS.fetch_add(usize::from(matches!(made, Made::Step { .. })), Ordering::Relaxed);
     vec![class]
@@ -82,7 +82,7 @@ fn the_rewrites_take_part_in_the_search() {
     assert!(LOOKS.load(Ordering::Relaxed) > 0);
 }
 
-/// Counts how often programs are scheduled, which it doesn't do.
+/// Counts the calls of `schedule`, without scheduling anything.
 static UNSCHEDULED: Pass = Pass {
     name: "schedule",
     doc: "Schedules nothing.",
@@ -97,7 +97,7 @@ static SCHEDULED: AtomicUsize = AtomicUsize::new(0);
 fn plans_are_compared_by_the_embedders_passes() {
     let compiler = compiler().with_passes(&[&UNSCHEDULED]);
     compiler.compile(model(), "acme", &options()).into_result().expect("a per-device program");
-    // Of the full plan and the greedy one, and then the program itself.
+    // Two calls for the full and the greedy plan, and one for the program itself.
     assert_eq!(SCHEDULED.load(Ordering::Relaxed), 3);
 }
 
@@ -106,7 +106,7 @@ fn the_target_prices_it() {
     let device = compiler().compile(model(), "acme", &options()).into_result().expect("a per-device program");
     let cost = compiler().estimate(&device, &options()).into_result().expect("a price");
     let [sum] = &cost.collectives[..] else { panic!("{cost:?}") };
-    // Computed by hand: 1 KiB on a ring of four, three quarters of it there and back at 5 GB/s, after 20 us.
+    // Computed by hand: 1 KiB on a ring of four, of which three quarters are sent twice at 5 GB/s, after 20 us.
     assert_eq!((cost.target.as_str(), sum.kind, sum.axes[0].as_str()), ("acme-box", "all_reduce", "x"));
     assert!((sum.time_s - (20e-6 + 2.0 * 0.75 * 1024.0 / 5e9)).abs() < 1e-12, "{sum:?}");
     let explained = compiler().explain(model(), &ExplainOptions { compile: options(), tries: Some(4), budget: None });
@@ -124,7 +124,7 @@ fn the_target_prices_it() {
     );
 }
 
-/// Lets partial sums pass through any op of one operand, also where it isn't linear.
+/// A wrong rewrite: it moves partial sums through any op of one operand, even if the op isn't linear.
 static UNTRUE: Rewrite = Rewrite::new("acme_untrue", "f(all_reduce x) = all_reduce(f x)", |plans, class, made| {
     let Made::Op { op, strategy, result, operands } = made else { return Vec::new() };
     let ([operand], Some(to)) = (&operands[..], plans.distribution(class).cloned()) else { return Vec::new() };
@@ -146,7 +146,7 @@ fn an_untrue_rewrite_is_refused() {
     assert!(fault.contains("acme_untrue: f(all_reduce x) = all_reduce(f x) doesn't hold"), "{fault}");
 }
 
-/// Sending more takes less.
+/// A wrong model, in which sending more takes less time.
 #[derive(Debug)]
 struct Backwards;
 
@@ -198,7 +198,7 @@ fn the_command_line_is_theirs_too() {
     assert!(cost.starts_with("target acme-box: 4 devices, mesh \"x\"=4\n"), "{cost}");
 }
 
-/// Their own folder of lit tests; `INSTA_UPDATE=always` writes snapshots.
+/// The extension has its own folder of lit tests; `INSTA_UPDATE=always` writes snapshots.
 #[test]
 fn the_lit_tests_are_theirs_too() {
     assert_eq!(shardc_lit::Suite::new("lit").with_compiler(compiler).check(), Ok(1));

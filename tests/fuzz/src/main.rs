@@ -1,6 +1,6 @@
-//! Coverage-guided fuzzing with libFuzzer: no text and no bytecode makes the reader, the verifier or the printer panic or
-//! hang, and a valid program is printed so that it reads back as the same program. `make fuzz` starts from the corpus, the
-//! lit tests and files of bytecode.
+//! Coverage-guided fuzzing with libFuzzer: no text and no bytecode may make the parser, the verifier or the printer
+//! panic or hang, and the printed form of a valid program must parse to the same program. `make fuzz` starts from the
+//! corpus, the lit tests and files of bytecode.
 
 #![no_main]
 
@@ -19,7 +19,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     };
     let Some(text) = text else { return };
     let program = dialect::parse(&text, &mut diagnostics);
-    // A program that could only be read in part is verified and printed too, but the output needn't read back.
+    // A program that could only be parsed in part is verified and printed too, but its output needn't parse.
     let whole = !diagnostics.has_errors();
     dialect::verify(&program, &mut diagnostics);
     let printed = dialect::print_with(&program, FULL);

@@ -1,4 +1,4 @@
-//! Prints the worst error of every function in units in the last place, and the argument that has it.
+//! Prints the worst error of every function in units in the last place, and its argument.
 //!
 //! `accuracy --python PYTHON --count 1000000`
 

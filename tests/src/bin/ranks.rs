@@ -1,8 +1,10 @@
-//! Random programs on the devices of several processes: the bits of one process, whatever the order of sums.
+//! Random programs on the devices of several processes: results must have the bits of a run in one process, in any
+//! order of sums.
 //!
-//! `ranks FROM COUNT CACHE -- mpirun -n RANKS` starts itself by this launcher and runs COUNT programs, of seeds from FROM on whose
-//! devices can be divided among the ranks; kernels are kept in the folder CACHE. One launch runs them all, and after a program
-//! that ends it another goes on with the next. The exit code is 1 if any program is not what it is in one process.
+//! `ranks FROM COUNT CACHE -- mpirun -n RANKS` starts itself with this launcher and runs COUNT programs with seeds from
+//! FROM whose devices can be divided among the ranks. The folder CACHE caches kernels. One launch runs all programs;
+//! after a program that ends the launch, another launch continues with the next program. The exit code is 1 if any
+//! program differs from its run in one process.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -22,7 +24,7 @@ fn said(diagnostics: &Diagnostics) -> String {
     diagnostics.list.iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("; ")
 }
 
-/// What one program is found to be, by the first rank.
+/// The outcome of one program, determined by the first rank.
 enum Found {
     Equal {
         sent: u64,
@@ -65,19 +67,19 @@ fn try_one(compiler: &Compiler, wire: &Arc<World>, seed: u64, cache: Option<Path
     Ok(Found::Equal { sent: 1 })
 }
 
-/// How long a program may take, after which its launch is ended.
+/// The time limit of a program, after which its launch is stopped.
 const MOST: Duration = Duration::from_secs(300);
-/// Of so many programs, every rank sends something in one at least.
+/// A number of programs among which every rank sends something in at least one.
 const SOME: usize = 20;
 
-/// If none of so many programs has devices for all ranks, none will.
+/// The number of programs without devices for all ranks after which the search gives up.
 const HOPELESS: u64 = 1000;
 
-/// The first word of what a rank tells the launcher's process: the others are for people.
+/// The first words of the lines that a rank sends to the launcher's process; other lines are for people.
 const BEGINS: &str = "begins";
 const ENDS: &str = "ends";
 
-/// What one of the ranks does: it runs the programs one after the other.
+/// The code of each rank: runs the programs one after the other.
 fn rank(from: u64, count: u64, cache: &str) -> ExitCode {
     let last_words = Box::new(|why: &str| {
         eprintln!("{why}");
@@ -102,7 +104,7 @@ fn rank(from: u64, count: u64, cache: &str) -> ExitCode {
         let found = match try_one(&compiler, &world, seed, Some(PathBuf::from(cache))) {
             Ok(found) => found,
             Err(why) => {
-                // The others may be anywhere in it.
+                // The other ranks may be at any point of the program.
                 println!("seed {seed}: {why}");
                 world.fail(&format!("seed {seed}: {why}"));
                 exit(1);
@@ -133,24 +135,24 @@ fn rank(from: u64, count: u64, cache: &str) -> ExitCode {
     ExitCode::from(u8::from(silent))
 }
 
-/// What became of the programs so far.
+/// The outcomes of the programs so far.
 #[derive(Default)]
 struct Tally {
     equal: u64,
     indivisible: u64,
     wrong: Vec<u64>,
-    /// Launches that ended badly after their last program.
+    /// The number of launches that failed after their last program.
     faults: u64,
 }
 
 impl Tally {
-    /// How many programs had devices for all ranks.
+    /// Returns the number of programs with devices for all ranks.
     fn fitting(&self) -> u64 {
         self.equal + self.wrong.len() as u64
     }
 }
 
-/// Runs as many programs by one launch, until one of them ends it; gives the seed to go on with.
+/// Runs at most `count` programs in one launch, until one of them ends it. Returns the seed to continue with.
 fn launch(launcher: &[String], (from, count): (u64, u64), cache: &str, tally: &mut Tally) -> Result<u64, String> {
     let own = std::env::current_exe().map_err(|e| format!("who am I: {e}"))?;
     let mut command = Command::new(&launcher[0]);
@@ -206,7 +208,7 @@ fn launch(launcher: &[String], (from, count): (u64, u64), cache: &str, tally: &m
     Ok(next)
 }
 
-/// Ends a launch as its user would, and for good if that takes too long.
+/// Stops a launch by a signal, as its user would, and kills it if that takes too long.
 fn stop(child: &mut Child) {
     let _ = Command::new("kill").arg(child.id().to_string()).status();
     let begun = Instant::now();
@@ -235,7 +237,7 @@ fn main() -> ExitCode {
         }
     };
     let (begun, mut tally, mut next) = (Instant::now(), Tally::default(), from);
-    // Where a launch ended without a program to blame, going on might never end.
+    // Stop after a launch that failed without a program as its cause, because continuing might never end.
     while tally.fitting() < count && tally.faults == 0 && (tally.fitting() > 0 || next - from < HOPELESS) {
         next = match launch(launcher, (next, count - tally.fitting()), cache, &mut tally) {
             Ok(next) => next,

@@ -66,7 +66,7 @@ impl Writer {
         let dims: Vec<usize> = (0..x.shape.len()).filter(|_| self.random.bool()).collect();
         let kept: Vec<i64> = (0..x.shape.len()).filter(|d| !dims.contains(d)).map(|d| x.shape[d]).collect();
         let (op, identity) = COMBINERS[self.random.usize(0..COMBINERS.len())];
-        // An initial value counts once, also where it isn't the identity.
+        // An initial value must count once, even if it isn't the identity.
         let init = if self.random.u8(0..4) == 0 { 5 } else { identity };
         let init = self.splat(&[], init);
         let types = format!("({}, tensor<i32>) -> {}", ty(&x.shape), ty(&kept));
@@ -106,7 +106,7 @@ impl Writer {
         self.add(&shape, format!("stablehlo.dot_general {}, {}, {dims} : {types}", x.name, y.name));
     }
 
-    /// Random bits from a constant state, or the bytes of a value in a dimension of their own.
+    /// Writes random bits from a constant state, or the bytes of a value in an extra dimension.
     pub(super) fn bits(&mut self) {
         let x = self.any();
         if self.random.bool() && !x.shape.is_empty() {

@@ -4,7 +4,8 @@ use super::text::{list, ty};
 use super::{Value, Writer};
 
 impl Writer {
-    /// Writes some steps into a region and returns a value of this shape: `or`, unless a step made one.
+    /// Writes some steps into a region and returns a value of the shape of `or`: one that a step created, or else `or`
+    /// itself.
     fn inside(&mut self, steps: usize, or: &Value) -> Value {
         let before = self.values.len();
         self.depth += 1;
@@ -17,11 +18,11 @@ impl Writer {
         made.last().cloned().unwrap_or_else(|| or.clone())
     }
 
-    /// A while loop of a few turns over one or two values.
+    /// Writes a while loop of a few iterations over one or two values.
     pub(super) fn repeat(&mut self) {
         let carried: Vec<Value> = (0..self.random.usize(1..3)).map(|_| self.any()).collect();
         let (start, one) = (self.splat(&[], 0), self.splat(&[], 1));
-        // Devices of a manual region may have different values, but must all take the same turns.
+        // Devices of a manual region may have different values, but must all run the same number of iterations.
         let manual = self.mesh.iter().any(|a| a.manual);
         let limit = match manual {
             true => self.splat(&[], 2),
@@ -58,7 +59,7 @@ impl Writer {
         }
     }
 
-    /// A branch of two or three.
+    /// Writes a choice between two or three branches.
     pub(super) fn choose(&mut self) {
         let of = self.any();
         let manual = self.mesh.iter().any(|a| a.manual);
@@ -82,7 +83,7 @@ impl Writer {
         self.values.push(Value { name: result, shape: of.shape });
     }
 
-    /// The steps of a manual region over these values, and one of them as it is then.
+    /// Writes the steps of a manual region over these values, and returns one of the final values.
     pub(super) fn body(&mut self, values: Vec<Value>) -> Value {
         let outside = std::mem::take(&mut self.values);
         let all = values.clone();

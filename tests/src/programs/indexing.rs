@@ -1,35 +1,35 @@
-//! Gathers and scatters of windows at positions that a value gives, some of them out of range.
+//! Gathers and scatters of windows at positions given by a value, some of them out of range.
 
 use super::text::{array, combiner, list, ty};
 use super::{MOST, Value, Writer, elements};
 
-/// Which windows of `shape` the positions of one value point to.
+/// The windows of `shape` at the positions in a value.
 struct Windows {
-    /// What is pointed to, in the order of the index vector.
+    /// The dimension that each element of the index vector points into.
     map: Vec<usize>,
-    /// Sizes of the windows.
+    /// The sizes of the windows.
     sizes: Vec<i64>,
     /// Dimensions without a dimension in the slices.
     collapsed: Vec<usize>,
-    /// A dimension of the operand that runs with one of the indices.
+    /// A batching dimension of the operand, with the paired dimension of the indices.
     batching: Option<(usize, usize)>,
-    /// `i32` positions, the vector in the last dimension.
+    /// Positions in `i32`, with the index vector in the last dimension.
     indices: Value,
     /// The slices' shape: the indices' own dimensions, then the windows'.
     slices: Vec<i64>,
-    /// Where the windows' dimensions begin in it.
+    /// The first window dimension in `slices`.
     first: usize,
 }
 
 impl Windows {
-    /// `offset_dims` and `update_window_dims`
+    /// Returns `offset_dims` or `update_window_dims`.
     fn window(&self) -> String {
         list(self.first..self.slices.len())
     }
 }
 
 impl Writer {
-    /// Windows of `shape` at positions taken from some value.
+    /// Returns windows of `shape` at positions taken from some value.
     fn pointed_to(&mut self, shape: &[i64]) -> Option<Windows> {
         if shape.is_empty() || shape.contains(&0) {
             return None;

@@ -4,8 +4,8 @@ use super::text::{combiner, list, ty};
 use super::{MOST, Value, Writer, elements};
 
 impl Writer {
-    /// A manual computation over some axes. Its result is sharded along all of them, so that whatever differs between
-    /// devices is different parts of it.
+    /// Writes a manual computation over some axes. Its result is sharded along all of them, so that values that differ
+    /// between devices become different parts of the result.
     pub(super) fn region(&mut self) {
         let free: Vec<usize> = (0..self.mesh.len()).filter(|&i| !self.mesh[i].manual).collect();
         let axes: Vec<usize> = match self.random.bool() {
@@ -39,7 +39,7 @@ impl Writer {
         let body = self.lines.split_off(start);
         let count: i64 = axes.iter().map(|&a| self.mesh[a].size).product();
         if out.shape.is_empty() || elements(&out.shape) * count > MOST {
-            // Too large, or nothing that could be sharded: as if it had never been written.
+            // Too large, or no dimension that could be sharded: drop the region.
             return;
         }
         let (mut global, mut dims) = (out.shape.clone(), vec![Vec::new(); out.shape.len()]);
@@ -62,7 +62,7 @@ impl Writer {
         self.values.push(Value { name: result, shape: global });
     }
 
-    /// A collective between the devices along some of the manual axes.
+    /// Writes a collective between the devices along some of the manual axes.
     pub(super) fn collective(&mut self) {
         let manual: Vec<usize> = (0..self.mesh.len()).filter(|&i| self.mesh[i].manual).collect();
         let axes: Vec<usize> = manual.iter().copied().filter(|_| self.random.bool()).collect();
@@ -126,7 +126,7 @@ impl Writer {
                 );
             }
             _ => {
-                // Not everybody need receive something: the others have zeros.
+                // Some devices may receive nothing and get zeros.
                 let wraps = self.random.bool() as usize;
                 let by = self.random.usize(1..3);
                 let pairs: Vec<[i64; 2]> = groups
@@ -150,7 +150,7 @@ impl Writer {
         }
     }
 
-    /// The devices that differ only along these axes, in the order of the axes.
+    /// Returns the groups of devices that differ only along these axes, in the order of the axes.
     fn groups(&self, axes: &[usize]) -> Vec<Vec<i64>> {
         let sizes: Vec<i64> = self.mesh.iter().map(|a| a.size).collect();
         let devices: i64 = sizes.iter().product();

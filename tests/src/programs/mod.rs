@@ -1,7 +1,7 @@
-//! Random programs of integers with ops of every family, for which bits can be compared: uneven sizes, parts of axes,
-//! manual regions with collectives, loops and branches, over meshes of 1 to 12 devices.
+//! Random integer programs with ops of every family, whose bits can be compared: uneven sizes, parts of axes, manual
+//! regions with collectives, loops and branches, over meshes of 1 to 12 devices.
 //!
-//! [`program`] writes the one of a seed. Elements are `i32`, which wrap; other types appear inside single steps.
+//! [`program`] returns the program of a seed. Elements are `i32`, which wrap; other types appear inside single steps.
 
 mod basic;
 mod control;
@@ -28,15 +28,15 @@ struct Value {
 struct Axis {
     name: &'static str,
     size: i64,
-    /// Whether the region being written is manual along it.
+    /// Whether the region that is being written is manual along it.
     manual: bool,
 }
 
-/// No value has more elements.
+/// The maximum number of elements of a value.
 const MOST: i64 = 600;
-/// Sizes of arguments' dimensions; many don't divide, and some are smaller than the mesh.
+/// Sizes of arguments' dimensions. Many don't divide evenly, and some are smaller than the mesh.
 const SIZES: [i64; 14] = [1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 11, 12, 13];
-/// Meshes by the sizes of their axes.
+/// Meshes, by the sizes of their axes.
 const MESHES: [&[i64]; 22] = [
     &[1],
     &[2],
@@ -67,17 +67,17 @@ struct Writer {
     random: Rng,
     mesh: Vec<Axis>,
     lines: String,
-    /// What is visible where the next line goes.
+    /// The values visible at the next line.
     values: Vec<Value>,
-    /// How many names are used.
+    /// The number of names used so far.
     count: usize,
-    /// How deep the next line is inside regions.
+    /// The nesting depth of the next line in regions.
     depth: usize,
-    /// How many collectives have a channel.
+    /// The number of collectives with a channel.
     channels: usize,
 }
 
-/// The program of a seed.
+/// Returns the program of a seed.
 pub fn program(seed: u64) -> String {
     let mut random = Rng::with_seed(seed);
     let sizes = MESHES[random.usize(0..MESHES.len())];
@@ -115,7 +115,7 @@ pub fn program(seed: u64) -> String {
 }
 
 impl Writer {
-    /// Writes one step of some family, or nothing where the values don't fit it.
+    /// Writes one step of some family, or nothing if the values don't fit it.
     fn step(&mut self) {
         let deep = self.depth > 1;
         if self.mesh.iter().any(|a| a.manual) && self.random.u8(0..3) == 0 {
@@ -167,14 +167,14 @@ impl Writer {
         self.lines.push('\n');
     }
 
-    /// Writes `%n = OP`, a value that only the step itself reads.
+    /// Writes `%n = OP` and returns the value, which only the current step reads.
     fn hidden(&mut self, shape: &[i64], op: impl AsRef<str>) -> Value {
         let name = self.name();
         self.line(format!("{name} = {}", op.as_ref()));
         Value { name, shape: shape.to_vec() }
     }
 
-    /// Writes `%n = OP`, a value that later steps may read.
+    /// Writes `%n = OP` and returns the value, which later steps may read.
     fn add(&mut self, shape: &[i64], op: impl AsRef<str>) -> Value {
         let value = self.hidden(shape, op);
         self.values.push(value.clone());
@@ -182,7 +182,7 @@ impl Writer {
     }
 
     fn any(&mut self) -> Value {
-        // Later values more often.
+        // Prefer later values.
         let n = self.values.len();
         let i = self.random.usize(0..n).max(self.random.usize(0..n));
         self.values[i].clone()
@@ -193,12 +193,12 @@ impl Writer {
         (!fitting.is_empty()).then(|| fitting[self.random.usize(0..fitting.len())].clone())
     }
 
-    /// A constant with this value in every element.
+    /// Writes a constant with this value in every element.
     fn splat(&mut self, shape: &[i64], value: i64) -> Value {
         self.hidden(shape, format!("stablehlo.constant dense<{value}> : {}", ty(shape)))
     }
 
-    /// A value between `-1` and `size`, so that positions are also out of range.
+    /// Writes a value between `-1` and `size`, so that positions are also out of range.
     fn position(&mut self, of: &Value, size: i64) -> Value {
         let (by, one) = (self.splat(&of.shape, size + 2), self.splat(&of.shape, 1));
         let ty = ty(&of.shape);
@@ -206,7 +206,7 @@ impl Writer {
         self.hidden(&of.shape, format!("stablehlo.subtract {}, {} : {ty}", rest.name, one.name))
     }
 
-    /// A rank-0 value between `-1` and `size`: a constant or an element of a value.
+    /// Writes a rank-0 value between `-1` and `size`: a constant or an element of a value.
     fn scalar_position(&mut self, size: i64) -> Value {
         if self.random.bool() {
             let value = self.random.i64(-1..size + 1);
@@ -227,7 +227,7 @@ impl Writer {
         self.position(&scalar, size)
     }
 
-    /// ` {sdy.sharding = …}` for an argument or result, in so many of ten cases.
+    /// Returns ` {sdy.sharding = …}` for an argument or result, with a probability of `often` tenths.
     fn stated(&mut self, shape: &[i64], often: u8) -> String {
         match self.random.u8(0..10) < often {
             true => format!(" {{sdy.sharding = #sdy.sharding{}}}", self.sharding(shape.len())),
@@ -235,7 +235,7 @@ impl Writer {
         }
     }
 
-    /// `<@mesh, […]>` over axes that aren't manual, whole or in part.
+    /// Returns `<@mesh, […]>` over axes that aren't manual, whole or in part.
     fn sharding(&mut self, rank: usize) -> String {
         let mut dims = vec![Vec::new(); rank];
         for axis in self.mesh.clone().into_iter().filter(|a| !a.manual) {
@@ -264,7 +264,7 @@ impl Writer {
         format!("<@mesh, [{}]>", dims.join(", "))
     }
 
-    /// The two halves of an axis, in any way of dividing it; the axis itself if its size is a prime.
+    /// Returns two parts of an axis, divided at random; the axis itself if its size is a prime.
     fn part(&mut self, axis: &Axis) -> Vec<String> {
         let divisors: Vec<i64> = (2..axis.size).filter(|d| axis.size % d == 0).collect();
         if divisors.is_empty() {
@@ -275,7 +275,7 @@ impl Writer {
     }
 }
 
-/// The number of elements.
+/// Returns the number of elements.
 fn elements(shape: &[i64]) -> i64 {
     shape.iter().product()
 }

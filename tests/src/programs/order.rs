@@ -1,10 +1,10 @@
-//! What needs all of a dimension: sorts, the largest elements, places of extremes, transforms.
+//! Ops that need all of a dimension: sorts, the largest elements, positions of extremes, transforms.
 
 use super::Writer;
 use super::text::{array, of, ty};
 
 impl Writer {
-    /// A stable sort of a value and of another, or of the places.
+    /// Writes a stable sort of a value and of another value or the positions.
     pub(super) fn sort(&mut self) {
         let x = self.any();
         if x.shape.is_empty() {
@@ -45,7 +45,7 @@ impl Writer {
         }
     }
 
-    /// The least or largest element along a dimension and its first place.
+    /// Writes the smallest or largest element along a dimension and its first position.
     pub(super) fn place(&mut self) {
         let x = self.any();
         if x.shape.is_empty() {
@@ -76,7 +76,7 @@ impl Writer {
         }
     }
 
-    /// A transform over dimensions of two or four elements, where integers stay integers but for roundings.
+    /// Writes a transform over dimensions of two or four elements, where integers stay integers up to rounding.
     pub(super) fn fft(&mut self) {
         let exact = |n: &i64| [2, 4].contains(n);
         let Some(x) = self.any_where(|shape| shape.last().is_some_and(exact)) else { return };

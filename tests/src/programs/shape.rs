@@ -1,4 +1,4 @@
-//! Ops that move elements: shapes, slices, pads, joins.
+//! Ops that move elements: reshapes, slices, pads, concatenations.
 
 use super::text::{array, list, ty};
 use super::{MOST, Value, Writer, elements};
@@ -99,7 +99,7 @@ impl Writer {
         self.add(&x.shape, format!("stablehlo.reverse {}, dims = [{dims}] : {}", x.name, ty(&x.shape)));
     }
 
-    /// Two slices of one value, joined the other way around.
+    /// Writes two slices of one value, concatenated in the other order.
     pub(super) fn roll(&mut self) {
         let x = self.any();
         let Some(d) = (0..x.shape.len()).find(|&d| x.shape[d] > 1) else { return };

@@ -7,7 +7,7 @@ pub(super) fn ty(shape: &[i64]) -> String {
     of(shape, "i32")
 }
 
-/// A tensor of other elements.
+/// Returns a tensor type with other elements.
 pub(super) fn of(shape: &[i64], element: &str) -> String {
     format!("tensor<{}{element}>", shape.iter().map(|n| format!("{n}x")).collect::<String>())
 }
@@ -25,7 +25,7 @@ pub(super) fn array(items: &[i64]) -> String {
     }
 }
 
-/// A region that combines two elements by one op.
+/// Returns a region that combines two elements by one op.
 pub(super) fn combiner(op: &str) -> String {
     format!(
         "({{\n    ^bb0(%p: tensor<i32>, %q: tensor<i32>):\n      %s = stablehlo.{op} %p, %q : tensor<i32>\n      \
@@ -33,6 +33,6 @@ pub(super) fn combiner(op: &str) -> String {
     )
 }
 
-/// Ops that combine elements in any order to the same bits, with a value that changes nothing.
+/// Ops that give the same bits in any order of elements, each with its identity.
 pub(super) const COMBINERS: [(&str, i64); 6] =
     [("add", 0), ("add", 0), ("maximum", -2_147_483_648), ("minimum", 2_147_483_647), ("xor", 0), ("and", -1)];

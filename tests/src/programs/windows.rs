@@ -3,7 +3,7 @@
 use super::text::{COMBINERS, array, combiner, ty};
 use super::{MOST, Value, Writer, elements};
 
-/// What a windowed dimension is read by.
+/// The windows over a shape.
 #[derive(Default)]
 struct Windows {
     sizes: Vec<i64>,
@@ -30,7 +30,7 @@ impl Windows {
 }
 
 impl Writer {
-    /// Random windows over a shape; `None` where they don't fit.
+    /// Returns random windows over a shape; `None` if they don't fit.
     fn windows(&mut self, shape: &[i64], dilated: bool) -> Option<Windows> {
         let mut w = Windows::default();
         for &n in shape {
@@ -68,7 +68,7 @@ impl Writer {
         );
     }
 
-    /// Everything before each element, or after it.
+    /// Writes a reduction over everything before each element, or after it.
     pub(super) fn scan(&mut self) {
         let x = self.any();
         let Some(d) = (0..x.shape.len()).filter(|&d| x.shape[d] > 1).max_by_key(|&d| x.shape[d]) else { return };
@@ -122,7 +122,7 @@ impl Writer {
         );
     }
 
-    /// A convolution over one dimension; two values are seen as batch, space and features.
+    /// Writes a convolution over one dimension of two values, reshaped to batch, space and features.
     pub(super) fn convolution(&mut self) {
         let (x, y) = (self.any(), self.any());
         let (nx, ny) = (elements(&x.shape), elements(&y.shape));

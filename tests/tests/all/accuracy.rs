@@ -6,7 +6,7 @@ use dialect::ir::ElementType::{F32, F64};
 use shardc_tests::accuracy::{self, Engine, FUNCTIONS, Function, values};
 use shardc_tests::oracle;
 
-/// Arguments of each function.
+/// The number of arguments of each function.
 const COUNT: usize = 4_000;
 
 fn faults(function: &Function, limit: f64, worst: Vec<(Engine, f64, f64)>) -> Vec<String> {
@@ -33,7 +33,7 @@ fn functions_are_accurate_in_double_precision() {
 #[test]
 #[cfg_attr(not(feature = "jit"), ignore = "needs native execution")]
 fn strict_math_is_what_the_evaluator_computes() {
-    // The evaluator has a cube root and a tanh that are closer than the C library's.
+    // The evaluator's cube root and tanh are more accurate than the C library's.
     let is_one = |f: &&Function| f.op.starts_with("stablehlo") && !f.op.ends_with("cbrt") && !f.op.ends_with("tanh");
     for function in FUNCTIONS.iter().filter(is_one) {
         for element in [F32, F64] {

@@ -1,4 +1,4 @@
-//! Random loops that add up what devices compute in shards mean the same on all devices together, whether the loop
+//! Random loops that add up values computed in shards give the same results on all devices together, whether the loop
 //! carries partial sums or not. Values are integers, so they are compared bit for bit.
 //!
 //! `CARRIED_FROM` and `CARRIED_PROGRAMS` choose the seeds.
@@ -9,7 +9,7 @@ use fastrand::Rng;
 use shardc::{Backend, CompileOptions, Compiler, ExecuteOptions, Interface, PrintOptions, Source, random_inputs};
 use shardc_tests::sharded::{self, done, messages, number, sharding};
 
-/// A loop over batches `x`: sums of products with `w`, and sums of rows.
+/// Returns a loop over batches `x`: sums of products with `w`, and sums of rows.
 fn program(seed: u64) -> String {
     let mut random = Rng::with_seed(seed);
     let meshes: [&[(&str, i64)]; 4] =
@@ -28,7 +28,7 @@ fn program(seed: u64) -> String {
          ({batch}, {product}) -> {weights}\n    %h = stablehlo.reduce(%y init: %none) applies stablehlo.add across \
          dimensions = [0] : ({product}, tensor<i32>) -> {line}\n"
     );
-    // What is added also passes through linear ops, and through one that isn't.
+    // The added values also pass through linear ops, and through one that isn't linear.
     let linear = ["stablehlo.negate %g0", "stablehlo.add %g0, %g0", "stablehlo.abs %g0"][random.usize(0..3)];
     writeln!(body, "    %g1 = {linear} : {weights}").unwrap();
     let mut sum = "%sum".to_owned();
@@ -43,7 +43,7 @@ fn program(seed: u64) -> String {
         writeln!(body, "    %s{i} = stablehlo.{op} {a}, {b} : {weights}").unwrap();
         sum = format!("%s{i}");
     }
-    // Sometimes the sum is read in the loop, so that it must be whole.
+    // Sometimes the sum is read in the loop, so that it must be complete.
     let read = random.u8(0..4) == 0;
     let seen = if read { "%sum" } else { "%ws" };
     writeln!(body, "    %w1 = stablehlo.maximum %ws, {seen} : {weights}").unwrap();
@@ -60,7 +60,7 @@ fn program(seed: u64) -> String {
          tensor<i32>\n    stablehlo.return %next, %xs, %w1, {sum}, %line1 : {types}\n  }}\n  return %0#3, %0#4 : {weights}, \
          {line}\n  }}\n}}\n",
         sizes.join(", "),
-        // Mostly as batches are.
+        // Usually sharded as batches are.
         match random.u8(0..4) {
             0 => sharding(&mut random, &axes, 3),
             _ => "{sdy.sharding = #sdy.sharding<@mesh, [{}, {\"x\"}, {}]>}".to_owned(),
@@ -72,7 +72,7 @@ fn program(seed: u64) -> String {
     )
 }
 
-/// Whether the devices compute what the program does; whether its loop carries partial sums.
+/// Checks that the devices compute the program's results; returns whether its loop carries partial sums.
 fn same(compiler: &Compiler, text: &str) -> Result<bool, String> {
     let module = done(compiler.parse(Source::new("program.mlir", text)))?;
     let options = CompileOptions { target: Some("slow".to_owned()), ..CompileOptions::default() };

@@ -1,4 +1,4 @@
-//! `shardc check` detects a wrong partitioner, and names the op that it partitions wrongly.
+//! `shardc check` detects a wrong partitioner, and names the op that was partitioned wrongly.
 
 use dialect::diagnostic::Diagnostics;
 use dialect::ir::Program;
@@ -37,7 +37,7 @@ static WRONG: Pass = Pass {
     },
 };
 
-/// Another: it turns maxima into minima.
+/// Another wrong partitioner: it turns maxima into minima.
 static FEWER: Pass = Pass {
     name: "partition",
     doc: "Partitions, but takes the smaller.",
@@ -48,7 +48,7 @@ static FEWER: Pass = Pass {
     },
 };
 
-/// Turns ops on numbers into others.
+/// Replaces ops on numbers by other ops.
 fn replace(program: &mut Program, old: &str, new: &str) {
     let def = dialect::op::Registry::standard().get(new).expect("there is such an op");
     let name = program.name(new);
@@ -61,7 +61,7 @@ fn replace(program: &mut Program, old: &str, new: &str) {
     }
 }
 
-/// Five iterations, in the third of which what is multiplied is no longer zero: then a sum is no product.
+/// Five iterations. In the third, the multiplied value is no longer zero, so that a sum differs from a product.
 const LOOP: &str = "sdy.mesh @mesh = <[\"x\"=4]>
 func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}) -> tensor<8xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -89,7 +89,7 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]
 }
 ";
 
-/// A loop in a branch in a loop: the inner one multiplies in the outer one's second iteration.
+/// A loop in a branch in a loop: the inner loop multiplies in the outer loop's second iteration.
 const NESTED: &str = "sdy.mesh @mesh = <[\"x\"=4]>
 func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}) -> tensor<8xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -143,7 +143,7 @@ fn without_time_it_says_what_is_not_checked() {
     let unchecked = "partially checked: the reference evaluator had no time to finish, so the results were compared with \
                      those of the same program run natively on one device";
     assert!(said.starts_with("result 0: equal") && said.contains(unchecked), "{said}");
-    // What differs, differs, however little time there is.
+    // A difference is reported even without time.
     let (code, said) = check_with(&Compiler::standard().with_passes(&[&WRONG]), &no_time, PROGRAM);
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("result 1: differs in 1 of 1 elements") && said.contains("\nnot checked: "), "{said}");
@@ -153,7 +153,7 @@ fn without_time_it_says_what_is_not_checked() {
     assert!(code == 2 && said.contains("expected a time like 30s, 500ms or 2m"), "{said}");
 }
 
-/// Sums whose last digits are made as large as all of them: in parts they are others than on one device.
+/// Sums whose last digits are amplified to the size of the whole: computed in parts, they differ from a single device.
 const AMPLIFIED: &str = "sdy.mesh @mesh = <[\"x\"=4]>
 func.func @main(%a: tensor<64x256xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {\"x\"}]>}) -> (tensor<64xf32>RESULT) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -187,7 +187,7 @@ fn what_there_was_no_time_to_measure_does_not_differ() {
     assert_eq!(code, 0, "{said}");
     assert!(said.starts_with("result 0: not checked: ") && said.contains("\nresult 1: equal"), "{said}");
     assert!(said.contains("partially checked: there was no time to measure how far rounding moves results"), "{said}");
-    // With time it is equal, and without anything else nothing is known.
+    // With enough time the results are equal; without other results, nothing is known.
     let (code, said) = check_with(&Compiler::standard(), &[], &both);
     assert!(code == 0 && said.starts_with("result 0: equal"), "{said}");
     let alone = AMPLIFIED.replace("RESULT", "").replace("VALUE", "");
@@ -198,7 +198,7 @@ fn what_there_was_no_time_to_measure_does_not_differ() {
         said.ends_with("not checked: nothing could be decided in the time: a larger --budget is needed\n"),
         "{said}"
     );
-    // A given tolerance needs no measuring.
+    // A given tolerance needs no measurement.
     let (code, said) = check_with(&Compiler::standard(), &["--budget", "0s", "--atol", "0.001"], &alone);
     assert!(code == 1 && said.starts_with("result 0: differs in "), "{said}");
     let (code, said) = check_with(&Compiler::standard(), &["--budget", "0s", "--atol", "0.3"], &alone);
@@ -216,7 +216,7 @@ not checked: nothing could be decided in the time: a larger --budget is needed
     assert_eq!((code, said.as_str()), (1, all));
 }
 
-/// Integers are exact, so nothing need be measured to know that they differ.
+/// Integers are exact, so a difference is known without measurement.
 #[test]
 #[cfg_attr(not(feature = "jit"), ignore = "needs native execution")]
 fn wrong_integers_differ_without_time() {

@@ -1,5 +1,5 @@
-//! Random products of sharded tensors mean the same whether their operands are gathered and their sums scattered, or
-//! go around rings while they are multiplied. All are of integers, so results are compared bit for bit.
+//! Random products of sharded tensors give the same results whether their operands are gathered and their sums
+//! scattered, or move around rings during the multiplication. All are of integers, so results are compared bit for bit.
 //!
 //! `RINGS_FROM` and `RINGS_PROGRAMS` choose the seeds.
 
@@ -7,8 +7,8 @@ use fastrand::Rng;
 use shardc::{Backend, Compiler, ExecuteOptions, Interface, Module, PrintOptions, Source, random_inputs};
 use shardc_tests::sharded::{self, done, messages, number, sharding, ty};
 
-/// `%name = stablehlo.dot_general …` over a batch dimension, `m` rows, `k` contracted and `n` columns, with operands'
-/// dimensions in any order.
+/// Returns `%name = stablehlo.dot_general …` over a batch dimension, `m` rows, `k` contracted and `n` columns, with
+/// operands' dimensions in any order.
 fn product(name: &str, [left, right]: [&(String, Vec<(char, i64)>); 2]) -> (String, Vec<i64>) {
     let at = |dims: &[(char, i64)], c: char| dims.iter().position(|d| d.0 == c);
     let shared = |c: char| Some((at(&left.1, c)?, at(&right.1, c)?));
@@ -42,7 +42,7 @@ fn program(seed: u64) -> String {
     let (mesh, axes) = meshes[random.usize(0..meshes.len())];
     let devices = [2, 4, 6, 8, 5][meshes.iter().position(|m| m.0 == mesh).unwrap()];
     let batched = random.u8(0..3) == 0;
-    // Mostly sizes that divide.
+    // Usually, sizes divide evenly.
     let size = |random: &mut Rng| if random.u8(0..6) == 0 { random.i64(1..20) } else { devices * random.i64(1..3) };
     let sizes: Vec<(char, i64)> = "bmkncd".chars().map(|c| (c, size(&mut random))).collect();
     let dims = |random: &mut Rng, names: &str| {
@@ -51,7 +51,7 @@ fn program(seed: u64) -> String {
         random.shuffle(&mut dims);
         dims
     };
-    // A tensor with which two others are multiplied, and perhaps a product with the first product.
+    // A tensor that is multiplied by two others, and sometimes a product with the first product.
     let operands: Vec<(String, Vec<(char, i64)>)> =
         ["bmk", "bkn", "bkc"].iter().enumerate().map(|(i, d)| (format!("%a{i}"), dims(&mut random, d))).collect();
     let arguments: Vec<String> = operands
@@ -86,7 +86,7 @@ fn program(seed: u64) -> String {
     )
 }
 
-/// The program compiled with rings `when`, and what its devices compute together.
+/// Returns the number of permutes in the program compiled with rings `when`, and the results of its devices.
 fn computed(compiler: &Compiler, module: &Module, options: &str) -> Result<(usize, Vec<Vec<shardc::Literal>>), String> {
     let passes = format!("compile{{search=greedy {options}}}");
     let device = done(compiler.run_passes(module.clone(), &passes))?;
@@ -110,7 +110,7 @@ fn rings_compute_what_gathers_and_scatters_do() {
             let inputs = random_inputs(&Interface::of(&module).ok_or("no interface")?.arguments, 1, 1);
             let want = done(compiler.evaluate(&module, &inputs))?;
             let before = computed(&compiler, &module, "when=never")?.0;
-            // On the slices, rings have orders of their own.
+            // On the slices, rings have other orders.
             for options in ["directions=one", "directions=both", "target=v5e:4x6", "target=v5p:2x2x2"] {
                 let Ok((permutes, got)) = computed(&compiler, &module, &format!("when=always {options}")) else {
                     assert!(options.contains("v5"), "{options}: not compiled\n{text}");

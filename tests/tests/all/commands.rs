@@ -1,8 +1,8 @@
 //! No program makes a command end with a bug: damaged programs of the corpus, the lit tests and the ops' examples go
-//! through whole commands, as a user would run them. They may be refused, with exit code 1 and a message.
+//! through whole commands, as a user would run them. Commands may refuse them with exit code 1 and a message.
 //!
-//! `COMMANDS=20000` runs more mutations, `COMMANDS_FROM=500` starts at another seed (`make fuzz-commands`); the text of a
-//! failure is left in `target/tmp/commands/`.
+//! `COMMANDS=20000` runs more mutations, `COMMANDS_FROM=500` starts at another seed (`make fuzz-commands`). The text of
+//! a failure is left in `target/tmp/commands/`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -10,10 +10,10 @@ use std::path::Path;
 use shardc_tests::mutation::{Original, corpus, mutated};
 use shardc_tests::sharded::number;
 
-/// Mutations per run, each through every command.
+/// The number of mutations per run, each through every command.
 const COUNT: u64 = 200;
 
-/// The commands; programs are read from standard input.
+/// The commands, which read programs from standard input.
 const COMMANDS: [&[&str]; 12] = [
     &["compile", "-"],
     &["compile", "--emit", "manual", "--plan", "greedy", "-"],
@@ -29,17 +29,17 @@ const COMMANDS: [&[&str]; 12] = [
     &["explain", "--tries", "1", "--top", "1", "--json", "-"],
 ];
 
-/// Programs larger than this are left to other tests: commands on them take long.
+/// The size limit of programs in bytes, because commands on larger ones take long.
 const LARGEST: usize = 12_000;
 
-/// Why a command on a program is a bug, if it is one.
+/// Returns the reason why the outcome of a command is a bug, if it is one.
 fn fault(command: &[&str], program: &[u8]) -> Option<String> {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let io = shardc::Io { stdin: &mut &program[..], out: &mut out, err: &mut err, out_color: false, err_color: false };
     let said = |err: &[u8]| String::from_utf8_lossy(err).lines().take(3).collect::<Vec<_>>().join(" ");
     match catch_unwind(AssertUnwindSafe(|| shardc::run(command.iter().copied(), io))) {
         Ok(0..=1) => None,
-        // A target that the mesh doesn't fit on and the like are faults of the flags.
+        // Faults of the flags, such as a target that doesn't fit the mesh.
         Ok(2) if !err.is_empty() => None,
         Ok(code) => Some(format!("{command:?}: exit code {code}: {}", said(&err))),
         Err(panic) => {
@@ -50,7 +50,7 @@ fn fault(command: &[&str], program: &[u8]) -> Option<String> {
     }
 }
 
-/// Whether a program is valid and so small that running it takes no time.
+/// Returns whether a program is valid and small enough to run quickly.
 fn is_small(text: &str) -> bool {
     let mut diagnostics = dialect::diagnostic::Diagnostics::default();
     let program = dialect::parse(text, &mut diagnostics);
@@ -78,7 +78,7 @@ fn no_command_ends_with_a_bug() {
     std::panic::set_hook(Box::new(|_| {}));
     let work = |first: u64| {
         let (mut faults, mut tried) = (Vec::new(), 0);
-        // Every second program is as it was written: what nobody damaged must not end with a bug either.
+        // Every second program is undamaged; it must not end with a bug either.
         for seed in (from + first..from + count).step_by(2) {
             let text = if first == 0 {
                 corpus[seed as usize / 2 % corpus.len()].text.clone()
@@ -113,10 +113,10 @@ fn no_command_ends_with_a_bug() {
     assert!(tried * 5 > count, "only {tried} of {count} programs are small and valid");
 }
 
-/// Damaged files of bytecode in a run.
+/// The number of damaged bytecode files per run.
 const FILES: u64 = 60;
 
-/// One to four damages to a file of bytecode, behind what says that it is one.
+/// Damages a bytecode file in one to four places after its magic number.
 fn damaged(file: &[u8], random: &mut fastrand::Rng) -> Vec<u8> {
     let mut file = file.to_vec();
     for _ in 0..random.usize(1..=4) {
@@ -136,7 +136,7 @@ fn damaged(file: &[u8], random: &mut fastrand::Rng) -> Vec<u8> {
     file
 }
 
-/// Files of bytecode that are damaged give messages, whatever they are given to; `COMMANDS_FILES=2000` tries more.
+/// Damaged bytecode files give messages in all commands; `COMMANDS_FILES=2000` tries more.
 #[test]
 fn no_damaged_bytecode_ends_with_a_bug() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("pallas");
@@ -155,7 +155,7 @@ fn no_damaged_bytecode_ends_with_a_bug() {
             let mut random = fastrand::Rng::with_seed(seed);
             let file = damaged(random.choice(&files).expect("a file"), &mut random);
             let text = dialect::bytecode::text_of(&file, &mut dialect::diagnostic::Diagnostics::default());
-            // A file that can't be read is the same to all commands, and a program that became large takes long.
+            // A file that can't be parsed is the same for all commands, and a program that became large takes long.
             let commands = match text {
                 Some(text) if is_small(&text) => &COMMANDS[..],
                 _ => &COMMANDS[..1],

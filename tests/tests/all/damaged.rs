@@ -1,7 +1,7 @@
-//! No file that somebody damaged makes a command end with a bug, by a signal or after more than ten seconds: archives
-//! of arrays, indices of shards, descriptions of targets and compiled kernels, each changed at random from fixed seeds.
+//! No damaged file makes a command end with a bug, by a signal or after more than ten seconds: archives of arrays,
+//! indices of shards, descriptions of targets and compiled kernels, each changed at random from fixed seeds.
 //!
-//! `DAMAGED=5000` damages more of them, `DAMAGED_FROM=300` starts at another seed (`make fuzz-files`); the file of a
+//! `DAMAGED=5000` damages more files, `DAMAGED_FROM=300` starts at another seed (`make fuzz-files`). The file of a
 //! failure is left in `target/tmp/damaged/`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,10 +14,10 @@ use fastrand::Rng;
 use shardc::Literal;
 use shardc_tests::sharded::number;
 
-/// Damaged files per run.
+/// The number of damaged files per run.
 const COUNT: u64 = 240;
 
-/// The longest that a command on a damaged file may take.
+/// The time limit of a command on a damaged file.
 const LONGEST: Duration = Duration::from_secs(10);
 
 const PROGRAM: &str = "sdy.mesh @mesh = <[\"x\"=2]>
@@ -36,7 +36,7 @@ const INDEX: &str = r#"{"schema": "shardc.shards/1", "arrays": [
   {"file": "a.npz", "array": "arg1", "start": [0, 0], "sizes": [4, 4], "combine": "add"}]}]}
 "#;
 
-/// What stands in place of a word of a text.
+/// Replacements for words of a text.
 const WORDS: &[&str] = &[
     "0",
     "-1",
@@ -63,7 +63,7 @@ const WORDS: &[&str] = &[
     "\n",
 ];
 
-/// A text with some of its words replaced, left out, doubled or exchanged.
+/// Returns a text with some of its words replaced, removed, doubled or exchanged.
 fn damaged_text(text: &str, rng: &mut Rng) -> Vec<u8> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '"' | '_' | '.' | '-' | '/');
     let mut words: Vec<String> = Vec::new();
@@ -91,7 +91,7 @@ fn damaged_text(text: &str, rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// Bytes of which some are others, missing, doubled, or numbers that are too large.
+/// Returns the bytes with some replaced, removed, doubled, or overwritten by numbers that are too large.
 fn damaged_bytes(bytes: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..rng.usize(1..5) {
@@ -116,7 +116,7 @@ fn damaged_bytes(bytes: &[u8], rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// The header of an array in an archive with some words changed, in as many bytes.
+/// Changes some words in the header of an array in an archive, without changing its length.
 fn damaged_header(archive: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut bytes = archive.to_vec();
     let headers: Vec<usize> = (0..bytes.len()).filter(|&i| bytes[i..].starts_with(b"{'descr'")).collect();
@@ -133,7 +133,7 @@ struct Files {
     folder: PathBuf,
     archive: Vec<u8>,
     targets: Vec<String>,
-    /// A cache's one kernel.
+    /// The only kernel of a cache.
     #[cfg(feature = "jit")]
     kernel: (PathBuf, Vec<u8>),
 }
@@ -167,7 +167,7 @@ impl Files {
         self.folder.join(name).to_string_lossy().into_owned()
     }
 
-    /// Why what is done with a damaged file is a bug, if it is one.
+    /// Returns the reason why the outcome for a damaged file is a bug, if it is one.
     fn fault(&self, seed: u64) -> Option<String> {
         let mut rng = Rng::with_seed(seed);
         let (file, program, out) = (self.at("file"), self.at("p.mlir"), self.at("out.npz"));
@@ -210,7 +210,7 @@ impl Files {
     }
 }
 
-/// What the program computes with kernels of a cache.
+/// Returns the program's results with the kernels of a cache.
 #[cfg(feature = "jit")]
 fn results(cache: &Path) -> Literal {
     use shardc_tests::sharded::done;
@@ -223,7 +223,7 @@ fn results(cache: &Path) -> Literal {
     ran.results[0][0].clone()
 }
 
-/// The kernel of the program, as a cache has it.
+/// Returns the program's kernel in a cache.
 #[cfg(feature = "jit")]
 fn kernel(cache: &Path) -> (PathBuf, Vec<u8>) {
     results(cache);
@@ -263,7 +263,7 @@ fn damaged_files_are_refused() {
     }
     std::panic::set_hook(hook);
     assert!(faults.is_empty(), "{} of {count} faults: {:#?}", faults.len(), faults.iter().take(20).collect::<Vec<_>>());
-    // Nothing of a name that leads elsewhere was written.
+    // No file was written outside of the folder.
     let strays = [files.folder.with_file_name("evil.npy"), files.folder.parent().unwrap().with_file_name("evil.npy")];
     assert!(strays.iter().all(|path| !path.exists()));
 }

@@ -1,9 +1,9 @@
-//! Partitioned programs on simulated devices, natively and by the reference evaluator, give the results of JAX; and
-//! there can be far more devices than cores.
+//! Partitioned programs on simulated devices give JAX's results, natively and by the reference evaluator, also with far
+//! more devices than cores.
 
 use std::path::{Path, PathBuf};
 
-/// The exit code and all output.
+/// Returns the exit code and all output.
 fn shardc(args: &[&str], stdin: &str) -> (u8, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut stdin = stdin.as_bytes();
@@ -53,7 +53,8 @@ fn greedy_plans_give_what_jax_computed() {
     as_jax(&["--interpret", "--plan", "greedy"]);
 }
 
-/// A product that is reduced over one axis and gathered over the other, on `rows * columns` devices: exact in f32.
+/// Returns a product that is reduced over one axis and gathered over the other, on `rows * columns` devices; it is
+/// exact in f32.
 fn grid(rows: usize, columns: usize) -> String {
     let n = rows * columns;
     format!(
@@ -93,7 +94,7 @@ fn without_native_execution_run_says_how_to() {
     assert_eq!((code, said.contains("built without native execution")), (1, true), "{said}");
 }
 
-/// Whatever runs the program, errors name the op and the failing device, by the number given in `--devices`.
+/// With both backends, errors name the op and the failing device, by its number in `--devices`.
 #[test]
 fn devices_are_called_by_their_numbers() {
     let lit = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("lit-tests").join("run/devices.mlir");

@@ -1,6 +1,6 @@
-//! Others call us: a program in C through the C library, and the stock mlir-opt through its plugin, on JAX's programs.
+//! Embedders: a program in C with the C library, and the stock mlir-opt with its plugin, on JAX's programs.
 //!
-//! Without what `make plugin` makes, and without `SHARDC_ORACLES=1`, they are skipped.
+//! Without the files of `make plugin`, and without `SHARDC_ORACLES=1`, the tests are skipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn a_program_in_c_compiles_programs() {
     let Some(library) = oracle::made(&target(), "capi/lib/libshardc.a", "capi") else { return };
     let (include, source) = (target().join("capi/include"), root().join("bindings/c/tests/embed.c"));
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("embed");
-    // The header is one of C and of C++.
+    // The header is valid in C and in C++.
     for (compiler, language) in [("cc", "c"), ("c++", "c++")] {
         let built = Command::new(compiler)
             .args(["-Wall", "-Wextra", "-Werror", "-x", language])
@@ -47,14 +47,14 @@ fn a_program_in_c_compiles_programs() {
     }
 }
 
-/// mlir-opt with these arguments on a file.
+/// Runs mlir-opt with these arguments on a file.
 fn mlir_opt(plugin: &Path, arguments: &[&str], file: &Path) -> Output {
     let load = format!("--load-pass-plugin={}", plugin.display());
     let all = ["--allow-unregistered-dialect", "--mlir-print-op-generic", &load];
     Command::new(MLIR_OPT).args(all).args(arguments).arg(file).output().expect("mlir-opt is installed by `make setup`")
 }
 
-/// The generic form of a program after these passes, with its locations.
+/// Returns the generic form of a program after these passes, with its locations.
 fn generic(compiler: &Compiler, name: &str, text: &str, passes: Option<&str>) -> String {
     let module = done(compiler.parse(Source::new(name, text))).unwrap_or_else(|fault| panic!("{name}: {fault}"));
     let module = match passes {
@@ -64,7 +64,7 @@ fn generic(compiler: &Compiler, name: &str, text: &str, passes: Option<&str>) ->
     compiler.print(&module, PrintOptions { generic: true, locations: true, ..PrintOptions::default() })
 }
 
-/// JAX's programs, with their names.
+/// Returns JAX's programs, with their names.
 fn corpus() -> Vec<(String, String)> {
     let mut paths: Vec<PathBuf> = fs::read_dir(root().join("tests/corpus"))
         .expect("the corpus can be read")
@@ -92,7 +92,7 @@ fn the_stock_mlir_opt_makes_of_jax_programs_what_we_do() {
         fs::write(&wanted, generic(&compiler, &name, &text, Some("compile")))
             .expect("the target folder can be written");
         let pipeline = "--pass-pipeline=builtin.module(shardc{passes=compile})";
-        // MLIR finds no function from inside an op whose dialect it doesn't know, as it is for sdy.manual_computation.
+        // MLIR doesn't find functions from inside an op of an unknown dialect, such as sdy.manual_computation.
         let calls = fs::read_to_string(&given).is_ok_and(|text| text.contains("\"func.call\""));
         let unverified = if calls { &["--mlir-very-unsafe-disable-verifier-on-parsing"][..] } else { &[] };
         for debug in [&[][..], &["--mlir-print-debuginfo"][..]] {
@@ -132,7 +132,7 @@ fn mlir_opt_shows_whose_fault_it_is() {
     assert!(help.contains("--shardc-propagate"), "mlir-opt doesn't list our passes");
 }
 
-/// Reads a program of melior's, in the generic form.
+/// Returns a melior context for programs in the generic form.
 #[cfg(feature = "jit")]
 fn melior_context() -> shardc_mlir::melior::Context {
     use shardc_mlir::melior;
@@ -158,7 +158,7 @@ fn a_melior_module_becomes_what_the_command_line_prints() {
     let (mut seen, mut faults) = (0, Vec::new());
     for (name, text) in corpus() {
         let given = generic(&compiler, &name, &text, None);
-        // MLIR finds no function from inside an op whose dialect it doesn't know, as it is for sdy.manual_computation.
+        // MLIR doesn't find functions from inside an op of an unknown dialect, such as sdy.manual_computation.
         let given =
             if given.contains("\"func.call\"") { generic(&compiler, &name, &given, Some("import")) } else { given };
         let wanted = generic(&compiler, &name, &given, Some("compile"));
@@ -208,7 +208,7 @@ fn a_melior_module_stays_as_it_was_where_there_are_faults() {
     shardc_mlir::add_pass(&manager, &context, "plam", move |fault| *told.lock().unwrap() = fault.to_string());
     assert!(manager.run(&mut module).is_err());
     assert!(said.lock().unwrap().contains("there is no pass 'plam'"));
-    // What isn't known here is kept: the op, its attribute and location, the module's name and attributes.
+    // Unknown parts are kept: the op, its attribute and location, the module's name and attributes.
     shardc_mlir::run(&context, &mut module, "compile").expect("a program");
     let after = module.as_operation().to_string();
     for kept in ["@named", "acme.a = 1 : i32", "\"acme.twice\"", "acme.b"] {
@@ -228,7 +228,7 @@ fn what_has_no_location_is_where_mlir_opt_says() {
         return;
     }
     let compiler = Compiler::standard();
-    // Every location of a text in order, as `file":line:column`.
+    // Returns every location of a text in order, as `file":line:column`.
     let places = |text: &str| -> Vec<String> {
         text.split(" loc(\"").skip(1).map(|rest| rest.split(')').next().unwrap_or_default().to_owned()).collect()
     };
@@ -251,7 +251,7 @@ fn what_has_no_location_is_where_mlir_opt_says() {
     }
 }
 
-/// What takes a program over tensors down to LLVM.
+/// The passes that lower a program over tensors to LLVM.
 #[cfg(feature = "jit")]
 const TO_LLVM: &str = "--pass-pipeline=builtin.module(one-shot-bufferize{bufferize-function-boundaries=1 \
     function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=1},expand-realloc,\
@@ -259,7 +259,7 @@ const TO_LLVM: &str = "--pass-pipeline=builtin.module(one-shot-bufferize{bufferi
     convert-math-to-libm,convert-arith-to-llvm,finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,\
     reconcile-unrealized-casts)";
 
-/// Programs of one device, their results f32.
+/// Programs for one device with f32 results.
 #[cfg(feature = "jit")]
 const ONE_DEVICE: &[(&str, &str)] = &[
     (
@@ -278,7 +278,7 @@ const ONE_DEVICE: &[(&str, &str)] = &[
            return %1, %2 : tensor<5x3xf32>, tensor<3xf32> }",
     ),
     (
-        // Integers without signs, comparisons with NaN (square roots of negative numbers), positions of loops, single bits.
+        // Unsigned integers, comparisons with NaN (square roots of negative numbers), positions of loops, single bits.
         "unsigned",
         "#id = affine_map<(d0, d1) -> (d0, d1)>
          func.func @main(%a: tensor<4x6xi32>, %b: tensor<4x6xi32>, %f: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>) {
@@ -402,7 +402,7 @@ const ONE_DEVICE: &[(&str, &str)] = &[
     ),
 ];
 
-/// An array as nested lists of its elements' bits.
+/// Returns an array as nested lists of its elements' bits.
 #[cfg(feature = "jit")]
 fn nested(literal: &shardc::Literal, dim: usize, at: &mut usize) -> String {
     if dim == literal.shape.len() {
@@ -429,7 +429,7 @@ fn linalg_goes_down_to_llvm_by_mlir_opt_and_gives_the_evaluators_values() {
     }
     fs::create_dir_all(&folder).expect("the target folder can be written");
     let compiler = Compiler::standard();
-    // Structured ops as they are, too: so that mlir-opt says what they mean, and not we.
+    // Also pass structured ops unchanged, so that mlir-opt defines their meaning.
     let as_they_are = ONE_DEVICE.iter().filter(|row| row.1.contains("linalg.")).map(|row| (row, true));
     for ((name, text), as_it_is) in ONE_DEVICE.iter().map(|row| (row, false)).chain(as_they_are) {
         let module = done(compiler.parse(Source::new(*name, *text))).unwrap_or_else(|fault| panic!("{name}: {fault}"));
@@ -441,7 +441,7 @@ fn linalg_goes_down_to_llvm_by_mlir_opt_and_gives_the_evaluators_values() {
         let interface = Interface::of(&module).expect("tensors");
         let inputs = random_inputs(&interface.arguments, 7, 1);
         let wanted = done(compiler.evaluate(&module, &inputs)).unwrap_or_else(|fault| panic!("{name}: {fault}"));
-        // A function that calls it on these inputs and prints what it gives.
+        // A function that calls the program on these inputs and prints its results.
         let tensor = |t: &dialect::ir::TensorType| {
             let dims: String = t.shape.iter().map(|d| format!("{d}x")).collect();
             format!("tensor<{dims}{}>", t.element.text().expect("a plain type").replace("ui", "i"))
@@ -494,7 +494,7 @@ fn linalg_goes_down_to_llvm_by_mlir_opt_and_gives_the_evaluators_values() {
     }
 }
 
-/// The numbers that were printed, six digits of each, are these.
+/// Checks that the printed numbers, with six digits each, match the expected ones.
 #[cfg(feature = "jit")]
 fn near(name: &str, arrays: &[Vec<f64>], wanted: &[shardc::Literal], printed: &str) {
     assert_eq!(arrays.len(), wanted.len(), "{name}: {printed}");
@@ -532,7 +532,7 @@ fn iree_compiles_programs_and_gives_the_evaluators_values() {
         assert!(run.status.success(), "{name}: {}", said(&run).chars().take(2000).collect::<String>());
         made
     };
-    // IREE reads StableHLO beside its own version of linalg, and doesn't know all types.
+    // IREE parses StableHLO in addition to its own version of linalg, but not all types.
     for (name, text) in ONE_DEVICE.iter().filter(|(name, text)| *name != "types" && !text.contains("linalg.")) {
         let module = done(compiler.parse(Source::new(*name, *text))).unwrap_or_else(|fault| panic!("{name}: {fault}"));
         let device = done(compiler.run_passes(module.clone(), "compile")).unwrap_or_else(|f| panic!("{name}: {f}"));
@@ -546,7 +546,7 @@ fn iree_compiles_programs_and_gives_the_evaluators_values() {
                 other => other.as_i64().expect("a number").to_string(),
             };
             let numbers: Vec<String> = (0..literal.len()).map(number).collect();
-            // IREE takes bits as bytes.
+            // IREE reads bits as bytes.
             let element = match literal.element.text().expect("a plain type") {
                 "i1" => "i8",
                 other => other,
@@ -567,7 +567,7 @@ fn iree_compiles_programs_and_gives_the_evaluators_values() {
             .collect();
         near(name, &arrays, &wanted[0], &printed);
     }
-    // Collectives of one operand each, which is what IREE reads.
+    // Use collectives with one operand each, because IREE parses no others.
     let (name, text) = corpus().into_iter().find(|program| program.0 == "train_2d").expect("a training step");
     let module = done(compiler.parse(Source::new(&*name, text))).unwrap_or_else(|fault| panic!("{name}: {fault}"));
     let device = compiler.run_passes(module, "compile{several-operands=false}");
@@ -582,7 +582,7 @@ fn structured_ops_are_read_and_printed_as_mlir_opt_has_them() {
     }
     let (compiler, folder) = (Compiler::standard(), Path::new(env!("CARGO_TARGET_TMPDIR")).join("structured"));
     fs::create_dir_all(&folder).expect("the target folder can be written");
-    // What mlir-opt makes of a file.
+    // Returns mlir-opt's output for a file.
     let theirs = |bytes: &[u8], flag: &str| {
         let file = folder.join("program.mlir");
         fs::write(&file, bytes).expect("the target folder can be written");
@@ -593,7 +593,7 @@ fn structured_ops_are_read_and_printed_as_mlir_opt_has_them() {
     let (pretty, generic) = ("--mlir-print-op-generic=false", "--mlir-print-op-generic");
     let text = fs::read(root().join("lit-tests/parse/linalg.mlir")).expect("the lit-test");
     let wanted = theirs(&text, pretty);
-    // Ours of the same program, as they print it, write it as bytecode, and as we do.
+    // Parse the same program in four forms: mlir-opt's generic text, its text, its bytecode, and our text.
     for program in [theirs(&wanted, generic), wanted.clone(), theirs(&wanted, "--emit-bytecode"), text] {
         let source = match shardc::is_bytecode(&program) {
             true => done(Source::of_bytecode("linalg", &program)).unwrap_or_else(|fault| panic!("{fault}")),
@@ -642,7 +642,7 @@ fn mlir_opt_reads_what_linalg_makes_of_jax_programs() {
     let sum =
         "attributes {shardc.op = \"stablehlo.all_reduce\", shardc.reduction = \"sum\", shardc.groups = dense<[[0, 1";
     assert!(files.iter().any(|text| text.contains(sum)), "no program sums over devices");
-    // One file of many modules: mlir-opt starts once.
+    // Put all modules into one file, so that mlir-opt starts once.
     let all = folder.join("corpus.mlir");
     fs::write(&all, files.join("\n// -----\n")).expect("the target folder can be written");
     let read = Command::new(MLIR_OPT).args([TO_LLVM, "--split-input-file", "-o", "/dev/null"]).arg(&all).output();

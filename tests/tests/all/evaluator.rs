@@ -1,5 +1,5 @@
-//! The reference evaluator against JAX: programs printed by JAX, run unpartitioned on full tensors, give what JAX
-//! computed on eight devices.
+//! The reference evaluator compared with JAX: programs printed by JAX, run unpartitioned on full tensors, give the
+//! results that JAX computed on eight devices.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ fn programs_give_what_jax_computed() {
     assert!(failures.is_empty(), "{} of {count} programs:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// The folders of the corpus, sorted.
+/// Returns the folders of the corpus, sorted.
 fn folders() -> Vec<PathBuf> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let entries = std::fs::read_dir(&corpus).expect("the corpus");
@@ -52,7 +52,7 @@ fn run(folder: &Path) -> Result<(), String> {
     }
 }
 
-/// The arrays `prefix0`, `prefix1`, … of a file, converted to the program's types.
+/// Returns the arrays `prefix0`, `prefix1`, … of a file, converted to the program's types.
 fn arrays(path: &Path, prefix: &str, types: &[TensorType]) -> Result<Vec<Literal>, String> {
     let arrays = npz::read_file(path)?;
     let get = |(i, ty): (usize, &TensorType)| {

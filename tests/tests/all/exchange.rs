@@ -1,9 +1,9 @@
-//! An all_to_all whose pieces are only combined runs as one reduction, and gives what the two ops give.
+//! An all_to_all whose pieces are only combined runs as one reduction, and gives the same results as the two ops.
 
 use shardc::{Backend, Compiler, ExecuteOptions, Interface, Source, Tolerance, compare, random_inputs};
 
-/// A per-device program on four devices: shards of one row are cut into four parts, and the parts that meet on a device
-/// are combined along a dimension.
+/// Returns a per-device program on four devices. Shards of one row are cut into four parts, and the parts that meet on
+/// a device are combined along a dimension.
 fn program(ty: &str, combine: &str, init: &str, dim: usize, returned: &str) -> String {
     let pieces = if dim == 0 { "4x6x5" } else { "6x4x5" };
     let (shard, split) = if dim == 0 { ("1x24x5", 1) } else { ("24x1x5", 0) };
@@ -33,7 +33,7 @@ fn pieces_are_combined_as_by_the_two_ops() {
         ("bf16", "maximum", "0xFF80", 0, "%2"),
         ("i32", "add", "0", 1, "%2"),
         ("i8", "minimum", "127", 0, "%2"),
-        // These stay two ops: the sum begins with another number, and something else reads the pieces.
+        // These stay two ops: the sum starts with another number, or another op reads the pieces.
         ("f32", "add", "1.0", 0, "%2"),
         ("f32", "add", "0.0", 0, "%0"),
     ];

@@ -1,12 +1,12 @@
-//! The advice of `explain` is right: the change it names, applied to the text, removes the collective and saves as many
-//! seconds as stated.
+//! The advice of `explain` is right: the change that it names, applied to the text, removes the collective and saves
+//! the stated seconds.
 
 use std::ops::Range;
 use std::path::Path;
 
 use serde_json::Value;
 
-/// The output of a command.
+/// Returns the output of a command.
 fn output(args: &[&str], text: &str) -> String {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut stdin = text.as_bytes();
@@ -16,13 +16,13 @@ fn output(args: &[&str], text: &str) -> String {
     String::from_utf8(out).expect("a command prints text")
 }
 
-/// The last line of output, parsed as JSON.
+/// Returns the last line of output, parsed as JSON.
 fn explained(text: &str, tries: &str) -> Value {
     let out = output(&["explain", "--json", "--tries", tries, "-"], text);
     serde_json::from_str(out.lines().last().expect("a line of JSON")).expect("JSON")
 }
 
-/// The ranges of the entries of a list whose opening parenthesis is at `open`.
+/// Returns the ranges of the entries of a list whose opening parenthesis is at `open`.
 fn entries(text: &str, open: usize) -> Vec<Range<usize>> {
     let (mut depth, mut quoted, mut start) = (0, false, open + 1);
     let mut list = Vec::new();
@@ -48,7 +48,7 @@ fn entries(text: &str, open: usize) -> Vec<Range<usize>> {
     panic!("an open list");
 }
 
-/// The text with this sharding on the argument or result at `entry`.
+/// Returns the text with this sharding on the argument or result at `entry`.
 fn annotated(text: &str, entry: Range<usize>, sharding: &str) -> String {
     const KEY: &str = "sdy.sharding = #sdy.sharding";
     let old = &text[entry.clone()];
@@ -65,7 +65,7 @@ fn annotated(text: &str, entry: Range<usize>, sharding: &str) -> String {
     format!("{}{new}{}", &text[..entry.start], &text[entry.end..])
 }
 
-/// The program with the change that `explain` suggests applied.
+/// Returns the program with the suggested change of `explain` applied.
 fn changed(text: &str, change: &str) -> String {
     let main = text.find("@main(").expect("a function @main") + "@main".len();
     let arguments = entries(text, main);
@@ -99,7 +99,7 @@ fn the_readme_shows_what_is_printed() {
     assert!(drawn.contains(&shown("text")), "{drawn}");
     let compiled = output(&["compile", "-"], &program);
     for line in shown("mlir").lines() {
-        // What is left out is the rest of the line, or something between.
+        // The dots replace the rest of the line, or a middle part.
         let mut parts = line.split('…');
         let first = parts.next().expect("a text");
         let mut rest = compiled
@@ -158,7 +158,7 @@ fn the_change_that_is_named_removes_the_collective() {
     assert!(applied >= 15, "only {applied} changes were tried");
 }
 
-/// A printed plan contains the causes of its collectives: it is explained without the original model.
+/// A printed plan contains the causes of its collectives, so it can be explained without the original model.
 #[test]
 fn a_printed_plan_is_explained_as_its_model() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");

@@ -1,4 +1,5 @@
-//! Random programs of integers with ops of every family mean the same in shards, bit for bit, planned in full and greedily.
+//! Random integer programs with ops of every family give the same results in shards, bit for bit, with full and greedy
+//! plans.
 //!
 //! `FAMILIES_FROM` and `FAMILIES_PROGRAMS` choose the seeds; `make random COUNT=…` runs many in an optimized build.
 
@@ -13,12 +14,12 @@ fn said(diagnostics: &Diagnostics) -> String {
     diagnostics.list.iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("; ")
 }
 
-/// What is wrong with a program under one kind of search.
+/// Returns the fault of a program under one kind of search.
 fn fault(compiler: &Compiler, text: &str, search: passes::plan::Search) -> Result<(), String> {
     let module =
         compiler.parse(Source::new("program.mlir", text)).into_result().map_err(|d| format!("read: {}", said(&d)))?;
     let options = CompileOptions { search, ..CompileOptions::default() };
-    // Optimized builds don't verify what passes make by themselves.
+    // Optimized builds verify the output of passes only on request.
     let mut watch = Watch { verify_each: true, ..Watch::default() };
     let steps = compiler.steps("compile", &options).expect("a pipeline");
     let device = compiler.run_steps(module.clone(), &steps, &mut watch).into_result();
@@ -47,7 +48,7 @@ fn programs_of_every_family_mean_the_same_in_shards() {
     let mut faults = Vec::new();
     for seed in from..from + count {
         let text = program(seed);
-        // Both plans are often the same one.
+        // The two plans are often equal, so only every second program runs with both.
         let searches = [passes::plan::Search::Full, passes::plan::Search::Greedy];
         for search in &searches[..if seed % 2 == 0 { 2 } else { 1 }] {
             let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| fault(&compiler, &text, *search)));
@@ -61,7 +62,7 @@ fn programs_of_every_family_mean_the_same_in_shards() {
     assert!(faults.is_empty(), "{} of {count} programs:\n{}", faults.len(), faults[..faults.len().min(10)].join("\n"));
 }
 
-/// What the first 300 programs must have, each in at least three of them.
+/// Ops that must occur in at least three of the first 300 programs.
 const FAMILIES: [&str; 34] = [
     "stablehlo.select ",
     "stablehlo.clamp",

@@ -1,5 +1,5 @@
 //! Narrow floating-point types: every sum, difference, product and quotient of the one-byte types, and conversions to
-//! them, rounded as in ml_dtypes.
+//! them, are rounded as in ml_dtypes.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! The full plan is never worse than the greedy one under what `cost` prints, on any target, and a peak above the memory of a
-//! device is a warning.
+//! The full plan is never more expensive than the greedy plan by the output of `cost`, on any target, and a peak above
+//! the memory of a device gives a warning.
 //!
 //! `FULL_PLAN_FROM` and `FULL_PLAN_PROGRAMS` choose the seeds.
 
@@ -8,11 +8,11 @@ use shardc::{CompileOptions, Compiler, Cost, Source};
 use shardc_tests::programs::program;
 use shardc_tests::sharded::number;
 
-/// Targets of as many devices as programs have, or more.
+/// Targets with the number of devices of the programs, or more.
 const TARGETS: [&str; 7] = ["flat", "cpu", "v5e:2x4", "v5e:16x16", "v5p:2x2x2", "2xv5e:2x2", "2xh100:4"];
 
-/// One product whose left operand is sharded along both dimensions: gathering it along both axes at once looks cheaper to the
-/// plan's own sums than it is once the pieces are put in order.
+/// Returns a product whose left operand is sharded along both dimensions. Gathering it along both axes at once looks
+/// cheaper in the plan's own sums than it is, because the pieces have to be reordered.
 fn product(rows: u64, contracted: u64, columns: u64) -> String {
     format!(
         "sdy.mesh @mesh = <[\"X\"=2, \"Y\"=4]>
@@ -25,7 +25,8 @@ fn product(rows: u64, contracted: u64, columns: u64) -> String {
     )
 }
 
-/// What `cost` prints, and whether something was said of memory; `None` where the target can't hold the mesh.
+/// Returns the output of `cost`, and whether there was a warning about memory; `None` if the target can't hold the
+/// mesh.
 fn cost(compiler: &Compiler, text: &str, target: &str, memory: Option<u64>, search: Search) -> Option<(Cost, bool)> {
     let options = CompileOptions { search, memory, target: Some(target.to_owned()), ..CompileOptions::default() };
     let module = compiler.parse(Source::new("program.mlir", text)).into_result().expect("a program");
@@ -55,7 +56,7 @@ fn the_full_plan_is_never_worse_than_the_greedy_one() {
     for seed in from..from + count {
         let text = program(seed);
         let target = TARGETS[seed as usize % TARGETS.len()];
-        // Every fourth has little memory.
+        // Every fourth program has little memory.
         let memory = (seed % 4 == 3).then_some(256 << (seed / 4 % 8));
         faults.extend(fault(&compiler, &text, target, memory).map(|f| format!("seed {seed}: {f}")));
     }
@@ -79,7 +80,7 @@ fn the_full_plan_of_a_product_is_never_worse() {
 fn memory_of_the_user_counts_instead_of_the_targets() {
     let compiler = Compiler::standard();
     let text = product(512, 1024, 2048);
-    // 32 GB on a chip of 16 GB change nothing where 16 GB suffice; a mebibyte is too little for any plan.
+    // 32 GB on a chip of 16 GB change nothing if 16 GB suffice; one mebibyte is too little for any plan.
     let peak = |memory| cost(&compiler, &text, "v5e:2x4", memory, Search::Full).expect("it fits");
     let (own, large, small) = (peak(None), peak(Some(32_000_000_000)), peak(Some(1 << 20)));
     assert_eq!((own.0.peak_bytes, own.1), (large.0.peak_bytes, large.1));

@@ -1,5 +1,6 @@
-//! A training step of a GPT with attention, layer norms, a loss and its gradient, as JAX prints it (`gpt/generate.py`):
-//! programs of this size use most of the compiler at once, and each pass must accept what the one before it made.
+//! A training step of a GPT with attention, layer norms, a loss and its gradient, as printed by JAX
+//! (`gpt/generate.py`). Programs of this size use most of the compiler at once, and each pass must accept the output of
+//! the one before it.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Groups printed as mesh axes: the text reads back as the same program, and is as short for 4,096 devices as for 8.
+//! Groups printed as mesh axes: the text parses to the same program, and is as short for 4,096 devices as for 8.
 
 use dialect::diagnostic::Diagnostics;
 use dialect::ir::Program;
@@ -40,7 +40,7 @@ fn axes_read_back_as_the_same_program() {
         by_axes += axes.matches("replica_group_mesh_axes").count();
         let again = parsed(&axes);
         assert_eq!(dialect::print_with(&again, AXES), axes);
-        // Groups that one text gives as axes, the other gives as lists.
+        // Groups that are axes in one text are lists in the other.
         let lists = dialect::print(&program);
         assert!(!lists.contains("replica_group_mesh_axes"));
         assert_eq!(dialect::print(&again), lists);
@@ -48,7 +48,7 @@ fn axes_read_back_as_the_same_program() {
     assert!(by_axes > 10, "{by_axes}");
 }
 
-/// Two layers of an MLP, sharded over both axes of an `x` by `y` mesh.
+/// Returns two layers of an MLP, sharded over both axes of an `x` by `y` mesh.
 fn layers(x: i64, y: i64) -> String {
     format!(
         r#"sdy.mesh @mesh = <["x"={x}, "y"={y}]>

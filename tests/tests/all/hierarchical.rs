@@ -1,5 +1,5 @@
-//! Random sums and moves of sharded tensors over several slices mean the same whether their collectives run whole or in
-//! stages. All are of integers, so results are compared bit for bit.
+//! Random sums and moves of sharded tensors over several slices give the same results whether their collectives run
+//! whole or in stages. All are of integers, so results are compared bit for bit.
 //!
 //! `STAGES_FROM` and `STAGES_PROGRAMS` choose the seeds.
 
@@ -7,7 +7,7 @@ use fastrand::Rng;
 use shardc::{Backend, Compiler, ExecuteOptions, Interface, Literal, Module, PrintOptions, Source, random_inputs};
 use shardc_tests::sharded::{self, done, number, sharding, ty};
 
-/// Meshes, their axes, and slices that they lie on: with the slices as the major axis, a minor one, a part of one.
+/// Meshes, their axes, and targets whose slices are the major axis, a minor axis, or a part of an axis.
 const MESHES: [(&str, &[&str], &[&str]); 4] = [
     ("\"x\"=8", &["x"], &["2xv5e:2x2", "4xh100:2", "8xh100:1"]),
     ("\"x\"=2, \"y\"=4", &["x", "y"], &["2xv5e:2x2", "4xh100:2", "2xv5p:2x2x1"]),
@@ -15,7 +15,7 @@ const MESHES: [(&str, &[&str], &[&str]); 4] = [
     ("\"x\"=4, \"y\"=6", &["x", "y"], &["2xv5e:3x4", "3xv5e:2x4", "6xh100:4", "4xh100:6"]),
 ];
 
-/// `%name = stablehlo.reduce …` over one dimension.
+/// Returns `%name = stablehlo.reduce …` over one dimension.
 fn reduced(random: &mut Rng, name: &str, (of, shape): (&str, &[i64]), dim: usize) -> (String, Vec<i64>) {
     let (op, unit) =
         [("add", "%zero"), ("maximum", "%least"), ("and", "%ones"), ("multiply", "%one")][random.usize(0..4)];
@@ -29,7 +29,7 @@ fn reduced(random: &mut Rng, name: &str, (of, shape): (&str, &[i64]), dim: usize
     (line, left)
 }
 
-/// A program and the slices that its mesh lies on.
+/// Returns a program and the targets for its mesh.
 fn program(seed: u64) -> (String, &'static [&'static str]) {
     let mut random = Rng::with_seed(seed);
     let (mesh, axes, targets) = MESHES[random.usize(0..MESHES.len())];
@@ -54,7 +54,7 @@ fn program(seed: u64) -> (String, &'static [&'static str]) {
                 (format!("%n{i}"), shape)
             }
         };
-        // Somebody reads it between its stages and the end, perhaps.
+        // Sometimes another op reads it between its stages and the end.
         if random.bool() {
             text += &format!("  %m{i} = stablehlo.negate {name} : {}\n", ty(&shape, "i32"));
             results.push((format!("%m{i}"), shape.clone()));
@@ -77,7 +77,8 @@ fn program(seed: u64) -> (String, &'static [&'static str]) {
     (text, targets)
 }
 
-/// The program compiled with collectives in stages or whole, and what its devices compute together.
+/// Compiles the program with collectives in stages or whole. Returns a count of its collectives and the results of its
+/// devices.
 fn computed(
     compiler: &Compiler,
     module: &Module,

@@ -1,6 +1,6 @@
-//! Random programs of ops that read and write at positions given by indices (dynamic slices and updates, gather, scatter)
-//! mean the same in shards, bit for bit. Indices are drawn from before the first position to past the last one, with
-//! duplicates; slices take any part of a dimension.
+//! Random programs of ops that read and write at positions given by indices (dynamic slices and updates, gather,
+//! scatter) give the same results in shards, bit for bit. Indices are drawn from before the first position to past the
+//! last one, with duplicates; slices take any part of a dimension.
 //!
 //! `INDEXED_FROM` and `INDEXED_PROGRAMS` choose the seeds.
 
@@ -10,7 +10,7 @@ use fastrand::Rng;
 use shardc::{Backend, CompileOptions, Compiler, ExecuteOptions, Interface, PrintOptions, Source};
 use shardc_tests::sharded::{self, done, messages, number, sharding, ty};
 
-/// One op over arguments of these names and types, and what it gives.
+/// One op over arguments of these names and types, and its results.
 struct Body {
     arguments: Vec<(&'static str, Vec<i64>, &'static str)>,
     lines: String,
@@ -27,7 +27,7 @@ fn shape(random: &mut Rng) -> Vec<i64> {
     (0..random.usize(1..4)).map(|_| random.i64(1..10)).collect()
 }
 
-/// A part of each dimension: often one position or all.
+/// Returns the size of a part of a dimension: often one position or all.
 fn part(random: &mut Rng, size: i64) -> i64 {
     match random.u8(0..4) {
         0 => 1,
@@ -70,7 +70,7 @@ fn dynamic_update_slice(random: &mut Rng) -> Body {
     Body { arguments, lines, results: vec![("%r", shape)] }
 }
 
-/// How slices lie in an operand, drawn at random.
+/// A random layout of slices in an operand.
 struct Slices {
     operand: Vec<i64>,
     indices: Vec<i64>,
@@ -114,7 +114,7 @@ impl Slices {
                 }
                 _ => windows.push(d),
             }
-            // Most dimensions are pointed into, a few are read from their first position.
+            // Most dimensions are indexed; a few are read from their first position.
             if random.u8(0..6) > 0 {
                 this.index_map.push(d);
             }
@@ -128,7 +128,7 @@ impl Slices {
             this.vector = random.usize(0..batch.len() + 1);
             this.indices.insert(this.vector, this.index_map.len() as i64);
         }
-        // Indices are paired by the dimension they now have.
+        // Update the indices' batching dimensions to their new positions.
         this.batching
             .iter_mut()
             .for_each(|(_, i)| *i += usize::from(this.indices.len() > batch.len() && *i >= this.vector));
@@ -162,7 +162,7 @@ impl Slices {
     }
 }
 
-/// The name of indices of windows that fit, computed from `%i`, or `%i` itself.
+/// Returns the name of indices of windows that fit, computed from `%i`, or `%i` itself.
 fn indices(random: &mut Rng, s: &Slices) -> (&'static str, String) {
     if random.bool() || s.index_map.is_empty() {
         return ("%i", String::new());
@@ -283,8 +283,8 @@ fn program(seed: u64) -> (String, Vec<&'static str>) {
     (text, body.arguments.iter().map(|a| a.0).collect())
 }
 
-/// Whether the program for each device computes what the program does; whether devices look for positions in their shards
-/// without gathering anything.
+/// Checks that the per-device program computes the program's results; returns whether devices look up positions in
+/// their shards without gathering anything.
 fn same(compiler: &Compiler, text: &str, arguments: &[&str], seed: u64) -> Result<bool, String> {
     let module = done(compiler.parse(Source::new("program.mlir", text)))?;
     let options = CompileOptions { target: Some("slow".to_owned()), ..CompileOptions::default() };

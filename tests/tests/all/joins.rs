@@ -1,5 +1,5 @@
-//! Random chains of concatenations, slices, pads and reversals along one sharded dimension mean the same in shards,
-//! whether rows are sent op by op or all together. All are of integers, so results are compared bit for bit.
+//! Random chains of concatenations, slices, pads and reversals along one sharded dimension give the same results in
+//! shards, whether rows are sent op by op or all together. All are of integers, so results are compared bit for bit.
 //!
 //! `JOINS_FROM` and `JOINS_PROGRAMS` choose the seeds.
 
@@ -15,7 +15,7 @@ struct Writer {
     random: Rng,
     lines: String,
     values: Vec<(String, i64)>,
-    /// Along which of the two dimensions rows are moved.
+    /// The dimension (of two) along which rows are moved.
     dim: usize,
 }
 
@@ -28,7 +28,7 @@ impl Writer {
         ty(&self.shape(rows), "i32")
     }
 
-    /// Mostly one of the last values.
+    /// Returns a value, usually one of the last.
     fn value(&mut self) -> (String, i64) {
         let n = self.values.len();
         let first = if self.random.u8(0..3) == 0 { 0 } else { n.saturating_sub(2) };
@@ -98,7 +98,7 @@ fn program(seed: u64) -> String {
     w.dim = w.random.usize(0..2);
     let meshes = ["\"x\"=2", "\"x\"=3", "\"x\"=4", "\"x\"=8", "\"x\"=5, \"y\"=2"];
     let mesh = meshes[w.random.usize(0..meshes.len())];
-    // Seldom is an argument or a result sharded otherwise.
+    // Arguments and results are rarely sharded differently.
     let place = |w: &mut Writer| {
         let dims = match w.random.u8(0..8) {
             0 => ["", "\"x\""],
@@ -109,7 +109,7 @@ fn program(seed: u64) -> String {
         let dims = if w.dim == 0 { dims } else { [dims[1], dims[0]] };
         format!("{{sdy.sharding = #sdy.sharding<@mesh, [{{{}}}, {{{}}}]>}}", dims[0], dims[1])
     };
-    // Sizes that divide and sizes that don't.
+    // Sizes that divide evenly and sizes that don't.
     let size = |w: &mut Writer| if w.random.bool() { 8 * w.random.i64(1..4) } else { w.random.i64(1..25) };
     let first = size(&mut w);
     let rows: Vec<i64> = (0..3).map(|i| if i == 1 && w.random.bool() { first } else { size(&mut w) }).collect();
@@ -136,8 +136,8 @@ fn program(seed: u64) -> String {
     )
 }
 
-/// Whether the program for each device computes what the program does; whether rows of several values are sent
-/// together in it.
+/// Checks that the per-device program computes the program's results; returns whether it sends rows of several values
+/// together.
 fn same(compiler: &Compiler, text: &str, (search, target): (Search, &str)) -> Result<bool, String> {
     let module = done(compiler.parse(Source::new("program.mlir", text)))?;
     let options = CompileOptions { search, target: Some(target.to_owned()), ..CompileOptions::default() };

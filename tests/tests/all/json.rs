@@ -1,5 +1,5 @@
-//! The JSON documents of `cost` and `run --repeat` have exactly the fields that scripts rely on; the page of `report` is one that
-//! browsers draw.
+//! The JSON documents of `cost` and `run --repeat` have exactly the fields that scripts rely on; browsers can draw the
+//! page of `report`.
 
 mod page;
 
@@ -63,7 +63,8 @@ fn cost_says_what_it_says_it_says() {
     }
 }
 
-/// Computed by hand: 4 devices gather 4 MiB; three quarters of it come from the others, at 90 GB/s after a microsecond.
+/// Computed by hand: 4 devices gather 4 MiB, of which three quarters come from the others, at 90 GB/s after a
+/// microsecond.
 #[test]
 fn a_collective_in_a_loop_counts_as_often_as_it_runs() {
     let program = r#"

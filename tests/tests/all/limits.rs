@@ -1,9 +1,9 @@
-//! Programs at the limits: 128 levels of regions go through every command and 129 are refused with the place; long
+//! Programs at the limits: 128 levels of regions pass through every command, and 129 are refused with the place. Long
 //! chains of calls, long locations, and ops with many operands take time and text in proportion to their size.
 
 use std::fmt::Write;
 
-/// The exit code and what a command says, of a program given as text.
+/// Returns the exit code and all output of a command, for a program given as text.
 fn run(command: &[&str], text: &str) -> (i32, String) {
     shardc::on_deep_stack(|| {
         let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -21,8 +21,8 @@ fn prints(command: &[&str], text: &str) -> String {
     said
 }
 
-/// A program of so many levels, each of which `open` begins and `close` ends: around the op in the middle, `%v0` inside
-/// and `%r0` outside are the values that go in and come out.
+/// Returns a program of `levels` levels, each opened by `open` and closed by `close` around the op in the middle. `%v0`
+/// inside and `%r0` outside are the values that go in and come out.
 fn nest(levels: usize, open: impl Fn(usize, &str) -> String, close: impl Fn(usize, &str) -> String) -> String {
     let mut text = "sdy.mesh @mesh = <[\"x\"=2]>\n\
         func.func public @main(%a: tensor<4xf32>, %p: tensor<i1>, %k: tensor<i32>) -> tensor<4xf32> {\n"
@@ -40,7 +40,7 @@ fn nest(levels: usize, open: impl Fn(usize, &str) -> String, close: impl Fn(usiz
     text + &format!("return {value} : tensor<4xf32>\n}}\n")
 }
 
-/// A name, and a program with so many levels.
+/// A name, and a function that returns a program with this number of levels.
 type Nested = (&'static str, fn(usize) -> String);
 
 const NESTED: [Nested; 4] = [
@@ -136,7 +136,7 @@ fn attributes_types_and_locations_nest_in_128_levels() {
         let texts = [
             program(&around("[", "1", "]", levels), "unknown"),
             program(&around("{b = ", "1", "}", levels), "unknown"),
-            // The attribute around the type is a level, too.
+            // The attribute around the type counts as a level, too.
             program(&around("tuple<", "i32", ">", levels - 1), "unknown"),
             program("1", &around("fused[", "unknown", "]", levels)),
             program("1", &around("\"a\"(", "unknown", ")", levels)),
@@ -167,7 +167,7 @@ fn call_sites_nest_as_deep_as_programs_call() {
     }
 }
 
-/// Functions that each call the one before, and do `ops` besides.
+/// Returns functions that each call the one before, and also run `ops`.
 fn chain(functions: usize, ops: &str) -> String {
     let signature = "(%a: tensor<4xf32>) -> tensor<4xf32>";
     let mut text = format!("func.func private @f0{signature} {{\n%1 = stablehlo.sine %a : tensor<4xf32>\n");
@@ -190,7 +190,7 @@ fn chains_of_calls_are_inlined_without_more_ops_than_they_have() {
     assert_eq!((made.matches("stablehlo.sine").count(), made.matches("func.func").count()), (1, 1));
 }
 
-/// Functions that each call the one before twice.
+/// Returns functions that each call the one before twice.
 fn exploding(functions: usize) -> String {
     let mut text = chain(functions, "%1 = call @before(%0) : (tensor<4xf32>) -> tensor<4xf32>");
     for i in 0..functions - 1 {
@@ -206,7 +206,7 @@ fn calls_of_calls_that_explode_are_refused_with_what_explodes() {
     assert_eq!(code, 1);
     let message = "inlining makes 16777216 ops, which are more than 8000000: @f0 has 1 and is inlined 16777216 times";
     assert!(said.contains(message) && said.contains("<stdin>:1:"), "{said}");
-    // What @main doesn't lead to doesn't count.
+    // Functions that @main doesn't call don't count.
     let unread = text.replace("public @main", "private @other")
         + "func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {\nreturn %a : tensor<4xf32>\n}\n";
     assert!(!prints(&["opt", "--passes", "import", "-"], &unread).contains("sine"));
@@ -234,7 +234,7 @@ fn calls_in_regions_nest_no_deeper_than_regions() {
     assert!(said.contains("inlining this call nests regions deeper than 128 levels"), "{said}");
 }
 
-/// One concatenation of `operands` copies of an array, or of slices of it.
+/// Returns one concatenation of `operands` copies of an array, or of slices of it.
 #[cfg(feature = "jit")]
 fn concatenation(operands: usize, sliced: bool) -> String {
     let mut text = "sdy.mesh @mesh = <[\"x\"=4]>\nfunc.func public @main(%a: tensor<8x4xf32> {sdy.sharding = \

@@ -1,4 +1,5 @@
-//! What no single crate can say of itself: one program, since linking one for each file takes longer than most of them run.
+//! Tests that need several crates. They are one program, because linking one for each file takes longer than most of
+//! them run.
 //!
 //! `cargo test -p shardc-tests --test all scans::` runs the tests of one file.
 

@@ -110,7 +110,7 @@ fn what_is_made_again_is_the_same() {
     assert!(changed >= 4, "only {changed} programs hold what could be made again");
 }
 
-/// Two stages, each on a device of its own with a weight of 16 MiB.
+/// Two stages, each on its own device with a weight of 16 MiB.
 const STAGES: &str = "
 func.func @main(%x: tensor<8x2048xf32>, %w0: tensor<2048x2048xf32>, %w1: tensor<2048x2048xf32>) -> tensor<8x2048xf32> attributes {topology = #mpmd.topology<<\"m0\": <[\"x\"=1]>>, <\"m1\": <[\"x\"=1]>>>} {
   %a = mpmd.named_computation<\"s0\"> (%x, %w0) (%p: tensor<8x2048xf32>, %q: tensor<2048x2048xf32>) {
@@ -133,7 +133,7 @@ fn a_device_needs_memory_for_the_values_of_its_own_mesh() {
     let ran = run_json(&path.to_string_lossy());
     let _ = std::fs::remove_file(&path);
     let bytes = |key: &str| ran[key].as_u64().unwrap_or_else(|| panic!("no {key} in {ran}"));
-    // One of the weights and little else, in whole pages of 2 MiB.
+    // One of the weights and little more, in whole pages of 2 MiB.
     let (weight, page) = (2048 * 2048 * 4, 2 << 20);
     assert!(bytes("modelled_peak_bytes") < weight + page, "{ran}");
     assert!((weight..=weight + 2 * page).contains(&bytes("arena_bytes")), "{ran}");

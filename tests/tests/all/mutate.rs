@@ -1,10 +1,10 @@
 //! No text makes shardc panic or hang: tests programs of the corpus, of the lit tests and of the ops' examples, mutated
 //! at random from fixed seeds.
 //!
-//! A program that is still valid must print, and the output must read back and print the same. It is compiled too:
-//! passes may reject it, but their output must be valid and read back, and it runs if it is small. `MUTATIONS=1000000`
-//! runs more, `MUTATE_FROM=123456` starts at another seed, `MUTATE_ONLY=while` mutates only programs that contain that
-//! text; the text of a failure is left in `target/tmp/mutate/`.
+//! A program that is still valid must print, and the output must parse and print the same. It is compiled too: passes
+//! may reject it, but their output must be valid and parse, and it runs if it is small. `MUTATIONS=1000000` runs more,
+//! `MUTATE_FROM=123456` starts at another seed, `MUTATE_ONLY=while` mutates only programs that contain that text. The
+//! text of a failure is left in `target/tmp/mutate/`.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,12 +22,12 @@ use dialect::ops::func;
 use dialect::scalar::Scalar;
 use shardc_tests::mutation::{Original, corpus, mutated};
 
-/// Mutations per run.
+/// The number of mutations per run.
 const COUNT: u64 = 100_000;
-/// A text that takes longer than this counts as a hang. The slowest takes a hundredth of a second.
+/// The time after which a text counts as a hang. The slowest takes a hundredth of a second.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A program is run if it moves at most this many bytes and computes at most this many operations.
+/// The limit, both in bytes moved and in operations computed, up to which a program is run.
 const SMALL: f64 = 1e5;
 
 #[test]
@@ -94,7 +94,7 @@ fn damaged_programs_give_diagnostics() {
     assert!(valid * 50 > valid + rejected && rejected * 10 > valid + rejected, "{valid} valid, {rejected} rejected");
 }
 
-/// Whether `text` is a valid program; an error if it can't be printed and read back.
+/// Returns whether `text` is a valid program; an error if it can't be printed and parsed again.
 fn judge(text: &str) -> Result<bool, String> {
     let mut diagnostics = Diagnostics::default();
     let program = dialect::parse(text, &mut diagnostics);
@@ -134,7 +134,7 @@ fn judge(text: &str) -> Result<bool, String> {
     Ok(true)
 }
 
-/// Checks that the per-device program reads back, can be priced, and runs if it is small.
+/// Checks that the per-device program parses again, can be priced, and runs if it is small.
 fn per_device(program: &mut Program) -> Result<(), String> {
     let printed = dialect::print(program);
     let mut diagnostics = Diagnostics::default();

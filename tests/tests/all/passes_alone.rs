@@ -1,5 +1,5 @@
 //! Passes in any order: every prefix of the pipeline, every pass alone and random lists of passes keep the meaning of
-//! random programs, or say in an error what they miss. A panic, an invalid program or another result is a fault.
+//! random programs, or name what they lack in an error. A panic, an invalid program or a different result is a fault.
 //!
 //! `ALONE_FROM` and `ALONE_PROGRAMS` choose the seeds.
 
@@ -31,7 +31,8 @@ const PIPELINE: [&str; 13] = [
     "manual",
 ];
 
-/// What is run on a program: prefixes of the pipeline, each pass alone, pairs and longer lists by `seed`.
+/// Returns the lists of passes to run: prefixes of the pipeline, each pass alone, and pairs and longer lists chosen by
+/// `seed`.
 fn lists(compiler: &Compiler, seed: u64) -> Vec<String> {
     let names: Vec<&str> = compiler.passes().passes().iter().map(|p| p.name).collect();
     let mut lists: Vec<String> = (1..=PIPELINE.len()).map(|n| PIPELINE[..n].join(",")).collect();
@@ -51,7 +52,7 @@ fn lists(compiler: &Compiler, seed: u64) -> Vec<String> {
     lists
 }
 
-/// How a list of passes ended.
+/// The outcome of a list of passes.
 enum Ended {
     Refused,
     Same,
@@ -116,7 +117,7 @@ fn every_pass_keeps_the_meaning_or_refuses() {
         let Some(module) = compiler.parse(Source::new(path.display().to_string(), text)).value else { continue };
         let Some(interface) = Interface::of(&module) else { continue };
         let inputs = random_inputs(&interface.arguments, seed, interface.replicas);
-        // What calls functions that only other compilers have can't be evaluated.
+        // A program that calls functions of other compilers can't be evaluated.
         let Some(want) = compiler.evaluate(&module, &inputs).value else { continue };
         for list in lists(&compiler, seed) {
             let run = || ended(&compiler, &module, &list, &inputs, &want);

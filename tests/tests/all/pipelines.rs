@@ -1,5 +1,5 @@
-//! Programs over several meshes give what they give on one device, taken apart, partitioned, in any order of
-//! microbatches, and as one program of all devices; and the model of a pipeline agrees with the formula for its bubble.
+//! Programs over several meshes give the same results as on one device: split into fragments, partitioned, in any order
+//! of microbatches, and as one program of all devices. The model of a pipeline agrees with the formula for its bubble.
 
 use std::fmt::Write;
 
@@ -20,14 +20,14 @@ struct Pipeline {
     rows: usize,
     width: usize,
     element: &'static str,
-    /// How the input and each weight are sharded, as attributes.
+    /// The shardings of the input and of each weight, as attributes.
     shardings: Vec<String>,
     backward: bool,
 }
 
 impl Pipeline {
-    /// Products with a weight in each stage, and with `backward` what JAX makes of their derivatives, summed over the
-    /// microbatches.
+    /// Returns a program of products with a weight in each stage, and with `backward` also JAX's derivatives, summed
+    /// over the microbatches.
     fn text(&self) -> String {
         let &Self { stages, microbatches, rows, width, element, backward, .. } = self;
         let weight = format!("tensor<{width}x{width}x{element}>");
@@ -107,7 +107,7 @@ impl Pipeline {
         text
     }
 
-    /// One of few integers, on meshes of any sizes and orders of devices.
+    /// Returns a small random pipeline of integers, on meshes with any sizes and orders of devices.
     fn random(seed: u64) -> Self {
         let mut random = Rng::with_seed(seed);
         let sizes: [&[i64]; 4] = [&[1], &[2], &[2, 2], &[3]];
@@ -203,7 +203,7 @@ fn the_bubble_is_that_of_the_formula() {
             assert!((pipeline.bubble - formula).abs() < 0.02, "{of}: {} for {formula}", pipeline.bubble);
             peaks.push(pipeline.meshes[1].peak_bytes);
         }
-        // With one forward and one backward in turn, a later mesh holds what is under way and not all microbatches.
+        // With one forward and one backward in turn, a later mesh holds only the microbatches in flight.
         if backward && microbatches > stages {
             assert!(peaks[1] < peaks[0], "{peaks:?}");
         }
@@ -220,8 +220,8 @@ const WEIGHTS: [&str; 6] = [
     "tensor<32x16xf32>",
 ];
 
-/// Four blocks on four meshes of two devices, each of which takes half of a microbatch: forward, backward from the
-/// distance to a target, and the sum of gradients over two microbatches.
+/// Returns four blocks on four meshes of two devices, each of which takes half of a microbatch: forward, backward from
+/// the distance to a target, and the sum of gradients over two microbatches.
 pub(crate) fn transformer() -> String {
     let (part, whole, ws) = ("tensor<4x8x16xf32>", "tensor<8x8x16xf32>", WEIGHTS.join(", "));
     let all = vec![ws.clone(); 4].join(", ");
@@ -307,8 +307,8 @@ fn a_transformer_of_four_stages_trains_as_on_one_device() {
     assert!(check.equal(), "{check:?}");
 }
 
-/// A training step over a whole batch: products and a bound in each stage, the squared distance to a target, its
-/// derivatives by the weights, and weights a step further.
+/// Returns a training step over a whole batch: products and a bound in each stage, the squared distance to a target,
+/// its derivatives by the weights, and the updated weights.
 fn training_step(random: &mut Rng) -> String {
     let (stages, batch, width) = (random.usize(1..4), 8 * random.usize(1..3), 4);
     let (rows, weight) = (format!("tensor<{batch}x{width}xi32>"), format!("tensor<{width}x{width}xi32>"));
@@ -375,7 +375,7 @@ fn microbatches_give_what_the_batch_gives() {
         let (count, given) = [(2, "2"), (8, "8"), (0, "auto")][seed as usize % 3];
         let cut = done(compiler.run_passes(program.clone(), &format!("mpmd-microbatch{{microbatches={given}}}")));
         assert_eq!(done(compiler.evaluate(&cut, &inputs)), expected, "seed {seed}, {given} microbatches");
-        // Every stage does its products for each microbatch, forward and backward.
+        // Every stage computes its products for each microbatch, forward and backward.
         let products = |module: &Module| compiler.print(module, Default::default()).matches("dot_general").count();
         let (products, before) = (products(&cut), products(&program));
         assert!(count == 0 || products == count * before, "{products} products of {before}, {given} microbatches");
@@ -420,17 +420,18 @@ fn the_model_says_how_many_microbatches() {
         (cost.pipeline.expect("a pipeline"), cost.step_s)
     };
     let peak = |p: &PipelineCost| p.meshes.iter().map(|m| m.peak_bytes).max().unwrap_or(0);
-    // Alone, two stages wait for each other half of the time; in microbatches they work beside each other.
+    // With a single batch, two stages wait for each other half of the time; with microbatches they work at the same
+    // time.
     let ((one, alone), (auto, beside)) = (cost(None, None), cost(Some(Microbatches::Auto), None));
     assert!(one.bubble > 0.45 && auto.bubble < 0.25, "{} {}", one.bubble, auto.bubble);
     assert!(beside < 0.75 * alone, "{beside} {alone}");
-    // Where the whole batch doesn't fit, microbatches do.
+    // If the whole batch doesn't fit into memory, microbatches do.
     let limit = peak(&one) * 8 / 10;
     let (short, _) = cost(Some(Microbatches::Auto), Some(limit));
     assert!(peak(&short) <= limit, "{} of {limit}", peak(&short));
 }
 
-/// Meshes of any devices, some of them of several, and a value that goes from one to the other.
+/// Tests meshes of any devices, some of which belong to several meshes, and a value that moves from one to the other.
 #[test]
 fn values_move_between_meshes_of_any_devices() {
     let compiler = Compiler::standard();

@@ -12,7 +12,7 @@ use dialect::sharding::Layout;
 use passes::plan::{PlanOptions, Search, plan};
 use runtime::reference::{evaluate, evaluate_global};
 
-/// Programs as `propagate` leaves them, and the number of collectives in their plans.
+/// Programs after `propagate`, and the number of collectives in their plans.
 const PROGRAMS: &[(&str, &str, &[(&str, usize)])] = &[
     ("spmd_reshard", include_str!("../../plan/spmd_reshard.mlir"), &[("sdy.all_gather", 1), ("sdy.all_slice", 1)]),
     (
@@ -49,7 +49,7 @@ fn planned(text: &str, search: Search) -> Program {
     program
 }
 
-/// Small numbers; for floats, multiples of a quarter.
+/// Returns small numbers; for floats, multiples of a quarter.
 fn inputs(types: &[TensorType]) -> Vec<Literal> {
     let mut random = fastrand::Rng::with_seed(12345);
     let mut next = || random.i128(0..5);
@@ -60,7 +60,8 @@ fn inputs(types: &[TensorType]) -> Vec<Literal> {
     types.iter().map(|ty| Literal::from_fn(ty, |_| value(ty))).collect()
 }
 
-/// The largest difference between the results of the partitioned and the original program, relative to their magnitude.
+/// Returns the largest difference between the results of the partitioned and the original program, relative to their
+/// magnitude.
 fn difference(text: &str, search: Search) -> f64 {
     let whole = parsed(text);
     let mut program = planned(text, search);
@@ -130,7 +131,7 @@ fn plans_communicate_as_expected() {
     }
 }
 
-/// Two layers of a network whose batch is the second to last of `rank` dimensions; all others have size 1.
+/// Returns two layers of a network whose batch is the second to last of `rank` dimensions; all others have size 1.
 fn layers(rank: usize) -> String {
     let (ones, open) = ("1x".repeat(rank - 2), "{}, ".repeat(rank - 2));
     let batch = format!("tensor<{ones}16384x512xf32>");

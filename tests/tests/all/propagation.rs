@@ -5,7 +5,7 @@ use std::path::Path;
 
 use shardc_tests::{oracle, propagation};
 
-/// The least number of different ops compared, including those of Shardy and of functions.
+/// The minimum number of different ops compared, including Shardy's ops and functions.
 const KINDS: usize = 100;
 
 #[test]

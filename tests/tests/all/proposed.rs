@@ -1,7 +1,7 @@
-//! What `search` proposes runs in JAX: the mesh and the `PartitionSpec`s that it prints, of a mesh whose one axis it has
-//! divided, and the annotated program that it writes.
+//! The proposals of `search` run in JAX: the printed mesh and `PartitionSpec`s, for a mesh whose only axis was divided,
+//! and the annotated program.
 //!
-//! Without the Python environment of `make oracles`, what needs it is skipped.
+//! Without the Python environment of `make oracles`, tests that need it are skipped.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use shardc::{
 };
 use shardc_tests::oracle;
 
-/// As `feed_forward` of `proposed.py` computes it.
+/// The same computation as `feed_forward` in `proposed.py`.
 const PROGRAM: &str = "
 func.func @main(%x: tensor<256x256xf32>, %up: tensor<256x1024xf32>, %down: tensor<1024x256xf32>) -> tensor<256x256xf32> {
   %0 = stablehlo.dot_general %x, %up, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x1024xf32>) -> tensor<256x1024xf32>
@@ -22,7 +22,7 @@ func.func @main(%x: tensor<256x256xf32>, %up: tensor<256x1024xf32>, %down: tenso
 }
 ";
 
-/// Limits of memory under which one axis is best divided in two or three parts, shards of different things.
+/// Memory limits under which it is best to divide the axis into two or three parts that shard different dimensions.
 const MEMORY: [(u64, &[i64]); 3] = [(1 << 20, &[4, 2]), (5 << 18, &[4, 2]), (3 << 19, &[2, 2, 2])];
 
 fn scratch(name: &str) -> PathBuf {
@@ -31,7 +31,7 @@ fn scratch(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// What JAX and XLA are to run of one proposal: see `proposed.py` and `xla.py`.
+/// The cases that JAX and XLA run for one proposal: see `proposed.py` and `xla.py`.
 struct Cases {
     jax: Value,
     xla: Value,
@@ -41,7 +41,7 @@ fn specs(shardings: &[ProposedSharding]) -> Vec<String> {
     shardings.iter().map(|s| s.spec.clone().expect("JAX has words for it")).collect()
 }
 
-/// Searches, compares the annotated program in shards with the plain one, and writes what JAX needs.
+/// Searches, compares the annotated program in shards with the plain one, and writes the files that JAX needs.
 fn proposed(memory: u64, sizes: &[i64]) -> Cases {
     let compiler = Compiler::standard();
     let module = compiler.parse(Source::new("program.mlir", PROGRAM)).into_result().unwrap();

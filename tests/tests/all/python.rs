@@ -1,4 +1,4 @@
-//! The tests of the Python package, run by unittest in the environment that `make python` makes.
+//! The tests of the Python package, run by unittest in the environment that `make python` creates.
 //!
 //! Without it, and without `SHARDC_ORACLES=1`, they are skipped.
 

@@ -17,7 +17,7 @@ use shardc_tests::sharded::number;
 /// The default number of programs.
 const PROGRAMS: u64 = 150;
 
-/// The exit code and all output.
+/// Returns the exit code and all output.
 fn shardc(args: &[&OsStr]) -> (u8, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let io =
@@ -26,8 +26,8 @@ fn shardc(args: &[&OsStr]) -> (u8, String) {
     (code, [String::from_utf8_lossy(&err), String::from_utf8_lossy(&out)].concat())
 }
 
-/// The output of `shardc check` for a program whose results differ when planned with these flags. A program that calls
-/// functions only other compilers have must at least compile.
+/// Returns the output of `shardc check` for a program whose results differ when planned with these flags. A program
+/// that calls functions of other compilers must at least compile.
 fn fault(program: &Path, flags: &[&str], evaluated: &mut u64) -> Option<String> {
     let rest: Vec<&OsStr> = flags.iter().map(AsRef::as_ref).chain([program.as_os_str()]).collect();
     let (mut code, mut said) = shardc(&[&["check".as_ref(), "--interpret".as_ref()], &rest[..]].concat());
@@ -44,8 +44,8 @@ fn fault(program: &Path, flags: &[&str], evaluated: &mut u64) -> Option<String> 
     (code != 0).then(|| format!("{} {}: {said}", program.display(), flags.join(" ")))
 }
 
-/// The plan of a program for a slice, with a limit in bytes; `None` if the slice can't hold the mesh or the program is
-/// rejected.
+/// Returns the plan of a program for a slice, with a limit in bytes; `None` if the slice can't hold the mesh or the
+/// program is rejected.
 fn planned(text: &str, target: &str, memory: Option<u64>) -> Option<PlanReport> {
     let mut diagnostics = Diagnostics::default();
     let mut program = dialect::parse(text, &mut diagnostics);
@@ -58,12 +58,12 @@ fn planned(text: &str, target: &str, memory: Option<u64>) -> Option<PlanReport> 
     (!diagnostics.has_errors()).then_some(report)
 }
 
-/// Targets that programs are planned for.
+/// The targets of plans.
 const TARGETS: [&str; 3] = ["flat", "v5e:16x16", "v5p:4x4x4"];
 
-/// Checks that plans with less and less memory are never slower than the greedy plan, and stay within the limit, or
-/// within the greedy plan's peak where that is higher. Returns a description of a failure; counts in `bound` the limits
-/// that the unlimited plan exceeds.
+/// Checks that plans with decreasing memory are never slower than the greedy plan, and stay within the limit, or within
+/// the greedy plan's peak if that is higher. Returns a description of a failure; counts in `bound` the limits that the
+/// unlimited plan exceeds.
 fn memory_fault(text: &str, target: &str, bound: &mut u64) -> Option<String> {
     let free = planned(text, target, None)?;
     let (greedy, peak) = (free.greedy_peak, free.peak);
@@ -78,8 +78,8 @@ fn memory_fault(text: &str, target: &str, bound: &mut u64) -> Option<String> {
     None
 }
 
-/// Whether every manual computation has the same input and output shardings. The generator makes others too, only for
-/// propagation: their results differ between devices that should hold the same values.
+/// Returns whether every manual computation has the same input and output shardings. The generator also creates others,
+/// only for propagation: their results differ between devices that should hold the same values.
 fn keeps_promises(text: &str) -> bool {
     let between = |line: &str, a: &str, b: &str| Some(line.split_once(a)?.1.split_once(b)?.0.trim().to_owned());
     let mut lines = text.lines().filter(|l| l.contains("sdy.manual_computation"));

@@ -7,8 +7,8 @@ use dialect::literal::Literal;
 use dialect::scalar::Scalar;
 use runtime::npz;
 
-/// Returns the other replica's argument, the sum of both arguments, the total of the own argument, and the replica
-/// number, on four devices per replica.
+/// A program that returns the other replica's argument, the sum of both arguments, the total of its own argument, and
+/// the replica number, on four devices per replica.
 const PROGRAM: &str = r#"module attributes {mhlo.num_replicas = 2 : i32} {
   sdy.mesh @mesh = <["x"=2, "y"=2]>
   func.func @main(%a: tensor<5xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<5xi32>, tensor<5xi32>, tensor<i32>, tensor<ui32>) {
@@ -34,7 +34,7 @@ fn ints(values: &[i64]) -> Literal {
     Literal::from_scalars(ElementType::I32, &[values.len() as i64], values.iter().map(|&v| Scalar::Int(v.into())))
 }
 
-/// All results by name, of a run with these arrays and the flags `how`.
+/// Returns all results by name, of a run with these arrays and the flags `how`.
 fn run(how: &[&str], arrays: &[(&str, Literal)], name: &str) -> Vec<(String, Vec<i64>)> {
     let (inputs, outputs) = (file(&format!("{name}_in.npz")), file(&format!("{name}_out.npz")));
     let arrays: Vec<(String, Literal)> = arrays.iter().map(|a| (a.0.to_owned(), a.1.clone())).collect();
@@ -66,7 +66,7 @@ fn each_replica_runs_its_own(how: &[&str], name: &str) {
     ];
     let expected: Vec<(String, Vec<i64>)> = expected.iter().map(|e| (e.0.to_owned(), e.1.to_vec())).collect();
     assert_eq!(found, expected);
-    // Without arrays of its own, the second replica gets those of the first.
+    // Without its own arrays, the second replica gets those of the first.
     let found = run(how, &[("arg0", first)], name);
     assert_eq!(found[4], ("out0.replica1".to_owned(), vec![1, 2, 3, 4, 5]));
     assert_eq!(found[6], ("out2.replica1".to_owned(), vec![15]));

@@ -1,5 +1,5 @@
-//! MLIR reads our output as the same module that we read, in every form and with its locations: jaxlib prints both
-//! alike. What we compile it reads too.
+//! MLIR parses our output to the same module that we parsed, in every form and with its locations: jaxlib prints both
+//! alike. It also parses our compiled programs.
 
 use std::fs;
 use std::path::Path;
@@ -57,7 +57,7 @@ fn mlir_reads_what_we_compile_with_its_locations() {
             json!({
                 "name": format!("{name} through {pipeline}"),
                 "original": print(true),
-                // Compared without their locations: those of bodies that the short form abbreviates are lost there.
+                // Compare without locations, because the short form loses the locations of abbreviated bodies.
                 "prints": {"short": print(false), "bytecode with locations": bytecode},
             })
         };
@@ -69,7 +69,7 @@ fn mlir_reads_what_we_compile_with_its_locations() {
     });
 }
 
-/// Gives every op a location as JAX makes them, with what the function it is in shares with others.
+/// Gives every op a location in JAX's form, which shares a caller's location with other ops.
 fn locate(program: &mut Program) {
     let (inner, outer) = (program.attr_str("inner.py"), program.attr_str("outer.py"));
     for (i, op) in program.ops_under(program.body()).into_iter().enumerate() {
@@ -85,7 +85,7 @@ fn locate(program: &mut Program) {
     }
 }
 
-/// The programs of the corpus and one of rare forms, by name.
+/// Returns the programs of the corpus and the one of rare forms, by name.
 fn texts() -> Vec<(String, String)> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let mut texts = vec![("forms".to_owned(), FORMS.to_owned())];
@@ -123,7 +123,7 @@ fn bytecode_that_mlir_writes_reads_as_its_text() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // Of the rare forms, unknown ops have no portable form.
+    // The unknown ops among the rare forms have no portable form.
     assert!(read >= 4 * (texts.len() - 1), "only {read} files were written: {verdicts:?}");
 }
 
@@ -151,7 +151,7 @@ fn bytecode_that_we_write_reads_as_the_program() {
     }
 }
 
-/// Everything that programs have is printed.
+/// Options that print everything in a program.
 const ALL: PrintOptions =
     PrintOptions { locations: true, generic: false, causes: true, group_axes: true, local_scope: false };
 
@@ -163,7 +163,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What a text says, with locations.
+/// Returns a text parsed and printed again, with locations.
 fn printed(text: &str) -> String {
     let mut diagnostics = Diagnostics::default();
     let program = dialect::parse(text, &mut diagnostics);
@@ -171,7 +171,7 @@ fn printed(text: &str) -> String {
     dialect::print_with(&program, PrintOptions { locations: true, ..PrintOptions::default() })
 }
 
-/// Has jaxlib read what `cases` makes of every program of the corpus, given its name and text.
+/// Checks with jaxlib the outputs that `cases` returns for every program of the corpus, given its name and text.
 fn judge(cases: impl Fn(&str, &str) -> Vec<Value>) {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target folder");
     let Some(python) = oracle::python(target) else { return };
@@ -186,7 +186,7 @@ fn judge(cases: impl Fn(&str, &str) -> Vec<Value>) {
     assert_eq!(verdicts.len(), count, "the judge stopped early:\n{said}");
 }
 
-/// A program's text and our output for it.
+/// Returns a program's text and our output for it.
 fn case(name: &str, text: &str) -> Value {
     let mut diagnostics = Diagnostics::default();
     let program = dialect::parse(text, &mut diagnostics);

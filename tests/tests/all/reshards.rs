@@ -1,4 +1,4 @@
-//! Random changes of how one value is sharded, sub-axes, partial sums and sizes that nothing divides included: every
+//! Random changes of the sharding of one value, including sub-axes, partial sums and sizes without divisors: every
 //! device ends up with exactly its shard. Values are integers, so they are compared bit for bit.
 //!
 //! `RESHARDS_FROM` and `RESHARDS_PROGRAMS` choose the seeds.
@@ -9,7 +9,7 @@ use fastrand::Rng;
 use shardc::{Backend, CompileOptions, Compiler, ExecuteOptions, Interface, PrintOptions, Source, random_inputs};
 use shardc_tests::sharded::{self, done, messages, number};
 
-/// Axes and parts of them, as they are written, of which any may shard any dimension.
+/// Returns the axes and parts of axes, as text, of which any may shard any dimension.
 fn parts(random: &mut Rng, mesh: &[(&str, i64)]) -> Vec<String> {
     let mut parts = Vec::new();
     for &(name, size) in mesh {
@@ -35,7 +35,7 @@ fn sharding(random: &mut Rng, mesh: &[(&str, i64)], rank: usize, partial: bool) 
             _ => {}
         }
     }
-    // Shardings name the largest parts: two that follow each other are one.
+    // Shardings name the largest parts, so adjacent parts are merged.
     let mut text = String::new();
     for dim in dims {
         let sep = if text.is_empty() { "" } else { ", " };
@@ -47,7 +47,7 @@ fn sharding(random: &mut Rng, mesh: &[(&str, i64)], rank: usize, partial: bool) 
     format!("{{sdy.sharding = #sdy.sharding<@mesh, [{text}]{rest}>}}")
 }
 
-/// The major part of an axis and the rest right after it are the whole axis.
+/// Merges the major part of an axis and the rest that directly follows it into the whole axis.
 fn merged(parts: Vec<String>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for part in parts {
@@ -102,7 +102,7 @@ fn program(seed: u64) -> String {
     )
 }
 
-/// Whether every device gets its shard; how many permutes the program for each device has.
+/// Checks that every device gets its shard; returns the number of permutes in the per-device program.
 fn same(compiler: &Compiler, text: &str) -> Result<usize, String> {
     let module = done(compiler.parse(Source::new("program.mlir", text)))?;
     let options = CompileOptions { target: Some("slow".to_owned()), ..CompileOptions::default() };

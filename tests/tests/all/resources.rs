@@ -1,5 +1,5 @@
-//! Files, streams and memory: what can't be written is an error that leaves the old file whole, what doesn't fit in memory
-//! is refused before it is made, and inputs that are no program say what they are.
+//! Files, streams and memory: a failed write is an error that leaves the old file complete, a program that doesn't fit
+//! into memory is refused before anything is allocated, and an error names the format of an input that is no program.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ const PROGRAM: &str = "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
 }
 ";
 
-/// The exit code, what was printed, and what was said.
+/// Returns the exit code, the output and the error output.
 fn shardc(args: &[&str], input: &[u8]) -> (u8, String, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let io = shardc::Io { stdin: &mut { input }, out: &mut out, err: &mut err, out_color: false, err_color: false };
@@ -31,7 +31,7 @@ fn a_result_is_written_whole_or_not_at_all() {
     let folder = folder("whole");
     let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
     std::fs::write(path("a.mlir"), "old").unwrap();
-    // A program with errors, and a folder in the place of a file.
+    // A program with errors, and a folder in place of a file.
     assert_eq!(shardc(&["compile", "-", "-o", &path("a.mlir")], b"nothing").0, 1);
     assert_eq!(std::fs::read_to_string(path("a.mlir")).unwrap(), "old");
     let (code, _, said) = shardc(&["compile", "-", "-o", &folder.to_string_lossy()], PROGRAM.as_bytes());
@@ -91,7 +91,7 @@ fn what_is_no_program_is_named() {
     assert_eq!(shardc(&["compile", "-"], &marked).0, 0);
 }
 
-/// Never ends.
+/// An endless stream.
 struct Endless;
 
 impl std::io::Read for Endless {

@@ -1,6 +1,6 @@
-//! Random scans (cumulative sums, products, maxima, and pairs of a maximum and its index) along sharded dimensions
-//! mean the same in shards, bit for bit: integers wrap, sums of floats are of values that add without rounding, and
-//! maxima are also of NaN, infinities and negative numbers.
+//! Random scans (cumulative sums, products, maxima, and pairs of a maximum and its index) along sharded dimensions give
+//! the same results in shards, bit for bit: integers wrap, float sums use values that add without rounding, and maxima
+//! also cover NaN, infinities and negative numbers.
 //!
 //! `SCANS_FROM` and `SCANS_PROGRAMS` choose the seeds.
 
@@ -13,8 +13,8 @@ use shardc::{
 };
 use shardc_tests::sharded::{self, done, messages, number};
 
-/// Element types, operations over them, and initial values; some of those aren't neutral, but may be combined with
-/// more than once.
+/// Element types, operations over them, and initial values. Some initial values aren't neutral, but may be combined
+/// several times.
 const SINGLE: [(&str, &str, &str); 14] = [
     ("i32", "add", "0"),
     ("i8", "add", "0"),
@@ -29,7 +29,7 @@ const SINGLE: [(&str, &str, &str); 14] = [
     ("f32", "maximum", "0xFF800000"),
     ("f32", "minimum", "0x7F800000"),
     ("bf16", "maximum", "0xFF80"),
-    // Every window combines this as often as it reaches over the edge.
+    // Every window combines this value once per element beyond the edge.
     ("i32", "add", "3"),
 ];
 
@@ -38,11 +38,11 @@ struct Case {
     text: String,
     element: &'static str,
     splits: bool,
-    /// How many elements are scanned.
+    /// The number of scanned elements.
     elements: i64,
 }
 
-/// The most elements that a collective other than a permute gives a device.
+/// Returns the maximum number of elements that a device receives in a collective other than a permute.
 fn most_gathered(text: &str) -> i64 {
     let moving =
         |line: &&str| line.contains("all_gather") || line.contains("all_to_all") || line.contains("all_reduce");
@@ -134,7 +134,7 @@ fn case(seed: u64) -> Case {
     Case { text, element, splits: splits && size > 2 * devices, elements: shape.iter().product() }
 }
 
-/// Whether the program for each device, planned with this search, computes what the program does; its text.
+/// Checks that the per-device program, planned with this search, computes the program's results; returns its text.
 fn same(compiler: &Compiler, case: &Case, seed: u64, search: Search) -> Result<String, String> {
     let module = done(compiler.parse(Source::new("program.mlir", &case.text)))?;
     let options = CompileOptions { search, target: Some("slow".to_owned()), ..CompileOptions::default() };
@@ -143,7 +143,7 @@ fn same(compiler: &Compiler, case: &Case, seed: u64, search: Search) -> Result<S
     if ["pair", "f32", "bf16"].contains(&case.element) && !case.text.contains("stablehlo.add") {
         let random = &mut Rng::with_seed(seed);
         let old = &inputs[0][0];
-        // A pair is ordered by comparisons, which NaN is not.
+        // Pairs are ordered by comparisons, which don't order NaN.
         let special = [f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.0, -7.5, -7.5, f64::NAN];
         let special = if case.element == "pair" { &special[..6] } else { &special };
         let values = (0..old.len()).map(|i| match random.usize(0..3) {
@@ -183,7 +183,7 @@ fn scans_mean_the_same_in_shards() {
         }
     }
     assert!(faults.is_empty(), "{} of {count} programs:\n{}", faults.len(), faults.join("\n"));
-    // Where other dimensions of one or two elements are sharded many ways, moving those is dearer than the scan.
+    // If other dimensions of one or two elements are sharded many ways, moving them is more expensive than the scan.
     let most = splits > count / 2 && whole.len() as u64 * 10 < splits;
     assert!(most, "{splits} scans are done in parts, these seeds' aren't: {whole:?}");
 }

@@ -1,5 +1,5 @@
-//! Static checks of per-device programs against runs of them: a random program in which nothing is found never has
-//! devices that wait for others, and one in which a fault is certain always has.
+//! Static checks of per-device programs compared with runs of them: in a random program without findings no device ever
+//! waits forever, and in one with a certain fault some device always does.
 
 use std::fmt::Write;
 
@@ -35,7 +35,7 @@ impl Writer {
         known[self.rng.usize(..known.len())].clone()
     }
 
-    /// A collective of a value.
+    /// Writes a collective of a value.
     fn collective(&mut self, known: &[String]) -> String {
         let (operand, made, sum, channel) = (self.pick(known), self.name(), self.name(), self.next);
         let groups = GROUPS[self.rng.usize(..3)];
@@ -65,7 +65,7 @@ impl Writer {
         made
     }
 
-    /// A coordinate of the device, or its number.
+    /// Writes a coordinate of the device, or its number.
     fn coordinate(&mut self) -> String {
         let (id, signed, made) = (self.name(), self.name(), self.name());
         self.line(&id, "stablehlo.partition_id : tensor<ui32>");
@@ -110,7 +110,7 @@ impl Writer {
         made
     }
 
-    /// A loop from the lowest two bits of a value to three.
+    /// Writes a loop from the lowest two bits of a value to three.
     fn repeat(&mut self, known: &[String], depth: usize) -> String {
         let (start, carried, three) = (self.pick(known), self.pick(known), self.constant(3));
         let (low, made, i, v, more, one, next) =
@@ -131,7 +131,7 @@ impl Writer {
     }
 }
 
-/// A program; the argument `%s` is sharded over columns, `%n` replicated.
+/// Returns a program whose argument `%s` is sharded over columns and whose argument `%n` is replicated.
 fn program(seed: u64) -> String {
     let mut writer = Writer { rng: Rng::with_seed(seed), text: String::new(), next: 0 };
     let mut known = vec!["%n".to_owned(), "%s0".to_owned()];
@@ -168,7 +168,7 @@ fn what_is_found_is_what_happens() {
             waited += usize::from(waits);
         }
         assert!(!is_fine || waited == 0, "seed {seed}: nothing was found, but devices wait\n{text}");
-        // A fault inside of a loop or branch that nobody enters harms nobody.
+        // A fault inside a loop or branch that no device enters has no effect.
         let nested = text.matches("stablehlo.if").count() + text.matches("stablehlo.while").count() > 1;
         assert!(!is_certain || nested || waited == 6, "seed {seed}: a fault is certain, but doesn't happen\n{text}");
         let has = text.contains("stablehlo.if") || text.contains("stablehlo.while");
@@ -181,6 +181,6 @@ fn what_is_found_is_what_happens() {
     );
     println!("of the faults, {happened} happened");
     assert!(conditional >= 90 && possible >= 90 && certain >= 12, "{conditional} {possible} {certain}");
-    // Most of what is found happens for some of a few inputs: it is no idle talk.
+    // Most findings cause a hang for some of a few inputs, so they are not false alarms.
     assert!(2 * happened >= possible + certain, "only {happened} of {} faults happened", possible + certain);
 }

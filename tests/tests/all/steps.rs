@@ -1,6 +1,7 @@
-//! Random programs of ops that need all of a sharded dimension (sorts, the largest elements and their places, Fourier
-//! transforms) mean the same in shards. Elements are few different ones, among them NaNs, infinities and both zeros, so
-//! that most are tied; results are compared bit for bit, those of transforms within their rounding errors.
+//! Random programs of ops that need all of a sharded dimension (sorts, the largest elements and their positions,
+//! Fourier transforms) give the same results in shards. Elements have few different values, including NaNs, infinities
+//! and both zeros, so that most are tied. Results are compared bit for bit, those of transforms within their rounding
+//! errors.
 //!
 //! `STEPS_FROM` and `STEPS_PROGRAMS` choose the seeds, `STEPS_SORTS` the number of long sorts.
 
@@ -26,13 +27,13 @@ fn top_k(random: &mut Rng, shape: &[i64], element: &str) -> Body {
     Body { lines, results: vec![(kept.clone(), element.to_owned()), (kept, "i32".to_owned())] }
 }
 
-/// A sort of elements and places of which some of the first are read, by two slices.
+/// Returns a sort of elements and positions, of which two slices read some of the first.
 fn sort(random: &mut Rng, shape: &[i64], element: &str) -> Body {
     let d = random.usize(0..shape.len());
     let (of, places, boolean) = (ty(shape, element), ty(shape, "i32"), "tensor<i1>");
     let float = element.contains('f');
     let direction = if random.bool() { "LT" } else { "GT" };
-    // By `<` alone a NaN has no place.
+    // With `<` alone, a NaN has no defined position.
     let kind = if !float {
         ""
     } else if random.u8(0..5) == 0 {
@@ -61,7 +62,8 @@ fn sort(random: &mut Rng, shape: &[i64], element: &str) -> Body {
     Body { lines, results }
 }
 
-/// How a sort compares `%x` and `%y` of type `element`, and `%j` and `%k`: by the first alone, as JAX does it, by both.
+/// Returns a comparator of `%x` and `%y` of type `element`, and of `%j` and `%k`: by the first pair alone, as in JAX,
+/// or by both.
 fn comparator(random: &mut Rng, element: &str) -> String {
     let boolean = "tensor<i1>";
     let (kind, zero) = if element.contains('f') { (", TOTALORDER", "0.0") } else { ("", "0") };
@@ -90,14 +92,14 @@ fn comparator(random: &mut Rng, element: &str) -> String {
     }
 }
 
-/// A sort of all of a long dimension.
+/// Returns a sort of all of a long dimension.
 fn whole_sort(random: &mut Rng, shape: &mut Vec<i64>, element: &str) -> (Body, Vec<&'static str>) {
     shape.truncate(2);
     let d = random.usize(0..shape.len());
     shape.iter_mut().for_each(|n| *n = random.i64(1..4));
     shape[d] = if random.bool() { 64 * random.i64(16..20) } else { random.i64(1024..1200) };
     let (of, places, boolean) = (ty(shape, element), ty(shape, "i32"), "tensor<i1>");
-    // Places count along the sorted dimension, or along another one, so that they don't tell equal elements apart.
+    // Positions count along the sorted dimension, or along another one, so that they don't distinguish equal elements.
     let along = if random.bool() { d } else { shape.len() - 1 - d };
     if random.u8(0..3) == 0 {
         let kind = if element.contains('f') { ", TOTALORDER" } else { "" };
@@ -118,7 +120,8 @@ fn whole_sort(random: &mut Rng, shape: &mut Vec<i64>, element: &str) -> (Body, V
     (Body { lines, results }, vec!["%r#0", "%r#1"])
 }
 
-/// The least or largest element and its place, as JAX writes it: along a dimension, or of all with `%a` made flat.
+/// Returns the smallest or largest element and its position, as JAX computes it: along a dimension, or over all of a
+/// flattened `%a`.
 fn place(random: &mut Rng, shape: &[i64], element: &str) -> Body {
     let all = random.bool();
     let flat = if all { vec![shape.iter().product()] } else { shape.to_vec() };
@@ -159,7 +162,7 @@ fn place(random: &mut Rng, shape: &[i64], element: &str) -> Body {
     Body { lines, results: vec![(kept.clone(), element.to_owned()), (kept, "i32".to_owned())] }
 }
 
-/// A transform over several dimensions, and often another one of what it gives. `shape` is `%a`'s.
+/// Returns a transform over several dimensions, often followed by another one. `shape` is the shape of `%a`.
 fn transform(random: &mut Rng, shape: &[i64]) -> (Body, &'static str) {
     let last = shape.len() - 1;
     let n = random.usize(2..shape.len().min(3) + 1);
@@ -187,13 +190,13 @@ fn transform(random: &mut Rng, shape: &[i64]) -> (Body, &'static str) {
     (Body { lines, results: vec![(body.0, body.1.to_owned())] }, name)
 }
 
-/// A program, and whether its results are exact; a sort of all of a long dimension, or something else.
+/// Returns a program, and whether its results are exact. With `sorts`, it is a sort of all of a long dimension.
 fn program(seed: u64, sorts: bool) -> (String, bool) {
     let mut random = Rng::with_seed(seed);
     let meshes: [&[(&str, i64)]; 5] =
         [&[("x", 2)], &[("x", 4)], &[("x", 3)], &[("x", 2), ("y", 3)], &[("x", 2), ("y", 2)]];
     let which = if sorts { 4 } else { random.usize(0..4) };
-    // Where there are few devices, gathering what is sorted costs no more than dealing it out.
+    // With few devices, gathering the sorted values costs no more than distributing them.
     let large: [&[(&str, i64)]; 3] = [&[("x", 8)], &[("x", 2), ("y", 4)], &[("x", 7)]];
     let mesh = if sorts { large[random.usize(0..large.len())] } else { meshes[random.usize(0..meshes.len())] };
     let axes: Vec<&str> = mesh.iter().map(|a| a.0).collect();
@@ -246,10 +249,10 @@ fn program(seed: u64, sorts: bool) -> (String, bool) {
     (text, which != 3)
 }
 
-/// Few different elements, so that most are tied; finite ones where results aren't exact.
+/// Returns a tensor with few different values, so that most are tied. The values are finite if results aren't exact.
 fn input(random: &mut Rng, ty: &dialect::ir::TensorType, exact: bool) -> Literal {
     let floats = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, 1.0, 1.0, 2.0, -1.5, -1.5];
-    // Some tensors hold no NaN, others nothing as large as an infinity.
+    // Some tensors contain no NaN, others no infinities.
     let from = if exact { [0, 1, 3][random.usize(0..3)] } else { 3 };
     Literal::from_fn(ty, |_| match ty.element.class() {
         ElementClass::Float => Scalar::Float(floats[random.usize(from..floats.len())]),
@@ -266,15 +269,15 @@ fn numbers(literal: &Literal) -> Vec<f64> {
     (0..literal.len()).flat_map(parts).collect()
 }
 
-/// Whether all elements are as close as the sum of what a transform adds up allows.
+/// Returns whether all elements are as close as the sums in a transform allow.
 fn close(a: &Literal, b: &Literal) -> bool {
     let (a, b) = (numbers(a), numbers(b));
     let most = a.iter().fold(1.0f64, |m, v| m.max(v.abs()));
     a.iter().zip(&b).all(|(a, b)| (a - b).abs() <= 2e-6 * most)
 }
 
-/// Checks that the program for each device computes what the program does. Whether it does so in more steps, and whether
-/// by a sort that deals elements out.
+/// Checks that the per-device program computes the program's results. Returns whether it takes more steps, and whether
+/// it uses a sort that distributes elements.
 fn same(compiler: &Compiler, text: &str, exact: bool, seed: u64) -> Result<(bool, bool), String> {
     let module = done(compiler.parse(Source::new("program.mlir", text)))?;
     let options = CompileOptions { target: Some("slow".to_owned()), ..CompileOptions::default() };
@@ -297,7 +300,7 @@ fn same(compiler: &Compiler, text: &str, exact: bool, seed: u64) -> Result<(bool
     Ok((count(&device) > count(text), device.matches("stablehlo.sort\"").count() == 5))
 }
 
-/// Runs `count` programs: how many of them in steps, and how many deal elements out.
+/// Runs `count` programs. Returns the number that take more steps, and the number that distribute elements.
 fn run(from: u64, count: u64, sorts: bool) -> (u64, u64) {
     let compiler = sharded::compiler();
     let (mut faults, mut steps, mut dealt) = (Vec::new(), 0, 0);

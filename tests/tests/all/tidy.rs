@@ -1,5 +1,5 @@
-//! Rules of this repository that no compiler checks: which crate may use what, how long files may be, and that each has
-//! a header that says what it is for.
+//! Rules of this repository that no compiler checks: which crate may use what, the maximum length of files, and that
+//! each file has a header that states its purpose.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,14 +17,14 @@ const PACKAGES: [&str; 9] = [
     "bindings/melior",
 ];
 
-/// Longer files must be split.
+/// The maximum number of lines in a file; longer files must be split.
 const MAX_LINES: usize = 800;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package stands in the workspace").to_owned()
 }
 
-/// Every Rust file of the workspace, relative to its root, with its text.
+/// Returns every Rust file of the workspace, relative to its root, with its text.
 fn sources() -> Vec<(String, String)> {
     let mut files = Vec::new();
     for package in PACKAGES {
@@ -47,7 +47,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The packages in a manifest, under any kind of dependencies.
+/// Returns the packages in a manifest, under any kind of dependencies.
 fn dependencies(package: &str) -> BTreeSet<String> {
     let text = fs::read_to_string(root().join(package).join("Cargo.toml")).expect("a package has a manifest");
     let mut inside = false;
@@ -97,7 +97,7 @@ fn each_outside_crate_has_one_home() {
         ("pyo3", "bindings/python"),
     ] {
         for package in PACKAGES {
-            // What hands MLIR in memory over needs it, too.
+            // The binding that passes MLIR modules in memory needs it, too.
             let bound = (name, package) == ("melior", "bindings/melior");
             assert_eq!(dependencies(package).contains(name), package == home || bound, "{name} in {package}");
         }
@@ -114,7 +114,7 @@ fn codespan_is_known_to_one_file() {
     assert_eq!(users, ["compiler/src/cli/render.rs"]);
 }
 
-/// The library neither prints nor ends the process, and doesn't depend on the command line, which calls it.
+/// The library doesn't print or end the process, and doesn't depend on the command line, which calls it.
 #[test]
 fn the_library_knows_no_command_line() {
     let words = [
@@ -145,7 +145,7 @@ fn the_library_knows_no_command_line() {
     assert!(seen > 10, "the library has {seen} files; did it move?");
 }
 
-/// The command line calls what the library gives to everybody, and nothing else of it.
+/// The command line calls only the public interface of the library.
 #[test]
 fn the_command_line_is_a_client_of_the_public_interface() {
     let sources = sources();
@@ -185,7 +185,7 @@ fn unsafe_stays_in_the_runtime() {
     }
 }
 
-/// Op definitions are zero-sized: two may share an address, depending on how the code is built.
+/// Op definitions are zero-sized, so two may share an address, depending on the build.
 #[test]
 fn definitions_are_not_compared_by_address() {
     for (path, text) in sources().iter().filter(|f| !f.0.ends_with("tidy.rs")) {
@@ -244,7 +244,7 @@ fn passes_and_runtime_ask_for_roles_and_name_no_op() {
         // Tests at the end of a file contain program text.
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         for (i, line) in code.lines().enumerate() {
-            // `"dialect.op"(` and `"dialect.op @name` are texts of programs, which rewrites are proved with.
+            // `"dialect.op"(` and `"dialect.op @name` are program texts with which rewrites are proved.
             let word = |c: char| c.is_ascii_alphanumeric() || "._".contains(c);
             let stands = |at: usize| match line[at + 1..].split_once('"') {
                 Some((name, rest)) => name.chars().all(word) && !rest.starts_with('('),

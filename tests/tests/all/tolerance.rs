@@ -1,15 +1,15 @@
-//! Comparisons find one wrong element at any place of random programs, and never fault a right program: each element may
-//! differ by as much as rounding can move it, whatever the others are.
+//! Comparisons find one wrong element at any position of random programs, and never report a correct program: each
+//! element may differ by as much as rounding can move it, independently of the others.
 
 use shardc::{Backend, CompileOptions, Compiler, ExecuteOptions, Interface, Literal, Module, Source, Tolerance};
 
-/// Random programs.
+/// The number of random programs.
 const PROGRAMS: u64 = 60;
-/// How wrong the wrong element is, relative to itself.
+/// The relative error of the wrong element.
 const WRONG: f64 = 0.04;
 
-/// The text of a random program over four devices: layers of products, elementary functions, masks, sums, softmax.
-/// `narrow` adds bf16.
+/// Returns the text of a random program over four devices: layers of products, elementary functions, masks, sums,
+/// softmax. `narrow` adds bf16.
 fn program(random: &mut fastrand::Rng, narrow: bool) -> String {
     let sharding = |random: &mut fastrand::Rng| match random.u32(..4) {
         0 => "[{\"x\"}, {}]",
@@ -92,12 +92,12 @@ struct Ran {
     want: Vec<Vec<Literal>>,
 }
 
-/// A random program's results, in pieces and as it stands.
+/// Returns a random program's results, in shards and unpartitioned.
 fn ran(seed: u64, narrow: bool) -> Ran {
     ran_text(seed, program(&mut fastrand::Rng::with_seed(seed), narrow))
 }
 
-/// A program's results for inputs made from a seed, in pieces and as it stands.
+/// Returns a program's results for inputs generated from a seed, in shards and unpartitioned.
 fn ran_text(seed: u64, text: String) -> Ran {
     let compiler = Compiler::standard();
     let module = compiler.parse(Source::new(format!("program {seed}"), text)).into_result().expect("a valid program");
@@ -140,7 +140,7 @@ fn one_wrong_element_is_found() {
         let right = &ran.got[0][result];
         let at = random.usize(..right.len());
         let value = right.get(at).as_f64();
-        // What underflows or is 0 has no few percent.
+        // A relative error of a few percent has no effect on 0 or on values that underflow.
         if value.abs() < 1e-30 {
             continue;
         }
@@ -155,12 +155,12 @@ fn one_wrong_element_is_found() {
             missed.push(format!("program {seed}: result {result}, element {at}, which is {value}"));
         }
     }
-    // An element that is what is left of large numbers may be anything; there are few.
+    // An element that is the difference of large numbers may have any value; there are few of them.
     assert!(tried > PROGRAMS / 2 && missed.len() as u64 * 20 <= tried, "{} of {tried}: {missed:#?}", missed.len());
 }
 
-/// Places counted by running sums and products of zeros and ones choose rows: those are exact, however they are added up,
-/// so a wrong row has no excuse. So has a wrong gradient of a maximum over windows.
+/// Positions counted by running sums and products of zeros and ones select rows. They are exact in any order of
+/// addition, so a wrong row is an error. The same is true for a wrong gradient of a maximum over windows.
 const COUNTED: &str = "sdy.mesh @mesh = <[\"x\"=4]>
 func.func @main(%a: tensor<16x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}) -> (tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -226,7 +226,7 @@ fn a_count_of_ones_is_exact() {
     }
 }
 
-/// The exit code and output of a command.
+/// Returns the exit code and output of a command.
 fn shardc(args: &[&str], input: &str) -> (u8, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let io =
@@ -243,7 +243,7 @@ const MASKED: &str = "func.func public @main(%x: tensor<2x4xf32>) -> tensor<2x4x
 }
 ";
 
-/// `--expect`, with what it prints as text and as JSON, for the right results and for wrong ones beside a mask.
+/// Tests the text and JSON of `--expect` for correct results and for wrong ones next to a mask.
 #[test]
 fn a_mask_excuses_nothing_beside_it() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -273,7 +273,7 @@ fn a_mask_excuses_nothing_beside_it() {
     assert_eq!(json["results"][0]["max_error"], 0.5);
     assert_eq!(json["results"][0]["max_error_at"], serde_json::json!([0, 0]));
     assert_eq!(json["results"][0]["count"], 3);
-    // A given tolerance counts alone.
+    // A given tolerance replaces the measured one.
     assert_eq!(run(&wrong, &["--atol", "0.5"]).0, 0);
     assert_eq!(run(&wrong, &["--atol", "0.4"]).0, 1);
     for bad in ["1e400", "-1", "nan", "-0.5"] {

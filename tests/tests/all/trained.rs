@@ -1,5 +1,5 @@
-//! Random training steps: run natively in shards they are never faulted, however they amplify rounding; and what is
-//! planted into their per-device programs is found.
+//! Random training steps: native runs in shards are never reported as wrong, however much they amplify rounding; and
+//! faults planted in their per-device programs are found.
 //!
 //! `TRAINED_FROM` and `TRAINED_PROGRAMS` choose the seeds; `make trained COUNT=…` runs many in an optimized build.
 
@@ -19,17 +19,18 @@ use shardc::{
 use shardc_tests::sharded::{messages, number};
 use shardc_tests::training::step;
 
-/// How wrong what is planted makes a value, relative to itself.
+/// The relative error of a value with a planted fault.
 const WRONG: f64 = 1e-3;
-/// A planted fault must be found where it changes an element of a result by so much of itself and of what is typical.
+/// The threshold above which a planted fault must be found: the change of an element relative to itself and to a
+/// typical element.
 const SEEN: f64 = 2e-4;
-/// How many times as far as rounding moves an element a fault must change it. One sample of rounding is seldom the largest.
+/// The factor by which a fault's change must exceed that of rounding. One sample of rounding is rarely the largest.
 const ROUNDED: f64 = 16.0;
 
 thread_local! {
     /// The seed of the fault that the next compilation plants.
     static FAULT: Cell<Option<u64>> = const { Cell::new(None) };
-    /// What was planted.
+    /// The description of the planted fault.
     static PLANTED: Cell<&'static str> = const { Cell::new("") };
 }
 
@@ -46,7 +47,7 @@ static FAULTY: Pass = Pass {
     },
 };
 
-/// Makes something wrong, and says what.
+/// Plants a fault and describes it.
 fn plant(program: &mut Program, random: &mut fastrand::Rng) -> &'static str {
     let main = func::function(program, "main").expect("there is @main");
     let block = func::block(program, main).expect("it has a body");
@@ -117,13 +118,13 @@ fn scale_result(program: &mut Program, op: Op, device: Option<i64>) {
     splice(program, op, made, 1);
 }
 
-/// A value times `by`, on one device or on all.
+/// Multiplies a value by `by`, on one device or on all.
 fn scaled(program: &mut Program, at: Op, value: Value, by: f64, device: Option<i64>) -> (Vec<Op>, Value) {
     let loc = program.op(at).loc;
     let ty = program.tensor_type(value).expect("a tensor").clone();
     let mut made = Vec::new();
     let mut b = Builder::new(program, &mut made, loc);
-    // A factor next to 1 has no place in narrow types.
+    // Narrow types can't represent a factor close to 1.
     let mut wide = build::convert(&mut b, value, ElementType::F64);
     let mut factor = build::scalar(&mut b, ElementType::F64, Scalar::Float(by));
     if let Some(device) = device {
@@ -139,7 +140,7 @@ fn scaled(program: &mut Program, at: Op, value: Value, by: f64, device: Option<i
     (made, wrong)
 }
 
-/// Puts ops beside `op`: before it, or behind it by 1.
+/// Inserts ops before `op`, or after it if `behind` is 1.
 fn splice(program: &mut Program, op: Op, made: Vec<Op>, behind: usize) {
     let main = func::function(program, "main").expect("there is @main");
     let block = func::block(program, main).expect("it has a body");
@@ -149,7 +150,7 @@ fn splice(program: &mut Program, op: Op, made: Vec<Op>, behind: usize) {
     program.set_block_ops(block, all);
 }
 
-/// A program with what it should give.
+/// A program with its expected results.
 struct Trained {
     module: Module,
     inputs: Vec<Vec<Literal>>,
@@ -165,7 +166,7 @@ impl Trained {
         Self { module, inputs, want }
     }
 
-    /// The results in shards, and which of them are said to differ.
+    /// Returns the results in shards, and those that are reported as different.
     fn in_shards(&self, compiler: &Compiler, backend: Backend) -> (Vec<Vec<Literal>>, Vec<String>) {
         let compiled = compiler.compile(self.module.clone(), "compile", &CompileOptions::default());
         let device = compiled.into_result().unwrap_or_else(|d| panic!("{}", messages(d)));
@@ -178,8 +179,9 @@ impl Trained {
     }
 }
 
-/// The largest change of an element from what it should be, as a part of itself and of what is typical. What rounding moves
-/// as far doesn't count: a gradient that `exact`, the results without rounding, show to be 0 may be any tiny number.
+/// Returns the largest change of an element from its expected value, relative to itself and to a typical element.
+/// Changes that rounding could cause don't count: a gradient that `exact`, the results without rounding, show to be 0
+/// may be any tiny number.
 fn change(want: &[Vec<Literal>], got: &[Vec<Literal>], exact: &[Vec<Literal>]) -> f64 {
     let numbers = |l: &Literal| (0..l.len()).map(|i| l.get(i).as_f64()).collect::<Vec<f64>>();
     let median = |mut all: Vec<f64>| {
@@ -199,7 +201,7 @@ fn change(want: &[Vec<Literal>], got: &[Vec<Literal>], exact: &[Vec<Literal>]) -
     want.iter().flatten().zip(got.iter().flatten()).zip(exact.iter().flatten()).map(one).fold(0.0, f64::max)
 }
 
-/// The results of an f32 step computed in f64.
+/// Returns the results of an f32 step computed in f64.
 fn exactly(compiler: &Compiler, seed: u64, inputs: &[Vec<Literal>]) -> Vec<Vec<Literal>> {
     let text = step(seed, "f32").replace("f32", "f64");
     let module =
@@ -229,7 +231,7 @@ fn training_steps_are_right_and_planted_faults_are_found() {
             let (got, faults) = trained.in_shards(&faulty, Backend::Reference);
             FAULT.set(None);
             found += usize::from(!faults.is_empty());
-            // In narrow types a fault of this size is as small as rounding.
+            // In narrow types, a fault of this size is as small as rounding.
             if element != "f32" {
                 continue;
             }

@@ -1,6 +1,6 @@
-//! Random triangular systems whose matrices are sharded along rows or columns are solved as they would be at once. All
-//! numbers are small whole ones and the diagonal holds powers of two, so that results are exact and compared bit for
-//! bit; what isn't read of a matrix is NaN.
+//! Random triangular systems whose matrices are sharded along rows or columns have the same solutions as unsharded
+//! ones. All numbers are small integers and the diagonal contains powers of two, so that results are exact and compared
+//! bit for bit; elements of a matrix that must not be read are NaN.
 //!
 //! `TRIANGULAR_FROM` and `TRIANGULAR_PROGRAMS` choose the seeds.
 
@@ -17,11 +17,11 @@ fn sharding(dims: &[&str]) -> String {
     format!("{{sdy.sharding = #sdy.sharding<@mesh, [{}]>}}", dims.join(", "))
 }
 
-/// A program, and whether it reads the lower triangle.
+/// Returns a program, and whether it reads the lower triangle.
 fn program(seed: u64) -> (String, bool) {
     let mut random = Rng::with_seed(seed);
     let (shards, blocks) = (random.i64(2..5), random.i64(1..6));
-    // Sometimes blocks aren't all of one size: then the matrix is gathered.
+    // Sometimes blocks have different sizes; then the matrix is gathered.
     let size = shards * blocks + i64::from(random.u8(0..8) == 0);
     let columns = random.i64(1..4);
     let (left, lower, unit) = (random.bool(), random.bool(), random.bool());
@@ -67,7 +67,7 @@ fn input(random: &mut Rng, ty: &TensorType, matrix: Option<bool>) -> Literal {
     Literal::from_scalars(ty.element, &ty.shape, values)
 }
 
-/// Checks that the program for each device computes what the program does; whether the matrix stays where it is.
+/// Checks that the per-device program computes the program's results; returns whether the matrix isn't moved.
 fn same(compiler: &Compiler, seed: u64) -> Result<bool, String> {
     let (text, lower) = program(seed);
     let fail = |diagnostics: shardc::Diagnostics| {

@@ -1,6 +1,6 @@
 //! Random programs of ops that move or combine neighboring elements (slices, pads, reversals, rolls, windows,
-//! convolutions, gradients of both) along sharded dimensions mean the same in shards. All are of integers, so results
-//! are compared bit for bit.
+//! convolutions, gradients of both) along sharded dimensions give the same results in shards. All are of integers, so
+//! results are compared bit for bit.
 //!
 //! `WINDOWS_FROM` and `WINDOWS_PROGRAMS` choose the seeds.
 
@@ -16,7 +16,7 @@ struct Writer {
     random: Rng,
     lines: String,
     values: Vec<(String, Vec<i64>)>,
-    /// Number of values written.
+    /// The number of values written.
     count: usize,
 }
 
@@ -81,7 +81,7 @@ impl Writer {
         self.add(shape, |r| format!("{r} = stablehlo.reverse {x}, dims = {dims:?} : {ty}"));
     }
 
-    /// Two slices of one value, joined the other way around.
+    /// Writes two slices of one value, concatenated in the other order.
     fn roll(&mut self) {
         let (x, shape) = self.value();
         let d = self.random.usize(0..shape.len());
@@ -169,7 +169,7 @@ impl Writer {
         });
     }
 
-    /// What a window selects of a value, perhaps of a padded copy of it of which the padding is removed again.
+    /// Writes a select-and-scatter of a value, sometimes of a padded copy whose padding is removed again.
     fn select_and_scatter(&mut self) {
         let (x, shape) = self.value();
         let random = &mut self.random;
@@ -203,7 +203,7 @@ impl Writer {
             });
             operand = self.values.pop().unwrap().0;
         }
-        // Sources are the windows' numbers and something of a value, if any has the shape.
+        // The sources are the windows' numbers and, if one has the shape, another value.
         let (line, wide) = (vec![counts.iter().product::<i64>()], counts.clone());
         self.add(line.clone(), |r| format!("{r} = stablehlo.iota dim = 0 : {}", ty(&line)));
         let flat = self.values.pop().unwrap().0;
@@ -236,7 +236,7 @@ impl Writer {
         }
     }
 
-    /// A convolution of two values seen as batch and one spatial dimension, with one feature.
+    /// Writes a convolution of two values, reshaped to batch and one spatial dimension, with one feature.
     fn convolution(&mut self) {
         let ((x, a), (y, b)) = (self.value(), self.value());
         let random = &mut self.random;
@@ -271,7 +271,7 @@ impl Writer {
         let moved = self.values.last().unwrap().0.clone();
         let types = format!("({}) -> {}", ty(&transposed), ty(&flat));
         self.add(flat, |r| format!("{r} = stablehlo.reshape {moved} : {types}"));
-        // Only values of two dimensions are used further.
+        // Later steps use only values of two dimensions.
         self.values.retain(|v| v.1.len() == 2);
     }
 
@@ -284,7 +284,7 @@ impl Writer {
     }
 }
 
-/// The axes of both dimensions, as text.
+/// Returns the axes of both dimensions, as text.
 fn sharding(random: &mut Rng, axes: &[&str]) -> String {
     let mut dims = [String::new(), String::new()];
     for axis in axes {
@@ -340,8 +340,8 @@ fn program(seed: u64) -> String {
     )
 }
 
-/// Whether the program for each device, planned with this search, computes what the program does; whether rows move
-/// between neighbors in it.
+/// Checks that the per-device program, planned with this search, computes the program's results; returns whether rows
+/// move between neighbors in it.
 fn same(compiler: &Compiler, text: &str, search: Search) -> Result<bool, String> {
     let module = done(compiler.parse(Source::new("program.mlir", text)))?;
     let options = CompileOptions { search, target: Some("slow".to_owned()), ..CompileOptions::default() };

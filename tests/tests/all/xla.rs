@@ -1,6 +1,6 @@
-//! XLA runs the output of `compile --emit manual`, and the same for XLA without Shardy: for every program of the corpus, and
-//! must get the results that JAX got from the original program; and for every lit-test that asks `check`, where the reference
-//! evaluator says what is right (the lit-test shows that the program in shards means the same as the plain one).
+//! XLA runs the output of `compile --emit manual`, and the form for XLA without Shardy. Programs of the corpus must
+//! give the results that JAX got from the original program. Lit tests that run `check` must give the results of the
+//! reference evaluator (the lit test shows that the partitioned program is equivalent to the plain one).
 //!
 //! `make test` creates the Python environment under `target/`; without it, and without `SHARDC_ORACLES=1`, the tests
 //! print that they are skipped.
@@ -15,7 +15,7 @@ use shardc::{
 };
 use shardc_tests::oracle;
 
-/// Files that tests write, below the target folder.
+/// Returns a folder below the target folder for files that tests write.
 fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&folder).unwrap();
@@ -26,7 +26,7 @@ fn python() -> Option<PathBuf> {
     oracle::python(Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target folder"))
 }
 
-/// Has XLA run the cases; what it says against each. `failures` is what went wrong before.
+/// Runs the cases in XLA and fails if there are errors. `failures` are earlier errors.
 fn judge(python: &Path, cases: Vec<Value>, mut failures: Vec<String>) {
     let count = cases.len();
     let (verdicts, said) = oracle::judge(python, "xla.py", cases.into_iter());
@@ -39,17 +39,17 @@ fn judge(python: &Path, cases: Vec<Value>, mut failures: Vec<String>) {
     assert!(failures.is_empty(), "{} of {count} programs fail:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// The pipelines whose output XLA takes: what `compile --emit manual` prints, and the same for XLA without Shardy.
+/// The pipelines whose output XLA reads: the one of `compile --emit manual`, and the one for XLA without Shardy.
 const FORMS: [&str; 2] = ["compile-manual", "compile-gspmd"];
 
-/// The output of a pipeline for one program.
+/// Returns the output of a pipeline for one program.
 fn through(compiler: &Compiler, pipeline: &str, source: Source) -> Result<String, Diagnostics> {
     let module = compiler.parse(source);
     let done = module.and_then(|m| compiler.compile(m, pipeline, &CompileOptions::default())).into_result()?;
     Ok(compiler.print(&done, PrintOptions::default()))
 }
 
-/// Whether this is all that is wrong: what JAX's runtime can't do.
+/// Returns whether all diagnostics are about features that JAX's runtime lacks.
 fn only_refused(found: &Diagnostics) -> bool {
     let known = [codes::MANUAL_REPLICAS, codes::UNREDUCED_RESULT, codes::UNRELATED_MESHES, codes::MANUAL_TOPOLOGY];
     found.list.iter().all(|d| known.iter().any(|code| d.code == code.name()))
@@ -86,7 +86,7 @@ fn xla_runs_our_programs_with_the_same_results() {
     judge(&python, cases, failures);
 }
 
-/// The lit-tests that compare a partitioned program with the plain one and find no difference.
+/// Returns the lit tests that compare a partitioned program with the plain one and find no difference.
 fn checked_lit_tests() -> Vec<PathBuf> {
     let folders = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../lit-tests")).unwrap();
     let folders = folders.map(|e| e.unwrap().path()).filter(|p| p.is_dir());
@@ -98,28 +98,28 @@ fn checked_lit_tests() -> Vec<PathBuf> {
     files
 }
 
-/// Where XLA by itself departs from the specification: there its own results on one device are what is right.
+/// Programs for which XLA departs from the specification; for these, XLA's own results on one device are the reference.
 const AS_ON_ONE_DEVICE: [&str; 2] = [
-    // It drops windows that aren't all inside, the specification the elements outside.
+    // XLA drops windows that aren't completely inside; the specification drops only the elements outside.
     "partition-scatter_of_whole_windows",
-    // It takes the first value of a reduction for its identity, and doesn't combine it with padding.
+    // XLA uses the initial value of a reduction as its identity, and doesn't combine it with padding.
     "plan-scan_in_parts",
 ];
 
-/// What XLA isn't asked.
+/// Programs that XLA isn't tested with.
 const NOT_ASKED: [&str; 8] = [
-    // They round so often that only measured tolerances can judge them.
+    // Only measured tolerances can judge them, because they round so often.
     "check-bf16_inside_f32",
     "check-deep_tanh",
     // XLA can't run it on CPUs.
     "check-ragged_all_to_all",
-    // JAX can't place unreduced arguments.
+    // JAX doesn't support unreduced arguments.
     "import-parts_unsaid",
     "plan-unreduced_argument",
-    // The judge's JAX has no types of 64 bits.
+    // JAX in the test script has no 64-bit types.
     "complaints-12_update_of_doubles",
     "complaints-21_random_numbers",
-    // JAX's parser knows no linalg.
+    // JAX's parser doesn't support linalg.
     "partition-linalg",
 ];
 
@@ -135,7 +135,7 @@ fn xla_agrees_on_what_is_checked() {
             file.parent().unwrap().file_name().unwrap().display(),
             file.file_stem().unwrap().display()
         );
-        // Effects need the Python process that wrote them: the package's own tests compare them with JAX.
+        // Effects need the Python process that wrote them; the package's own tests compare them with JAX.
         if NOT_ASKED.contains(&&*name) || name.starts_with("effects-") {
             continue;
         }
@@ -151,7 +151,7 @@ fn xla_agrees_on_what_is_checked() {
                 continue;
             }
         };
-        // The reference evaluator says what each device has of it.
+        // The reference evaluator returns the results of each device.
         let compiled = compiler.parse(source).and_then(|m| compiler.compile(m, "compile", &CompileOptions::default()));
         let device = compiled.value.expect("it was compiled");
         let inputs = random_inputs(&Interface::of(&device).expect("it was compiled").arguments, 1, 1);

@@ -1,12 +1,12 @@
-//! Compares our propagation with Shardy's, on many random programs, on those of a folder or on Shardy's own tests.
+//! Compares our propagation with Shardy's, on random programs, on programs in a folder or on Shardy's own tests.
 //!
 //! `propagation --python PYTHON --from SEED --to SEED [--jobs N] [--keep DIR]`
 //! `propagation --python PYTHON --programs DIR [--keep DIR]`
 //! `propagation --python PYTHON --shardy CHECKOUT`
 //!
-//! Prints the number of programs with the same shardings, the first differing line of each of the others, why Shardy
-//! rejects programs, and how often each op occurred. `--keep` writes each program that differs, with Shardy's listing
-//! and ours.
+//! Prints the number of programs with the same shardings, the first differing line of each other program, Shardy's
+//! reasons for rejecting programs, and the number of occurrences of each op. `--keep` writes each program that differs,
+//! with Shardy's listing and ours.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use shardc_tests::propagation::{self, Comparison};
 
-/// Number of seeds that one oracle process handles at a time.
+/// The number of seeds that one oracle process handles at a time.
 const CHUNK: u64 = 250;
 
 fn main() -> ExitCode {

@@ -10,7 +10,7 @@ use passes::{Registry, Step};
 use crate::programs;
 use crate::report::Outcome;
 
-/// Shardy's passes, and our passes that find the same faults.
+/// Shardy's passes, with our passes that find the same faults.
 static PASSES: &[(&str, &str)] = &[
     ("-sdy-import-func-calls", "import"),
     ("-sdy-manual-axes-cleanup", "import"),
@@ -22,7 +22,7 @@ static PASSES: &[(&str, &str)] = &[
     ("-sdy-convert-global-to-local", "partition"),
 ];
 
-/// One outcome for each expected line, and a failure for each program with an error elsewhere.
+/// Returns one outcome for each expected line, and a failure for each program with an error on another line.
 pub(crate) fn same_lines(text: &str) -> Vec<Outcome> {
     let run: String = text.lines().filter(|l| l.contains("RUN:")).collect();
     let ours = PASSES.iter().find(|p| run.contains(p.0)).map_or("", |p| p.1);
@@ -41,7 +41,7 @@ fn one(first: usize, text: &str, steps: &[Step]) -> Vec<Outcome> {
     if !diagnostics.has_errors() {
         diagnostics.append(passes::run_passes(&mut program, steps, &mut |_, _| {}).diagnostics);
     }
-    // A program with an unknown op is reported for that reason alone.
+    // A program with an unknown op is reported only for that reason.
     if let Some(d) = diagnostics.iter().find(|d| d.code == dialect::codes::UNKNOWN_OP && d.severity == Severity::Error)
     {
         return vec![Outcome::failed(&d.message, format!("line {first}"))];
@@ -91,7 +91,7 @@ fn with_main(text: &str) -> String {
     }
 }
 
-/// The lines, from 0, that comments with `word` expect a diagnostic on, and its text.
+/// Returns the lines, from 0, on which comments with `word` expect a diagnostic, and its text.
 fn wanted(text: &str, word: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let lines: Vec<&str> = text.lines().collect();
@@ -103,7 +103,7 @@ fn wanted(text: &str, word: &str) -> Vec<(usize, String)> {
             let Some((place, message)) = rest.split_once("{{") else { break };
             let place = place.trim().trim_end_matches("-re").trim_start_matches("-re").trim();
             let target = match place.strip_prefix('@') {
-                // The nearest line that has no expectation itself.
+                // The nearest line without an expectation.
                 Some("above") => (0..number).rev().find(|&n| plain(n)),
                 Some("below") => (number + 1..lines.len()).find(|&n| plain(n)),
                 Some(by) => by.trim().parse::<isize>().ok().and_then(|by| number.checked_add_signed(by)),

@@ -6,7 +6,7 @@ use crate::programs;
 use crate::report::Outcome;
 use crate::text::load;
 
-/// One outcome for each program with a function that takes no arguments.
+/// Returns one outcome for each program with a function that takes no arguments.
 pub(crate) fn file(text: &str) -> Vec<Outcome> {
     programs(text).into_iter().map(|(_, piece)| one(piece).unwrap_or_else(|failed| failed)).collect()
 }

@@ -1,9 +1,9 @@
-//! Shardy's executable tests: a part whose functions are to be partitioned, and one whose `@main` runs them device by
-//! device and expects their results.
+//! Shardy's executable tests. The first part has functions to partition; the `@main` of the second part runs them
+//! device by device and compares their results.
 //!
-//! Each function becomes `@main` for our compiler, with what says nothing of its sharding replicated, as the local types in
-//! the second part want it. `sequential_` functions stay as they are; where the second part calls one that the first
-//! hasn't got, it is the `parallel_` one without partitioning.
+//! Each function becomes `@main` for our compiler. Arguments and results without a sharding are replicated, as the
+//! local types in the second part require. `sequential_` functions stay as they are; if the first part lacks one that
+//! the second part calls, the unpartitioned `parallel_` function is used.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use shardc::{CompileOptions, Compiler, Module, PrintOptions, Source};
 use crate::report::Outcome;
 use crate::text::load;
 
-/// One outcome for each function of the first part, and one for the run.
+/// Returns one outcome for each function of the first part, and one for the run.
 pub(crate) fn file(text: &str) -> Vec<Outcome> {
     let parts: Vec<&str> = text.split("//--- ").map(|p| p.split_once('\n').map_or("", |(_, rest)| rest)).collect();
     let [_, global, run] = parts[..] else { return vec![Outcome::Skipped] };
@@ -63,12 +63,12 @@ pub(crate) fn file(text: &str) -> Vec<Outcome> {
     outcomes
 }
 
-/// The names of the functions in `text`.
+/// Returns the names of the functions in `text`.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|l| l.trim_start().strip_prefix("func.func ")?.split_once('@')?.1.split('(').next())
 }
 
-/// The text of one function, which ends with the first line that is a closing brace as far left as it begins.
+/// Returns the text of one function, which ends at the first closing brace with the same indentation as its beginning.
 fn function<'a>(text: &'a str, name: &str) -> &'a str {
     let Some(at) = text.find(&format!("@{name}(")) else { return "" };
     let start = text[..at].rfind('\n').map_or(0, |i| i + 1);
@@ -77,7 +77,8 @@ fn function<'a>(text: &'a str, name: &str) -> &'a str {
     text[start..].find(&end).map_or(&text[start..], |length| &text[start..start + length + end.len()])
 }
 
-/// The names under which the second part runs a function: its own, or those that a command of the test gives it.
+/// Returns the names under which the second part runs a function: its own, or those to which a command of the test
+/// renames it.
 fn called<'a>(name: &'a str, commands: &'a str, run: &str) -> BTreeSet<&'a str> {
     let renamed = commands.split("sed 's/").skip(1).filter_map(|sed| {
         let (from, rest) = sed.split_once('/')?;
@@ -87,9 +88,9 @@ fn called<'a>(name: &'a str, commands: &'a str, run: &str) -> BTreeSet<&'a str> 
     if called.is_empty() { [name].into() } else { called }
 }
 
-/// The function as each device runs it, as the text of a function `@main`.
+/// Returns the function that each device runs, as the text of a function `@main`.
 fn per_device(text: &str, name: &str) -> Result<String, Outcome> {
-    // Of other functions only those it calls, of the meshes only its own: others needn't be over the same devices.
+    // Keep only the functions that it calls and its own meshes, because other meshes may be over other devices.
     let own = function(text, name);
     let word = |c: char| c.is_alphanumeric() || c == '_' || c == '@';
     let words: BTreeSet<&str> = own.split(|c| !word(c)).collect();
@@ -123,7 +124,7 @@ fn per_device(text: &str, name: &str) -> Result<String, Outcome> {
     Ok(function(&printed, "main").to_owned())
 }
 
-/// Makes replicated what says nothing of its sharding.
+/// Replicates arguments and results without a sharding.
 fn close(program: &mut Program) {
     let Some(main) = func::function(program, "main") else { return };
     let types = func::signature(program, main);

@@ -1,10 +1,10 @@
-//! Runs the test suites of StableHLO and Shardy from local checkouts, and counts which of their programs are read,
-//! printed, checked and evaluated here as they are there.
+//! Runs the test suites of StableHLO and Shardy from local checkouts, and counts the programs that are parsed, printed,
+//! checked and evaluated here as they are there.
 //!
 //! `suite --stablehlo DIR --shardy DIR [--python PYTHON] [--only TEXT] [--part NAME] [--all]`
 //!
-//! Prints how many cases of each part pass, then the failures grouped by reason. The suites themselves are not part of
-//! this repository.
+//! Prints the number of passing cases in each part, then the failures grouped by reason. The suites themselves are not
+//! part of this repository.
 
 mod diagnostics;
 mod evaluate;
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use report::{Outcome, Report};
 
-/// A set of files, and how to test each.
+/// A set of files and how to test each.
 struct Part {
     name: &'static str,
     /// The option that gives the checkout's path.
@@ -34,7 +34,7 @@ struct Part {
 enum Run {
     /// One file at a time: the outcomes of the cases in its text.
     File(fn(&str) -> Vec<Outcome>),
-    /// All files at once, by jaxlib under `--python`.
+    /// All files at once, parsed by jaxlib under `--python`.
     Reread,
 }
 
@@ -103,7 +103,7 @@ fn main() -> std::process::ExitCode {
     u8::from(failed).into()
 }
 
-/// The text of each file, by its name.
+/// Returns the text of each file, by its name.
 fn texts(folder: &Path, files: &[PathBuf]) -> Vec<(String, String)> {
     let name = |f: &Path| f.strip_prefix(folder).unwrap_or(f).to_string_lossy().into_owned();
     files.iter().filter_map(|f| Some((name(f), std::fs::read_to_string(f).ok()?))).collect()
@@ -138,7 +138,7 @@ fn run(judge: fn(&str) -> Vec<Outcome>, folder: &Path, files: &[PathBuf]) -> Rep
     report
 }
 
-/// All `.mlir` files of a folder, sorted; with `deep`, including subfolders.
+/// Returns all `.mlir` files of a folder, sorted; with `deep`, including subfolders.
 fn files(folder: &Path, deep: bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -156,8 +156,8 @@ fn files(folder: &Path, deep: bool) -> Vec<PathBuf> {
     found
 }
 
-/// The programs of a file, each with the number of its first line: lines of `// -----` separate them, unless its `RUN` lines
-/// have them read as comments.
+/// Returns the programs of a file, each with the number of its first line. Lines of `// -----` separate programs,
+/// unless the `RUN` lines don't split the file.
 fn programs(text: &str) -> Vec<(usize, &str)> {
     if text.contains("// RUN:") && !text.contains("split-input-file") {
         return vec![(0, text)];

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-/// How one case ended.
+/// The outcome of one case.
 pub(crate) enum Outcome {
     Passed,
-    /// Doesn't apply to this case.
+    /// The case doesn't apply.
     Skipped,
-    /// The reason, by which failures are grouped, and details.
+    /// The reason, which groups failures, and details.
     Failed(String, String),
 }
 
@@ -22,7 +22,7 @@ impl Outcome {
 pub(crate) struct Report {
     passed: usize,
     skipped: usize,
-    /// By reason: file with case number, and details.
+    /// For each reason, the files with case numbers, and details.
     failed: BTreeMap<String, Vec<(String, String)>>,
 }
 
@@ -51,7 +51,7 @@ impl Report {
         self.failed.values().map(Vec::len).sum()
     }
 
-    /// Prints counts, then the groups, largest first, with three cases of each unless `all` is set.
+    /// Prints the counts, then the groups of failures, largest first, with three cases of each unless `all` is set.
     pub(crate) fn print(&self, name: &str, files: usize, all: bool) {
         let total = self.passed + self.failures();
         println!("{name}: {} of {total} cases in {files} files pass, {} not asked", self.passed, self.skipped);
@@ -68,7 +68,7 @@ impl Report {
     }
 }
 
-/// The reason with numbers replaced by `N`, so that it is the same in similar cases.
+/// Replaces numbers in the reason by `N`, so that similar cases have the same reason.
 fn general(reason: &str) -> String {
     let mut out = String::new();
     let mut in_number = false;

@@ -1,4 +1,4 @@
-//! Rereading: MLIR (in jaxlib) reads our output as the same module that it reads from the original text.
+//! Rereading: MLIR (in jaxlib) parses our output to the same module as the original text.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::programs;
 use crate::report::{Outcome, Report};
 use crate::text::{GENERIC, load};
 
-/// Has jaxlib under `python` check all files at once.
+/// Checks all files at once with jaxlib under `python`.
 pub(crate) fn files(python: &Path, files: &[(String, String)]) -> Report {
     let (mut cases, mut report) = (Vec::new(), Report::default());
     for (name, text) in files {
@@ -21,7 +21,7 @@ pub(crate) fn files(python: &Path, files: &[(String, String)]) -> Report {
                     let prints = json!({"short": dialect::print(&program), "generic": generic});
                     cases.push(json!({"name": name, "original": piece, "prints": prints}));
                 }
-                // Reported by the part that tests text.
+                // The part that tests text reports it.
                 Err(_) => report.add(name, vec![Outcome::Skipped]),
             }
         }

@@ -1,4 +1,4 @@
-//! Reading and printing: in every form, what is printed reads back, prints as the same bytes, and is valid.
+//! Parsing and printing: in every form, the printed text parses, prints as the same bytes, and is valid.
 
 use dialect::diagnostic::{Diagnostics, Severity};
 use dialect::ir::Program;
@@ -12,7 +12,7 @@ const LOCATIONS: PrintOptions =
 pub(crate) const GENERIC: PrintOptions =
     PrintOptions { locations: true, generic: true, causes: true, group_axes: true, local_scope: false };
 
-/// One outcome for each program of the file; programs that must be rejected are skipped.
+/// Returns one outcome for each program of the file; programs that must be rejected are skipped.
 pub(crate) fn round_trip(text: &str) -> Vec<Outcome> {
     // Sections between lines of `//--- name` are not complete programs until a pass adds to them.
     let parts = text.contains("\n//--- ");
@@ -25,7 +25,7 @@ pub(crate) fn round_trip(text: &str) -> Vec<Outcome> {
     pieces.collect()
 }
 
-/// Reads and verifies a program; errors are returned as a failed outcome.
+/// Parses and verifies a program; returns errors as a failed outcome.
 pub(crate) fn load(text: &str) -> Result<Program, Outcome> {
     let program = read(text)?;
     let mut diagnostics = Diagnostics::default();
@@ -72,7 +72,7 @@ fn one(text: &str, load: impl Fn(&str) -> Result<Program, Outcome>) -> Result<Ou
     Ok(Outcome::Passed)
 }
 
-/// The first line in which two texts differ.
+/// Returns the first line in which two texts differ.
 fn difference(a: &str, b: &str) -> String {
     let lines = a.lines().zip(b.lines()).find(|(a, b)| a != b);
     let short = |s: &str| s.trim().chars().take(200).collect::<String>();

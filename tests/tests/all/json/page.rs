@@ -1,10 +1,10 @@
-//! The page that `report` writes: it is strict HTML that loads nothing, and a browser draws all of its figures.
+//! The page of `report` is strict HTML that loads nothing else, and a browser draws all of its figures.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A gather of an argument whose name would end the element that it is in.
+/// A gather of an argument whose name would close the surrounding HTML element if it weren't escaped.
 const PROGRAM: &str = r#"
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 func.func @main(%a: tensor<1024x512xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<512x1024xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>} loc("</script><i>&'\22")) -> (tensor<1024x1024xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
@@ -21,8 +21,8 @@ fn page(program: &str) -> String {
     String::from_utf8(out).expect("text")
 }
 
-/// The elements of a page in order, or why it is not strict HTML: every element is closed where it was opened, every
-/// attribute quoted, every `&` an entity.
+/// Returns the elements of a page in order, or the reason why it is not strict HTML: every element must be closed
+/// inside its parent, every attribute quoted, every `&` an entity.
 fn elements(page: &str) -> Result<Vec<String>, String> {
     let mut rest = page.strip_prefix("<!DOCTYPE html>").ok_or("no document type")?;
     let (mut open, mut all): (Vec<String>, Vec<String>) = Default::default();
@@ -97,7 +97,7 @@ fn the_page_is_strict_and_loads_nothing() {
     }
 }
 
-/// Debian's browser, or another build of it.
+/// Returns the path of Debian's browser, or another build of it.
 fn browser() -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     let names = ["chromium", "chromium-browser", "google-chrome"];
@@ -105,7 +105,7 @@ fn browser() -> Option<PathBuf> {
     found.into_iter().find(|path| path.is_file())
 }
 
-/// What the browser writes to standard output and to the error stream when it opens a file.
+/// Returns the browser's output and error output when it opens a file.
 fn opened(browser: &Path, folder: &Path, flags: &[&str], file: &Path) -> (String, String) {
     let mut child = Command::new(browser)
         .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
@@ -146,7 +146,7 @@ fn a_browser_draws_the_page() {
     let (dom, said) = opened(&browser, &folder, &["--dump-dom"], &file);
     let faults: Vec<&str> = said.lines().filter(|line| line.contains("CONSOLE")).collect();
     assert!(faults.is_empty(), "{faults:?}");
-    // What the script has drawn.
+    // The elements that the script drew.
     let part = |id: &str| {
         let (_, from) = dom.split_once(&format!("id=\"{id}\"")).unwrap_or_else(|| panic!("no {id} in {said}"));
         from.split("<h2>").next().unwrap_or_default().to_owned()
@@ -154,7 +154,7 @@ fn a_browser_draws_the_page() {
     assert!(part("timeline").matches("<rect").count() >= 4, "{}", part("timeline"));
     assert!(part("memory").matches("<rect").count() >= 4 && part("memory").matches("<td").count() >= 6);
     assert!(part("roofline").contains("<circle"));
-    // A picture of the page has far more in it than one of an empty page.
+    // A picture of the page is much larger than one of an empty page.
     let picture = |file: &Path, name: &str| {
         let path = folder.join(name);
         opened(&browser, &folder, &[&format!("--screenshot={}", path.display())], file);

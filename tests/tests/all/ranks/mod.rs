@@ -1,7 +1,7 @@
-//! Programs whose devices are in several processes, started by mpirun: results have the bits of one process, and nobody waits
-//! for who is gone.
+//! Programs whose devices are in several processes, started by mpirun: results have the same bits as in one process,
+//! and no process waits for a process that is gone.
 //!
-//! Without what `make mpi` makes, and without `SHARDC_ORACLES=1`, they are skipped.
+//! Without the files of `make mpi`, and without `SHARDC_ORACLES=1`, the tests are skipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn target() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target folder")
 }
 
-/// The command line with MPI in it.
+/// Returns the path of the command line program with MPI.
 fn shardc() -> Option<PathBuf> {
     oracle::made(target(), "mpi/shardc", "mpi")
 }
@@ -23,7 +23,7 @@ fn corpus(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name)
 }
 
-/// A folder of a test's own.
+/// Returns an empty folder for one test.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ranks").join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -31,8 +31,8 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// `mpirun` over so many processes of this command. Once one has ended the others have five seconds for their last words, not
-/// one: other tests keep the processors busy.
+/// Returns `mpirun` with `ranks` processes of this command. Once one has ended, the others get five seconds for their
+/// last messages instead of one, because other tests keep the processors busy.
 fn mpirun(ranks: usize, command: &Path) -> Command {
     let mut run = Command::new("mpirun");
     run.args(["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]).args([
@@ -57,7 +57,7 @@ fn said(output: &Output) -> String {
 #[test]
 fn results_have_the_same_bits_for_any_number_of_ranks() {
     let Some(shardc) = shardc() else { return };
-    // A training step, permutes, padded shards, rows sent by sizes known at run time; inputs made up.
+    // A training step, permutes, padded shards, and rows sent by sizes known at run time; some inputs are generated.
     for (name, given) in
         [("train_2d", true), ("dist_ppermute", true), ("kind_uneven_mlp", false), ("tpu_p2_moe_ragged_dot", true)]
     {
@@ -78,12 +78,12 @@ fn results_have_the_same_bits_for_any_number_of_ranks() {
             let bytes = |name: &str| fs::read(at(name)).expect("it was written");
             assert!(bytes("one.npz") == bytes("joined.npz"), "{name} on {ranks} ranks");
         }
-        // One file of one process, two and four with their indices, and what was joined.
+        // One file of one process, the files of two and of four with their indices, and the merged file.
         assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 1 + 2 + 1 + 4 + 1 + 1);
     }
 }
 
-/// The first random programs over as many devices as this.
+/// Returns the first random programs over this number of devices.
 fn random_programs(devices: &str, count: usize) -> Vec<String> {
     let programs = (0..).map(shardc_tests::programs::program).filter(|text| text.contains(devices));
     programs.take(count).collect()
@@ -132,7 +132,7 @@ fn a_profile_says_who_came_last_of_all_ranks() {
 fn a_rank_that_can_not_write_ends_all() {
     let Some(shardc) = shardc() else { return };
     let folder = folder("full");
-    // What rank 1 writes would go into a folder that isn't there.
+    // The output of rank 1 would go into a missing folder.
     std::os::unix::fs::symlink("missing/out.npz", folder.join("out.1.npz")).expect("a link");
     let run = format!(
         "run {} --outputs {}",
@@ -168,7 +168,7 @@ fn expectations_and_traces_are_of_all_ranks() {
     }
 }
 
-/// Every rank's process, whose number a script writes before it becomes shardc.
+/// A run of all ranks. A script writes the number of each rank's process before it becomes shardc.
 struct Running {
     mpirun: Child,
     folder: PathBuf,
@@ -199,7 +199,7 @@ impl Running {
             assert!(start.elapsed() < Duration::from_secs(60), "rank {rank} doesn't run");
             std::thread::sleep(Duration::from_millis(100));
         }
-        // The others hear of it.
+        // Give the failure time to reach the others.
         std::thread::sleep(Duration::from_secs(2));
     }
 
@@ -209,7 +209,7 @@ impl Running {
         ok(Command::new("kill").args([signal, pid.trim()]));
     }
 
-    /// What all said, once all have ended, which must be within these seconds.
+    /// Waits until all processes end, which must be within this number of seconds, and returns their output.
     fn ended_within(self, seconds: u64) -> String {
         let start = Instant::now();
         let mut mpirun = self.mpirun;
@@ -262,7 +262,7 @@ fn ranks_that_disagree_do_not_begin() {
     );
     let text = text.ended_within(60);
     assert!(text.contains("runs with other options"), "{text}");
-    // An input that one rank can't take is everybody's end.
+    // An input that one rank refuses ends all ranks.
     let inputs = pick(1, &file(&one, "inputs.npz"), &file(&other, "expected.npz"));
     let text = Running::start("inputs", 2, &shardc, &format!("run {} --inputs {inputs}", file(&one, "program.mlir")));
     let text = text.ended_within(60);
@@ -285,7 +285,7 @@ fn inputs_may_be_in_a_file_for_each_rank() {
         shardc::Literal::from_bytes(dialect::ir::ElementType::F32, shape, bytes)
     };
     for rank in 0..2 {
-        // The block of a rank's two devices; of what all hold, everything.
+        // The block of a rank's two devices; arrays that all devices hold are complete.
         let values: Vec<f32> = (0..8).map(|i| (8 * rank + i) as f32).collect();
         let arrays = [("arg0".to_owned(), array(&values, &[4, 2])), ("arg1".to_owned(), array(&[100.0, 200.0], &[2]))];
         runtime::npz::write_file(&at(&format!("in.{rank}.npz")), &arrays).expect("it is written");
