@@ -1,8 +1,8 @@
 //! `shardc`, the sharding compiler: as a library, and as a program.
 //!
-//! A [`Compiler`] knows ops, passes, pipelines and targets; an embedder can add its own. Its methods are functions from
-//! data to data: they neither print nor end the process, and what is wrong with a program is in the [`Outcome`] as
-//! data.
+//! A [`Compiler`] has registries of ops, passes, pipelines and targets; an embedder can add to them. Its methods are
+//! functions from data to data: they neither print nor end the process, and they return the faults of a program in the
+//! [`Outcome`].
 //!
 //! ```
 //! use shardc::{CompileOptions, Compiler, ExecuteOptions, Backend, Interface, Source, random_inputs};

@@ -64,7 +64,7 @@ impl Error for Fault {}
 /// ```
 ///
 /// # Errors
-/// What is wrong with the program or with `passes`, or that MLIR can't read the result; the module stays as it was.
+/// A fault of the program or of `passes`, or a result that MLIR can't read; the module stays unchanged.
 pub fn run<'c>(context: &'c Context, module: &mut Module<'c>, passes: &str) -> Result<(), Fault> {
     run_with(&Compiler::standard(), context, module, passes)
 }
