@@ -197,7 +197,7 @@ impl Compiler {
         let name = options.target_name();
         let cost = self.target(name).map_err(|e| e.to_string()).and_then(|target| {
             let priced = Priced::new(&mut program, target)?;
-            // A chip alone says nothing of the shape that was priced.
+            // The name of a chip alone lacks the shape that was priced.
             let shaped = matches!(target, Target::Chip(..)).then(|| priced.machine.target().to_string());
             let cost = cost(&program, &priced, shaped.as_deref().unwrap_or(name), module.source());
             Ok(Cost { memory_bytes: options.memory.unwrap_or(cost.memory_bytes), ..cost })

@@ -85,7 +85,7 @@ struct Item {
     manual: Vec<Name>,
 }
 
-/// What `--json` prints.
+/// The document of `--json`.
 #[derive(Serialize)]
 struct Shown {
     meshes: Vec<ShownMesh>,
@@ -95,7 +95,7 @@ struct Shown {
 #[derive(Serialize)]
 struct ShownMesh {
     name: String,
-    /// Names and sizes.
+    /// The names and sizes of the axes.
     axes: Vec<(String, i64)>,
     devices: i64,
 }
@@ -105,9 +105,9 @@ struct ShownValue {
     name: String,
     #[serde(rename = "type")]
     ty: String,
-    /// Absent where the compiler chooses.
+    /// Absent if the compiler chooses it.
     sharding: Option<String>,
-    /// The sizes of one device's shard, padding included; absent where they aren't known before the program runs.
+    /// The sizes of one device's shard, padding included; absent if they are unknown before the program runs.
     shard: Option<Vec<i64>>,
     /// The bytes of one device's shard.
     shard_bytes: Option<u64>,
