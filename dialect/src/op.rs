@@ -1,5 +1,5 @@
-//! What an op is: one unit struct with one `impl OpDef` in its family's file under `ops/<dialect>/`, and one line in
-//! [`OPS`](crate::ops::OPS). Passes and the runtime never match on an op's name; they call these methods.
+//! The definition of an op: one unit struct with one `impl OpDef` in its family's file under `ops/<dialect>/`, and one
+//! line in [`OPS`](crate::ops::OPS). Passes and the runtime never match on an op's name; they call these methods.
 
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
@@ -59,49 +59,50 @@ impl From<Problem> for Vec<Problem> {
 /// Result types, or the violated constraints.
 pub type Inferred = Result<Vec<TypeData>, Vec<Problem>>;
 
-/// An op written as several, see [`OpDef::in_steps`].
+/// The replacement of an op by several ops; see [`OpDef::in_steps`].
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Steps {
-    /// What is made on the way, with the dimensions each value is best sharded like.
+    /// The intermediate values, each with the sharding that suits it best.
     pub made: Vec<(Value, Like)>,
-    /// What replaces the op's results.
+    /// The values that replace the op's results.
     pub results: Vec<Value>,
 }
 
-/// How a new value is sharded, in words of a value that was there before.
+/// The sharding of a new value in terms of a value that existed before.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Like {
-    /// That value.
+    /// The existing value.
     pub of: Value,
     /// For each dimension of the new value, the dimensions of `of` along whose axes it is sharded, major first.
     pub dims: Vec<Vec<usize>>,
 }
 
-/// What an op that is written in steps may ask about the program around it.
+/// The queries about the surrounding program that [`OpDef::in_steps`] may make.
 pub trait Surroundings {
-    /// Into how many pieces of equal size propagation divides each dimension of `value`.
+    /// Returns the number of pieces of equal size into which propagation divides each dimension of `value`.
     fn pieces(&self, program: &Program, value: Value) -> Vec<i64>;
 
-    /// Into how many shards propagation divides each dimension of `value`, the last of which may be smaller or empty.
+    /// Returns the number of shards into which propagation divides each dimension of `value`; the last may be smaller
+    /// or empty.
     fn shards(&self, program: &Program, value: Value) -> Vec<i64>;
 
-    /// The positions of dimension `dim` of `value` that are read: from the first that any slice reads to the last. All
-    /// of them where anything else reads the value.
+    /// Returns the range of positions of dimension `dim` of `value` that are read: from the first to the last position
+    /// that any slice reads. If `value` has another kind of user, this is the whole dimension.
     fn read(&self, program: &Program, value: Value, dim: usize) -> Range<i64>;
 
-    /// Seconds of a collective along the axes by which propagation shards a dimension of a value, both given by `of`, from
-    /// the bytes that a device has before and after it.
+    /// Returns the seconds of a collective along the axes by which propagation shards a dimension of a value (`of`),
+    /// from the bytes on a device before and after it (`bytes`).
     fn seconds(&self, program: &Program, kind: CollectiveKind, of: (Value, usize), bytes: (f64, f64)) -> f64;
 }
 
-/// The attribute of a loop that states how often it runs, for loops whose condition doesn't tell.
+/// The attribute that states a loop's trip count, for loops whose condition doesn't determine it.
 pub const TRIP_COUNT: &str = "shardc.trip_count";
 
 /// How control flows through an op whose kernel is [`Kernel::Control`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Control {
     /// Region 0 (the condition) and region 1 (the body) both take the operands' current values; while the condition
-    /// gives true the body's results replace them.
+    /// returns true, the body's results replace them.
     While,
     /// The only operand is an index: region `i` runs for index `i`, the last one for every other index.
     Case,
@@ -118,12 +119,12 @@ pub enum Control {
     Identity,
 }
 
-/// What an annotation op states about its operand's sharding.
+/// The statement of an annotation op about its operand's sharding.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Annotation {
-    /// Its result has the sharding it states, and so has its operand unless something else states that one.
+    /// The result gets the stated sharding; so does the operand, unless another annotation states its sharding.
     Constraint,
-    /// Its operand is resharded to the sharding it states: reshards, and collectives over global tensors.
+    /// The operand is resharded to the stated sharding: reshards, and collectives over global tensors.
     Reshard,
     /// Propagation passes shardings through it in this direction only.
     Barrier(Direction),
@@ -131,7 +132,7 @@ pub enum Annotation {
     Group(i64),
 }
 
-/// Values that an op requires to have the same sharding: what `sources` hold, `targets` hold next.
+/// Values that an op requires to have the same sharding, because the contents of `sources` flow into `targets`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DataFlow {
     /// The target that represents all of them: the op's result, or a block argument that has no result.
@@ -176,7 +177,7 @@ pub enum Constancy {
 /// Whether sharding propagation itself inserts reshards for an op whose tensors end up with different shardings.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ExplicitReshard {
-    /// It doesn't: that is left to the communication planner.
+    /// Propagation inserts none: the communication planner decides.
     No,
     /// Operands and results are resharded until all agree.
     Operands,
@@ -184,23 +185,23 @@ pub enum ExplicitReshard {
     Result,
 }
 
-/// Who is on the other side of an exchange with the host.
+/// The other party of an exchange with the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HostPartner {
     /// A function of the Python process that wrote the program.
     Callback,
-    /// Whoever feeds the program while it runs: infeed, outfeed, transfers with the host.
+    /// The host code that feeds the program while it runs: infeed, outfeed, transfers with the host.
     Transfer,
-    /// Code of another library, by its name.
+    /// Code of another library, called by its name.
     Library,
 }
 
-/// What an op exchanges with the host.
+/// The exchange of an op with the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostEffect {
-    /// Who is on the other side.
+    /// The other party.
     pub partner: HostPartner,
-    /// Whether it returns data. Without it, leaving the op out changes no value of the program.
+    /// Whether the op returns data. If not, removing the op changes no value of the program.
     pub returns_data: bool,
 }
 
@@ -211,30 +212,30 @@ impl HostEffect {
     }
 }
 
-/// What one op means. A method without a default must be written for every op; a default is right for most ops.
+/// The meaning of one op. A method without a default must be written for every op; a default is right for most ops.
 pub trait OpDef: Sync {
     /// The full name, `stablehlo.add`.
     fn name(&self) -> &'static str;
 
-    /// How its text is written, for both parser and printer; generic MLIR form by default.
+    /// Returns the syntax of its text, for both parser and printer; generic MLIR form by default.
     fn syntax(&self) -> Syntax {
         Syntax::Generic
     }
 
-    /// The result types, or the violated constraints with the specification's labels. Where operands and
-    /// attributes don't decide (reshape, iota, convert), the declared results are checked and returned.
+    /// Returns the result types, or the violated constraints with the specification's labels. Where operands and
+    /// attributes don't determine the types (reshape, iota, convert), it checks and returns the declared results.
     fn infer(&self, op: OpRef<'_>) -> Inferred;
 
-    /// Checks beyond types: regions, symbols, shardings. `infer` has passed.
+    /// Checks constraints beyond types: regions, symbols, shardings. It is called only if `infer` succeeded.
     fn verify(&self, _op: OpRef<'_>, _diagnostics: &mut Diagnostics) {}
 
-    /// The computation.
+    /// Returns the computation.
     fn kernel(&self, _op: OpRef<'_>) -> Kernel {
         Kernel::None
     }
 
-    /// Which dimensions must be sharded together; derived from the loop nest if there is one. `None`: shardings don't
-    /// propagate through the op.
+    /// Returns which dimensions must be sharded together, derived from the loop nest by default. `None`: shardings
+    /// don't propagate through the op.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         match self.kernel(op) {
             Kernel::Nest(nest) => Some(crate::sharding::rule_of_nest(op, &nest)),
@@ -242,46 +243,49 @@ pub trait OpDef: Sync {
         }
     }
 
-    /// The rule that sharding propagation uses: Shardy's, which sometimes claims more than is true.
+    /// Returns the rule that sharding propagation uses: Shardy's, which sometimes claims more than is true.
     fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         self.sharding_rule(op)
     }
 
-    /// The rule for conservative propagation, which doesn't spread along dimensions whose shards need data from their
-    /// neighbors.
+    /// Returns the rule for conservative propagation, which doesn't propagate along dimensions whose shards need data
+    /// from neighboring devices.
     fn conservative_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let mut rule = self.propagation_rule(op)?;
         rule.block_where(|kind| kind == FactorKind::Permutation);
         Some(rule)
     }
 
-    /// Builds the per-device form from local operands; the same op with local result types by default.
+    /// Builds the per-device form from local operands; by default the same op with local result types.
     fn localize(&self, cx: &mut Localize<'_>) {
         cx.same_op();
     }
 
-    /// Whether its result is the number of the device that runs it, which means nothing in a program about global values.
+    /// Returns whether its result is the number of the executing device, which is meaningless in a program over global
+    /// values.
     fn is_device_number(&self) -> bool {
         false
     }
 
-    /// Whether [`localize`](Self::localize) works on operands that were extended to the rows a device reads
+    /// Returns whether [`localize`](Self::localize) takes operands extended to the rows that a device reads
     /// ([`Localize::fetched`]), so that factors along which data moves between neighbors can be sharded.
     fn is_windowed(&self) -> bool {
         false
     }
 
-    /// The same computation in plain StableHLO, for ops of other dialects and those simpler to write as sums and
-    /// products (batch normalization, einsum, constant shapes): builds it and returns the values that replace the op's
-    /// results. `None`: the op stays as it is.
+    /// Builds the same computation in plain StableHLO and returns the values that replace the op's results. It is for
+    /// ops of other dialects and those that are simpler as sums and products (batch normalization, einsum, constant
+    /// shapes). `None`: the op stays as it is.
     fn expand(&self, _op: Op, _build: &mut Builder<'_>) -> Option<Vec<Value>> {
         None
     }
 
-    /// The slow, obvious reference meaning over concrete tensors: what everything else is compared with.
+    /// Evaluates the op over concrete tensors by its slow, obvious reference meaning, with which all other
+    /// implementations are compared.
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>>;
 
-    /// Runs on all devices of `mask` in lockstep. Overridden by collectives, partition_id and ops with regions.
+    /// Evaluates the op on all devices of `mask` in lockstep. Overridden by collectives, partition_id and ops with
+    /// regions.
     fn evaluate_spmd(
         &self,
         op: OpRef<'_>,
@@ -299,42 +303,45 @@ pub trait OpDef: Sync {
 
     // Roles ----------------------------------------------------------------------------------------------------
 
-    /// Its communication, if it is a collective of the per-device program.
+    /// Returns its communication, if it is a collective of the per-device program.
     fn collective(&self, _op: OpRef<'_>) -> Option<Collective> {
         None
     }
 
-    /// The attribute that holds its device groups and their constraints, if it has any. The verifier checks them.
+    /// Returns the attribute with its device groups and the constraints on them, if it has groups. The verifier checks
+    /// them.
     fn groups(&self, _op: OpRef<'_>) -> Option<GroupsRule> {
         None
     }
 
-    /// How control flows through it, if its kernel is [`Kernel::Control`].
+    /// Returns how control flows through it, if its kernel is [`Kernel::Control`].
     fn control(&self, _op: OpRef<'_>) -> Option<Control> {
         None
     }
 
-    /// Which values it requires to have the same sharding: loops, branches, manual and named computations, barriers.
+    /// Returns the values that it requires to have the same sharding: loops, branches, manual and named computations,
+    /// barriers.
     fn data_flow(&self, _op: OpRef<'_>) -> Vec<DataFlow> {
         Vec::new()
     }
 
-    /// What it states about its operand's sharding, if that is its only purpose.
+    /// Returns its statement about its operand's sharding, if that is its only purpose.
     fn annotation(&self, _op: OpRef<'_>) -> Option<Annotation> {
         None
     }
 
-    /// The change of distribution it performs, if it is one of Shardy's collectives (or an identity among them).
+    /// Returns the change of distribution that it performs, if it is one of Shardy's collectives or an identity.
     fn reshard(&self, _op: OpRef<'_>) -> Option<Reshard> {
         None
     }
 
-    /// The rows of operands that its result consists of, if it only moves rows along one dimension.
+    /// Returns the rows of operands that make up its result, if it only moves rows along one dimension.
     fn assembly(&self, _op: OpRef<'_>) -> Option<Assembly> {
         None
     }
 
-    /// Whether that dimension can be sharded by devices sending each other the rows of [`assembly`](Self::assembly).
+    /// Returns whether the dimension of [`assembly`](Self::assembly) can be sharded, with devices sending each other
+    /// its rows.
     fn is_assembled(&self) -> bool {
         false
     }
@@ -344,22 +351,22 @@ pub trait OpDef: Sync {
         None
     }
 
-    /// Whether each result element depends on the same element of every non-scalar operand alone.
+    /// Returns whether each result element depends only on the elements of non-scalar operands at the same position.
     fn elementwise(&self) -> bool {
         false
     }
 
-    /// In which rounds sharding propagation visits it.
+    /// Returns the rounds in which sharding propagation visits it.
     fn op_priority(&self, _op: OpRef<'_>) -> OpPriority {
         if self.elementwise() { OpPriority::Elementwise } else { OpPriority::Late }
     }
 
-    /// The operands of which it reads or writes windows at positions that other operands give at run time.
+    /// Returns the operands in which it reads or writes windows at positions that other operands give at run time.
     fn windowed_operands(&self, _op: OpRef<'_>) -> Range<usize> {
         0..0
     }
 
-    /// How it relates to constants.
+    /// Returns how it relates to constants.
     fn constancy(&self, op: OpRef<'_>) -> Constancy {
         match self.constant(op) {
             Some(_) => Constancy::Source,
@@ -368,38 +375,39 @@ pub trait OpDef: Sync {
         }
     }
 
-    /// Whether sharding propagation inserts reshards when its tensors are sharded differently; Shardy does for a few
-    /// ops.
+    /// Returns whether sharding propagation inserts reshards when its tensors are sharded differently, as Shardy does
+    /// for a few ops.
     fn explicit_reshard(&self) -> ExplicitReshard {
         ExplicitReshard::No
     }
 
-    /// Whether its sharding rule depends on more than its own attributes and types: on the ops that compute its
-    /// operands.
+    /// Returns whether its sharding rule depends on the ops that compute its operands, in addition to its own
+    /// attributes and types.
     fn rule_reads_operands(&self) -> bool {
         false
     }
 
-    /// How the partial results of an op sharded along reduction factors combine; `None` when they can't be combined.
+    /// Returns how its partial results combine when it is sharded along reduction factors; `None` if they can't be
+    /// combined.
     fn reduction(&self, _op: OpRef<'_>) -> Option<ReductionKind> {
         None
     }
 
-    /// The same results in several steps, for an op that needs all of a dimension that propagation shards: pieces first,
-    /// then what comes of them; or one dimension after the other. `None`, and nothing built, where that can't be done,
-    /// may give different results, or saves nothing. A result of which only the first positions are read may lose the
-    /// others.
+    /// Builds the same results in several steps, for an op that needs all of a dimension that propagation shards: it
+    /// computes pieces first and combines them, or handles one dimension after the other. Returns `None`, and builds
+    /// nothing, where this is impossible, may change results, or saves nothing. A result of which only the first
+    /// positions are read may lose the other positions.
     fn in_steps(&self, _op: Op, _around: &dyn Surroundings, _build: &mut Builder<'_>) -> Option<Steps> {
         None
     }
 
-    /// Floating-point operations of the op as it stands (2·m·n·k of a matmul); 0 for ops that aren't counted. Computed
-    /// from the loop nest; ops without one that still multiply override [`Self::flops_of`].
+    /// Returns the number of floating-point operations of the op as it stands (2·m·n·k of a matmul); 0 for ops that
+    /// aren't counted. Computed from the loop nest; ops without a nest that still multiply override [`Self::flops_of`].
     fn flops(&self, op: OpRef<'_>) -> f64 {
         self.flops_of(op, &self.kernel(op))
     }
 
-    /// The same for an op whose kernel is at hand.
+    /// Returns the number of floating-point operations of the op, whose kernel the caller has already.
     fn flops_of(&self, _op: OpRef<'_>, kernel: &Kernel) -> f64 {
         match kernel {
             Kernel::Nest(nest) => nest.flops(),
@@ -407,7 +415,7 @@ pub trait OpDef: Sync {
         }
     }
 
-    /// Whether its regions can't see the values around it.
+    /// Returns whether its regions can't use values defined outside of it.
     fn isolated(&self) -> bool {
         false
     }
@@ -417,7 +425,8 @@ pub trait OpDef: Sync {
         false
     }
 
-    /// Whether it must stay even if its results are unused, and keep its order among other ops with side effects.
+    /// Returns whether it must stay even if its results are unused, and keep its order among other ops with side
+    /// effects.
     fn side_effect(&self, op: OpRef<'_>) -> bool {
         op.result_count() == 0
     }
@@ -432,33 +441,33 @@ pub trait OpDef: Sync {
         None
     }
 
-    /// Whether only a function of the process that wrote the program can partition it.
+    /// Returns whether only a function of the process that wrote the program can partition it.
     fn partitions_itself(&self, _op: OpRef<'_>) -> bool {
         false
     }
 
-    /// Whether it shows a function of the process that wrote the program how its operand is sharded.
+    /// Returns whether it reports its operand's sharding to a function of the process that wrote the program.
     fn shows_sharding(&self, _op: OpRef<'_>) -> bool {
         false
     }
 
-    /// MLIR's name for its regions' arguments (`%iterArg`), instead of `%arg` and a number.
+    /// Returns MLIR's name for its regions' arguments (`%iterArg`), which replaces `%arg` and a number.
     fn block_arg_name(&self) -> Option<&'static str> {
         None
     }
 
-    /// MLIR's name for its results (`%cst`, `%c`), instead of a number.
+    /// Returns MLIR's name for its results (`%cst`, `%c`), which replaces a number.
     fn result_name(&self, _op: OpRef<'_>) -> Option<&'static str> {
         None
     }
 }
 
-/// The known ops by name. A [`Program`] holds the one it was read with, so that any code with the
-/// program knows its ops. Clones share their table.
+/// The known ops by name. Each [`Program`] holds its registry, so that all code that has the program has its ops.
+/// Clones share their table.
 #[derive(Clone)]
 pub struct Registry {
     ops: Arc<FxHashMap<&'static str, &'static dyn OpDef>>,
-    /// Whether some name now means another op than the one in [`OPS`](crate::ops::OPS).
+    /// Whether the registry replaces an op of [`OPS`](crate::ops::OPS).
     replaced: bool,
 }
 
@@ -486,7 +495,7 @@ impl Registry {
         self.ops.get(name).copied()
     }
 
-    /// This registry's op with the name of the standard op `def`: `def` itself unless it was replaced.
+    /// Returns this registry's op with the name of the standard op `def`: `def` itself unless it was replaced.
     pub fn current(&self, def: &'static dyn OpDef) -> &'static dyn OpDef {
         if self.replaced { self.get(def.name()).unwrap_or(def) } else { def }
     }

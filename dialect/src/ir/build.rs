@@ -41,7 +41,7 @@ impl<'a> Builder<'a> {
         self.named(def, name, operands, results, attrs, regions)
     }
 
-    /// The same with a name that is known.
+    /// Appends an op with everything given, whose name is interned already.
     pub fn named(
         &mut self,
         def: &'static dyn OpDef,

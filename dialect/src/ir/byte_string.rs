@@ -1,9 +1,9 @@
-//! The strings of attributes and locations: bytes, which need not be text.
+//! Byte strings: the strings of attributes and locations, which need not be UTF-8 text.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// A string as MLIR has them: any bytes. Serialized kernels are such strings, and pointers that JAX hands to itself.
+/// A string of any bytes, as in MLIR: serialized kernels and the pointers that JAX passes to itself are such strings.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ByteString(Box<[u8]>);
 
@@ -18,7 +18,7 @@ impl ByteString {
         std::str::from_utf8(&self.0).ok()
     }
 
-    /// A text for messages, in which replacement characters stand for bytes that aren't UTF-8.
+    /// Returns the text for messages, with replacement characters for bytes that aren't UTF-8.
     pub fn shown(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.0)
     }

@@ -1,4 +1,4 @@
-//! Copying ops with everything inside, renaming values: for inlining, outlining, partitioning.
+//! Copying ops with their regions while renaming values: for inlining, outlining, partitioning.
 
 use rustc_hash::FxHashMap;
 
@@ -6,12 +6,12 @@ use super::entity::{Block, Loc, Op, Region, Value};
 use super::loc::LocData;
 use super::program::Program;
 
-/// What copying renames.
+/// The renaming that a copy applies.
 #[derive(Default)]
 pub struct Renaming {
-    /// New values for old ones; other values stay the same.
+    /// New values by old values; other values stay the same.
     pub values: FxHashMap<Value, Value>,
-    /// Called from here: locations become `callsite(old at this)`.
+    /// The call site of the copied ops: their locations become `callsite(old at this)`.
     pub call_site: Option<Loc>,
 }
 
@@ -23,7 +23,7 @@ impl Renaming {
 }
 
 impl Program {
-    /// A copy of `op` in no block yet; its results are renamed in whatever is copied next.
+    /// Returns a copy of `op` in no block yet, and adds its results to `renaming` for the ops that are copied next.
     pub fn clone_op(&mut self, op: Op, renaming: &mut Renaming) -> Op {
         let mut regions = self.op(op).regions.clone();
         regions.iter_mut().for_each(|r| *r = self.clone_region(*r, renaming));
@@ -66,7 +66,7 @@ impl Program {
         copy
     }
 
-    /// `loc`, of an op that `call_site` calls.
+    /// Returns `loc` as called from `call_site`, if that is given.
     pub fn called_from(&mut self, loc: Loc, call_site: Option<Loc>) -> Loc {
         match call_site {
             Some(site) if self.canonical_loc(loc) == Loc::UNKNOWN => site,

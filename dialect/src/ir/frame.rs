@@ -20,7 +20,7 @@ pub struct Frame<'a> {
     pub line: u32,
     /// Column, from 1.
     pub column: u32,
-    /// Whether it is a line of the program's own text, which has no better place for what stands there.
+    /// Whether it is a line of the program's own text, because the op has no `loc(…)`.
     pub of_text: bool,
 }
 
@@ -28,7 +28,7 @@ pub struct Frame<'a> {
 const MAX_STEPS: usize = 1000;
 
 impl Program {
-    /// The source lines behind a location, innermost first.
+    /// Returns the source lines of a location, innermost first.
     pub fn frames(&self, loc: Loc) -> Vec<Frame<'_>> {
         let mut frames = Vec::new();
         // The locations still to visit, the next one last, each with the name around it.
@@ -49,7 +49,7 @@ impl Program {
         frames
     }
 
-    /// The source line a user would look at: the innermost one outside of installed packages.
+    /// Returns the source line that a user would look at: the innermost one outside of installed packages.
     pub fn user_frame(&self, loc: Loc) -> Option<Frame<'_>> {
         let frames = self.frames(loc);
         let installed =
@@ -57,8 +57,8 @@ impl Program {
         frames.iter().find(|f| !installed(f)).or(frames.first()).cloned()
     }
 
-    /// The outermost name of a location: JAX's path of the op, or the name of an argument. Of an inlined op it is the name
-    /// in the function that was called.
+    /// Returns the outermost name of a location: JAX's path of the op, or the name of an argument. For an inlined op
+    /// this is the name in the called function.
     pub fn loc_name(&self, loc: Loc) -> Option<Cow<'_, str>> {
         let mut loc = loc;
         for _ in 0..MAX_STEPS {

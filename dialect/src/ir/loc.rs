@@ -43,7 +43,7 @@ impl LocData {
         }
     }
 
-    /// The same with other locations inside.
+    /// Returns a copy with `children` as the locations inside.
     fn with_children(&self, children: &[Loc]) -> Self {
         match (self, children) {
             (&LocData::Name(name, _), &[child]) => LocData::Name(name, child),
@@ -54,8 +54,9 @@ impl LocData {
     }
 }
 
-/// Location ids from here to [`LOC_FILE`] are bytes of the program's text: what has no `loc(…)` is where it is written,
-/// as in MLIR. Line and column are looked up when somebody asks, so that reading a text doesn't pay for them.
+/// The first location id that is a byte of the program's text; the last is [`LOC_FILE`]. As in MLIR, an op without
+/// `loc(…)` is located at its source text. Line and column are computed on demand, so that parsing doesn't pay for
+/// them.
 const LOC_TEXT: usize = 1 << 30;
 
 /// The text as a whole, which MLIR calls line 0, column 0.
@@ -65,7 +66,7 @@ const LOC_FILE: usize = LOC_ALIAS - 1;
 pub const MAX_TEXT: usize = LOC_FILE - LOC_TEXT;
 
 impl Loc {
-    /// The text as a whole, of what stands nowhere in it: the module around ops without one.
+    /// The text as a whole: the location of ops that the text doesn't contain, such as an implicit module.
     pub const WHOLE_TEXT: Loc = Loc::new(LOC_FILE);
 
     /// The place in the program's text where `span` begins.
@@ -73,20 +74,20 @@ impl Loc {
         Loc::new(LOC_TEXT + span.start as usize)
     }
 
-    /// Whether it is a place in the program's text, and not one that the text gives.
+    /// Returns whether this is a place in the program's text, instead of a location that the text states.
     pub fn is_of_text(self) -> bool {
         (LOC_TEXT..=LOC_FILE).contains(&self.index())
     }
 }
 
-/// What turns a byte of the text into a line of a file.
+/// The table that maps a byte of the text to a line of a file.
 #[derive(Clone, Default)]
 pub(super) struct TextPlaces {
     /// The file's name.
     file: Option<Attr>,
     /// The number of the text's first line in the file, from 0.
     first_line: u32,
-    /// The bytes at which lines begin, once somebody asked.
+    /// The bytes at which lines begin, computed on first use.
     starts: OnceLock<Arc<[u32]>>,
 }
 
@@ -99,8 +100,8 @@ impl Program {
         }
     }
 
-    /// Says which file the text was read from, and which line of it, from 0, is the text's first. Without it the file is
-    /// called `-`, as in MLIR.
+    /// Sets the file that the text was read from, and the line of that file, from 0, at which the text begins. Without
+    /// this call the file is called `-`, as in MLIR.
     pub fn set_text_file(&mut self, file: &str, first_line: usize) {
         self.text_places.file = Some(self.attr_str(file));
         self.text_places.first_line = first_line as u32;
@@ -126,8 +127,8 @@ impl Program {
         Some(LocData::File { file, start: (self.text_places.first_line + line as u32, column), end: None })
     }
 
-    /// Replaces aliases by what they stand for, so that equal locations have equal ids; called when the text ends. In a
-    /// cycle of aliases the one that closes it becomes unknown.
+    /// Replaces aliases by their targets, so that equal locations have equal ids; called at the end of the text. In a
+    /// cycle of aliases, the alias that closes the cycle becomes unknown.
     pub(crate) fn settle_locations(&mut self) {
         if self.loc_aliases.is_empty() {
             return;
@@ -144,7 +145,7 @@ impl Program {
         self.loc_aliases.clear();
     }
 
-    /// Depth first, without recursion in our code: aliases may nest as deep as the text is long.
+    /// Resolves one location, depth first, with an explicit stack because aliases may nest as deep as the text is long.
     fn settled(&mut self, loc: Loc, settled: &mut FxHashMap<Loc, Loc>) -> Loc {
         if loc.is_of_text() {
             return loc;

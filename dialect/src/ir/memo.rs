@@ -1,10 +1,11 @@
-//! What passes find out about ops by their contents, for the passes after them.
+//! A cache of facts about ops that passes compute from the ops' contents, for later passes.
 
 use std::any::Any;
 
 use super::program::Program;
 
-/// Holds one thing of any type. A copy of a program begins without: what its tables will get has other ids there.
+/// Holds one value of any type. A copy of a program starts with an empty memo, because new entries of its tables get
+/// other ids.
 #[derive(Default)]
 pub(super) struct Memo(Option<Box<dyn Any + Send + Sync>>);
 
@@ -15,13 +16,13 @@ impl Clone for Memo {
 }
 
 impl Program {
-    /// What [`Self::keep_memo`] kept, if that was of this type, or the default. It may be looked up by ids of names, types
-    /// and attributes, which stay what they are, but not by those of ops and values, which passes change.
+    /// Takes the value stored by [`Self::keep_memo`] if it has type `T`, or else the default. The value may use ids of
+    /// names, types and attributes as keys, which never change, but not ids of ops and values, which passes change.
     pub fn take_memo<T: Any + Send + Sync + Default>(&mut self) -> T {
         self.memo.0.take().and_then(|kept| kept.downcast().ok()).map(|kept| *kept).unwrap_or_default()
     }
 
-    /// Keeps `memo` in place of what was kept before.
+    /// Stores `memo`, replacing the value stored before.
     pub fn keep_memo<T: Any + Send + Sync>(&mut self, memo: T) {
         self.memo.0 = Some(Box::new(memo));
     }

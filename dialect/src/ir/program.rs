@@ -19,7 +19,7 @@ use crate::diagnostic::Span;
 use crate::id::{Interner, TiVec};
 use crate::op::{OpDef, Registry};
 
-/// The most ops of a program, in its text and once its calls are inlined.
+/// The largest number of ops in a program, both in its text and after calls are inlined.
 pub const MAX_OPS: usize = 8_000_000;
 
 /// Attributes of an op, sorted by the text of their names.
@@ -38,13 +38,13 @@ pub struct OpData {
     pub attrs: AttrList,
     /// Its regions.
     pub regions: SmallVec<[Region; 1]>,
-    /// The blocks of its region that may come after it, if it ends one of several.
+    /// The successor blocks in its region, if it ends one of several blocks.
     pub successors: Option<Box<[Block]>>,
-    /// Where it came from.
+    /// Its source location.
     pub loc: Loc,
     /// Its name in the source text; empty when a pass made it.
     pub span: Span,
-    /// Its operands in the source text, as far as it has them.
+    /// Its operands in the source text; shorter than `operands` if the text doesn't contain them all.
     pub operand_spans: SmallVec<[Span; 3]>,
     /// The whole op in the source text, without the inside of its regions.
     pub text_span: Span,
@@ -58,7 +58,7 @@ impl OpData {
     }
 }
 
-/// Where a value comes from.
+/// The definition of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ValueSource {
     /// A result of an op.
@@ -88,9 +88,9 @@ pub struct Program {
     types: Interner<Ty, TypeData>,
     attrs: Interner<Attr, AttrData>,
     locs: Interner<Loc, LocData>,
-    /// What bytes of the text are called as locations.
+    /// The table that maps text locations to lines of a file.
     pub(super) text_places: TextPlaces,
-    /// Locations behind `loc(#alias)`: ids past the table's, resolved when the text ends.
+    /// The targets of `loc(#alias)`: their ids follow those of the table, and are resolved when the text ends.
     pub(crate) loc_aliases: Vec<Loc>,
     pub(crate) ops: TiVec<Op, OpData>,
     pub(crate) values: TiVec<Value, ValueData>,
@@ -104,7 +104,7 @@ pub struct Program {
     pub(super) memo: Memo,
 }
 
-/// Location ids from here on are aliases.
+/// The first location id that is an alias.
 pub(crate) const LOC_ALIAS: usize = 1 << 31;
 
 impl Program {
@@ -139,7 +139,7 @@ impl Program {
         p
     }
 
-    /// The ops it knows.
+    /// Returns the registry of ops that the program was created with.
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
@@ -169,7 +169,7 @@ impl Program {
         self.types.intern(ty.into())
     }
 
-    /// Whether any tensor was ever on a mesh of a topology.
+    /// Returns whether the program ever had a type of a tensor on a mesh of a topology.
     pub fn knows_mesh_tensors(&self) -> bool {
         self.types.iter().any(|ty| matches!(ty, TypeData::MeshTensor(_)))
     }
@@ -179,14 +179,15 @@ impl Program {
         &self.types[ty]
     }
 
-    /// The upper bound of each dimension (`None`: unknown), where the type gives it: `#stablehlo.bounds<4, ?>`.
+    /// Returns the upper bound of each dimension (`None`: unknown), if the type states bounds: `#stablehlo.bounds<4,
+    /// ?>`.
     pub fn bounds(&self, ty: &TensorType) -> Option<Vec<Option<i64>>> {
         let AttrData::Opaque(text) = self.attr_data(ty.encoding?) else { return None };
         let list = text.strip_prefix("#stablehlo.bounds<")?.strip_suffix('>')?;
         Some(list.split(", ").filter(|b| !b.is_empty()).map(|b| b.parse().ok()).collect())
     }
 
-    /// Whether each type is compatible with the other one at its position; see [`TypeData::compatible`].
+    /// Returns whether the types at each position are compatible; see [`TypeData::compatible`].
     pub fn compatible_types(&self, a: &[Ty], b: &[Ty]) -> bool {
         let same = |(&a, &b): (&Ty, &Ty)| a == b || self.type_data(a).compatible(self.type_data(b));
         a.len() == b.len() && a.iter().zip(b).all(same)
@@ -216,7 +217,7 @@ impl Program {
         }
     }
 
-    /// What an alias stands for; `None` for any other location.
+    /// Returns the target of an alias; `None` for any other location.
     pub(super) fn alias_target(&self, loc: Loc) -> Option<Loc> {
         let slot = loc.index().checked_sub(LOC_ALIAS)?;
         Some(self.loc_aliases.get(slot).copied().unwrap_or(Loc::UNKNOWN))
@@ -269,7 +270,7 @@ impl Program {
         self.new_op_named(def, name, operands, results, attrs, regions, loc)
     }
 
-    /// The same with a name that is known.
+    /// Creates an op in no block yet, from a name that is interned already.
     pub fn new_op_named(
         &mut self,
         def: &'static dyn OpDef,
@@ -392,7 +393,7 @@ impl Program {
         self.type_data(self.value_type(value)).tensor()
     }
 
-    /// Where a value comes from.
+    /// Returns the definition of a value: an op's result or a block's argument.
     pub fn value_source(&self, value: Value) -> ValueSource {
         self.values[value].source
     }
@@ -450,7 +451,7 @@ impl Program {
 
     // Attributes -----------------------------------------------------------------------------------------------
 
-    /// All attributes that any op had or has.
+    /// Iterates over all attributes that any op ever had.
     pub(crate) fn all_attrs(&self) -> impl Iterator<Item = &AttrData> {
         self.attrs.iter()
     }
@@ -478,14 +479,14 @@ impl Program {
         self.ops[op].attrs.retain(|a| &*names[a.0] != name);
     }
 
-    /// Makes `op` another op over the same operands, results and attributes.
+    /// Changes `op` into another op with the same operands, results and attributes.
     pub fn set_def(&mut self, op: Op, def: &'static dyn OpDef) {
         let (def, name) = (self.registry.current(def), self.name(def.name()));
         let data = self.op_mut(op);
         (data.def, data.name) = (def, name);
     }
 
-    /// Puts `ops` before all others at the top of the module.
+    /// Inserts `ops` before all others at the top level of the module.
     pub fn prepend(&mut self, mut ops: Vec<Op>) {
         let body = self.body();
         ops.extend_from_slice(self.block_ops(body));
@@ -497,7 +498,8 @@ impl Program {
         self.block_ops(self.body()).iter().copied().filter(move |&op| self.op_name(op) == name)
     }
 
-    /// The first place of `text` inside `span` of the source, to point into an attribute; `span` itself otherwise.
+    /// Finds the first occurrence of `text` inside `span` of the source, to point into an attribute; returns `span` if
+    /// there is none.
     pub fn find_in_source(&self, span: Span, text: &str) -> Span {
         let found =
             self.source.as_ref().and_then(|s| s.get(span.start as usize..span.end as usize)).and_then(|s| s.find(text));

@@ -20,7 +20,7 @@ pub struct Quantized {
     pub range: (i64, i64),
     /// The dimension that has a scale per element; `None`: one scale for the whole tensor.
     pub dimension: Option<i64>,
-    /// The scales, one or as many as the dimension has elements.
+    /// The scales: one, or one for each index of the dimension.
     pub scales: Vec<f64>,
     /// The integers that represent zero, one per scale.
     pub zero_points: Vec<i64>,
@@ -47,7 +47,7 @@ impl Quantized {
         }
     }
 
-    /// Whether each element of a dimension has a scale of its own.
+    /// Returns whether each index of one dimension has its own scale.
     pub fn per_axis(&self) -> bool {
         self.dimension.is_some()
     }

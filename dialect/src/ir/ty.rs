@@ -1,7 +1,7 @@
 //! Types: tensors, and the few others that StableHLO text needs.
 //!
-//! Shapes may hold [`DYNAMIC`] dimensions and elements of unknown kind, so that every program can be read and
-//! printed; passes that need static shapes say so.
+//! Shapes may have [`DYNAMIC`] dimensions and elements of unknown kind, so that every program can be read and printed;
+//! passes that need static shapes report an error otherwise.
 
 use smallvec::SmallVec;
 
@@ -25,7 +25,7 @@ pub fn gcd(a: i64, b: i64) -> i64 {
 
 macro_rules! element_types {
     ($($variant:ident $text:literal $bits:literal $class:ident),* $(,)?) => {
-        /// What a tensor holds.
+        /// The element type of a tensor.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum ElementType {
             $(#[doc = concat!("`", $text, "`")] $variant,)*
@@ -42,7 +42,7 @@ macro_rules! element_types {
                 match text { $($text => Some(Self::$variant),)* _ => None }
             }
 
-            /// As MLIR writes it; `None` for [`ElementType::Other`].
+            /// Returns MLIR's spelling; `None` for [`ElementType::Other`].
             pub const fn text(self) -> Option<&'static str> {
                 match self { $(Self::$variant => Some($text),)* Self::Other(_) => None }
             }
@@ -52,7 +52,7 @@ macro_rules! element_types {
                 match self { $(Self::$variant => $bits,)* Self::Other(_) => 0 }
             }
 
-            /// Which arithmetic applies.
+            /// Returns the class of arithmetic that applies.
             pub const fn class(self) -> ElementClass {
                 match self { $(Self::$variant => ElementClass::$class,)* Self::Other(_) => ElementClass::Other }
             }
@@ -131,7 +131,7 @@ impl ElementType {
 pub struct TensorType {
     /// Sizes, [`DYNAMIC`] where written `?`.
     pub shape: Shape,
-    /// What it holds.
+    /// Its element type.
     pub element: ElementType,
     /// The attribute after the element type (`#stablehlo.bounds<…>`).
     pub encoding: Option<Attr>,
@@ -163,7 +163,7 @@ impl TensorType {
         self.shape.iter().try_fold(1usize, |n, &d| (d >= 0).then(|| n.saturating_mul(d as usize)))
     }
 
-    /// Whether the sizes agree; dynamic sizes agree with any.
+    /// Returns whether the sizes agree; dynamic sizes agree with any size.
     pub fn fits(&self, other: &Self) -> bool {
         let mut sizes = self.shape.iter().zip(&other.shape);
         self.rank() == other.rank() && sizes.all(|(&a, &b)| a == b || a == DYNAMIC || b == DYNAMIC)
@@ -182,9 +182,9 @@ pub struct MeshTensor {
     pub mesh: Name,
     /// The global type.
     pub tensor: TensorType,
-    /// How it is sharded over that mesh, whatever mesh the sharding itself names; `None` means replicated.
+    /// Its sharding over that mesh, whatever mesh the sharding itself names; `None` means replicated.
     pub sharding: Option<TensorSharding>,
-    /// Where a device keeps it, `device` or `pinned_host`; `None` means on the device.
+    /// The memory of the device, `device` or `pinned_host`; `None` means `device`.
     pub memory_kind: Option<Name>,
 }
 
@@ -210,7 +210,7 @@ pub enum TypeData {
 }
 
 impl TypeData {
-    /// The tensor type, if it is one. That of a tensor on a mesh is the global one.
+    /// Returns the tensor type, if it is one; for a tensor on a mesh, the global type.
     pub fn tensor(&self) -> Option<&TensorType> {
         match self {
             TypeData::Tensor(t) => Some(t),
@@ -227,7 +227,7 @@ impl TypeData {
         }
     }
 
-    /// Whether a value of one type may be one of the other: dynamic sizes agree with any.
+    /// Returns whether a value of one type may have the other type: dynamic sizes agree with any size.
     pub fn compatible(&self, other: &TypeData) -> bool {
         match (self, other) {
             (TypeData::Tensor(a), TypeData::Tensor(b)) => a.element == b.element && a.fits(b),

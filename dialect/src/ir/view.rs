@@ -48,7 +48,8 @@ impl<'a> OpRef<'a> {
         self.program.results(self.op)
     }
 
-    /// Whether it gives nothing but scalars, which stand in no memory: bodies of other ops have their computation.
+    /// Returns whether it has results and all are scalars. Scalars have no buffer: they are inlined into the bodies of
+    /// their users.
     pub fn gives_scalars(self) -> bool {
         self.result_count() > 0 && self.result_types().all(|ty| matches!(ty, TypeData::Scalar(_)))
     }
@@ -144,7 +145,7 @@ impl<'a> OpRef<'a> {
         self.block(i).map(|b| self.program.block_args(b)).unwrap_or_default()
     }
 
-    /// What region `i` gives: the operands of its terminator.
+    /// Returns the results of region `i`: the operands of its terminator.
     pub fn region_results(self, i: usize) -> &'a [Value] {
         let last = self.block(i).and_then(|b| self.program.terminator(b));
         last.map(|op| &*self.program.op(op).operands).unwrap_or_default()

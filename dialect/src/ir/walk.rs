@@ -61,7 +61,7 @@ impl Program {
     }
 }
 
-/// Who uses each value under one block: (op, operand index), in program order.
+/// The uses of each value under one block: (op, operand index), in program order.
 pub struct Uses {
     start: Vec<u32>,
     list: Vec<(Op, u32)>,

@@ -1,9 +1,9 @@
-//! Who sends which rows of which tensor to whom, so that a sharded dimension is put together from rows of several.
+//! Exchanges of rows between devices that build a sharded dimension from rows of several tensors.
 //!
-//! A device has rows of every operand to send and may want rows of any. So one permute carries rows of different operands
-//! between different devices: in each round every device sends at most one run of rows, of whichever operand, and
-//! receives at most one. Two tensors of equal size are joined in as many rounds as a device then has runs, not in as many
-//! for each of them.
+//! A device has rows of every operand to send and may need rows of any operand, so one permute carries rows of
+//! different operands between different devices: in each round, every device sends at most one run of rows, of any
+//! operand, and receives at most one. Concatenating two tensors of equal size then takes as many rounds as a device has
+//! runs in total, not that many for each tensor.
 
 use std::ops::Range;
 
@@ -18,64 +18,64 @@ use crate::ir::OpRef;
 pub struct Assembly {
     /// The dimension.
     pub dim: usize,
-    /// The size of each operand along it; `None` for one of rank 0, which fills rows.
+    /// The size of each operand along the dimension; `None` for an operand of rank 0, which fills rows.
     pub sizes: SmallVec<[Option<i64>; 4]>,
     /// The rows of the result, from first to last.
     pub pieces: SmallVec<[AssemblyPiece; 4]>,
 }
 
-/// Rows of one operand, next to each other there and in the result.
+/// Consecutive rows of one operand that are consecutive in the result, too.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AssemblyPiece {
-    /// Which operand.
+    /// The operand's number.
     pub operand: usize,
-    /// The operand's first row, counted as in the operand: the least of all.
+    /// The smallest row of the operand in this piece.
     pub start: i64,
     /// Number of rows.
     pub count: i64,
-    /// Whether they come in reverse order.
+    /// Whether the rows come in reverse order.
     pub reversed: bool,
 }
 
 /// One permute: every source sends the same number of rows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AssemblyRound {
-    /// From which place in the group to which, or to itself.
+    /// Pairs of source and target places in the group; a place may send to itself.
     pub pairs: Pairs,
     /// Number of rows.
     pub rows: i64,
-    /// What each place of the group sends, if it does.
+    /// The rows that each place of the group sends, if any.
     pub sends: Vec<Option<SentRows>>,
-    /// What each place does with what it receives, if it does.
+    /// The destination of the rows that each place receives, if any.
     pub receives: Vec<Option<ReceivedRows>>,
 }
 
-/// `rows` rows of a shard; some may be past its end if it is smaller.
+/// `rows` rows of a shard; some may be past its end if the shard is smaller than that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SentRows {
-    /// Of which operand.
+    /// The operand's number.
     pub operand: usize,
-    /// The first of them, counted in the shard.
+    /// The first row sent, counted in the shard.
     pub start: i64,
-    /// Whether they are sent in reverse order.
+    /// Whether the rows are sent in reverse order.
     pub reversed: bool,
 }
 
-/// Where received rows belong.
+/// The destination of received rows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReceivedRows {
-    /// The row of the result's shard that the first of them belongs to; may be outside of it where that row isn't valid.
+    /// The row of the result's shard for the first received row; may be outside of the shard if that row isn't valid.
     pub at: i64,
-    /// The rows of the result's shard that are brought; the other received rows mean nothing.
+    /// The rows of the result's shard that this round fills; the other received rows are ignored.
     pub valid: Range<i64>,
 }
 
-/// How the devices of a group put their shards together.
+/// The exchange by which the devices of a group build their shards of the result.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AssemblyExchange {
     /// The permutes.
     pub rounds: Vec<AssemblyRound>,
-    /// Rows that devices have already and take from no permute, one run for each device in each.
+    /// Rows that devices have already and that no permute brings: one run per device in each entry.
     pub own: Vec<AssemblyRound>,
 }
 
@@ -85,32 +85,33 @@ struct Transfer {
     operand: usize,
     source: i64,
     target: i64,
-    /// The least row in the source's shard.
+    /// The smallest row in the source's shard.
     from: i64,
-    /// The least row in the target's shard.
+    /// The smallest row in the target's shard.
     to: i64,
     count: i64,
     reversed: bool,
-    /// How many come before it from the same source.
+    /// The number of transfers before it from the same source.
     nth: i64,
 }
 
-/// The most pieces that one kernel selects from for every element; more are copied one after the other.
+/// The largest number of pieces among which one kernel selects for every element; with more, each piece is copied
+/// separately.
 const MAX_SELECTED: usize = 16;
 
 impl Assembly {
-    /// What `op` puts together from so many pieces that each should be copied to its place: selecting among `n` pieces
-    /// for every element takes `n` times as long, and as many instructions.
+    /// Returns the assembly of `op` if it has more than `MAX_SELECTED` pieces, so that each should be copied to its
+    /// place: selecting among `n` pieces for every element takes `n` times the time and instructions.
     pub fn of_many(op: OpRef<'_>) -> Option<Self> {
         op.def().assembly(op).filter(|assembly| assembly.pieces.len() > MAX_SELECTED)
     }
 
-    /// The size of the result along the dimension.
+    /// Returns the size of the result along the dimension.
     pub fn size(&self) -> i64 {
         self.pieces.iter().map(|p| p.count).sum()
     }
 
-    /// The operand and its row that row `row` of the result is; rank-0 operands have row 0.
+    /// Returns the operand and its row that become row `row` of the result; the row is 0 for operands of rank 0.
     pub fn source(&self, row: i64) -> Option<(usize, i64)> {
         let mut first = 0;
         for p in &self.pieces {
@@ -123,7 +124,7 @@ impl Assembly {
         None
     }
 
-    /// Each piece with the rows of the result that it is.
+    /// Iterates over the pieces, each with its range of rows in the result.
     pub fn placed(&self) -> impl Iterator<Item = (AssemblyPiece, Range<i64>)> + '_ {
         self.pieces.iter().scan(0, |end, &p| {
             let first = *end;
@@ -132,13 +133,13 @@ impl Assembly {
         })
     }
 
-    /// How devices put their shards of the result together, where it and all operands that have rows are in `shards`
-    /// shards. Takes time by the number of shards.
+    /// Returns the exchange by which devices build their shards of the result, if the result and all operands of rank 1
+    /// and more are in `shards` shards. The time is proportional to the number of shards.
     pub fn exchange(&self, shards: i64) -> AssemblyExchange {
         let all = self.transfers(shards);
         let (own, sent): (Vec<_>, Vec<_>) = all.iter().partition(|t| t.source == t.target);
         let (together, apart) = (rounds(&all, shards), rounds(&sent, shards));
-        // A device that has nothing else to send may as well take its own rows from a permute that others need.
+        // A device that has nothing else to send may take its own rows from a permute that other devices need anyway.
         let (sent, own) = match cost(&together) <= cost(&apart) {
             true => (together, Vec::new()),
             false => (apart, divided(&own, &ends, &|_| 0)),
@@ -154,7 +155,7 @@ impl Assembly {
         for (p, place) in self.placed() {
             let Some(size) = self.sizes[p.operand] else { continue };
             let shard = ShardDim::new(size, shards).size();
-            // In parts that end where a shard of the operand or of the result does, counted in the operand.
+            // Splits the piece at the ends of shards of the operand and of the result, counted in the operand.
             let to_result =
                 |row: i64| if p.reversed { place.end - 1 - (row - p.start) } else { place.start + row - p.start };
             let end = p.start + p.count;
@@ -187,10 +188,10 @@ impl Assembly {
         let mut receives = vec![None; shards as usize];
         for t in transfers {
             let shard = ShardDim::new(self.sizes[t.operand].unwrap_or(0), shards).size();
-            // Rows that are sent but not wanted are taken from where the shard has any, and best so that all of them
-            // have a place in the window.
+            // Rows that are sent but not needed are taken from inside the shard, preferably so that all of them have a
+            // place in the window.
             let (least, most) = ((t.from + t.count - rows).max(0), t.from.min((shard - rows).max(0)));
-            // The first row received belongs to row `offset - start` or `offset + start` of the window.
+            // The first received row belongs to row `offset - start` or `offset + start` of the window.
             let (start, at) = if t.reversed {
                 let offset = t.to + t.from + t.count - rows;
                 let start = t.from.min(offset).max(offset - (window - rows)).clamp(least.min(most), most);
@@ -210,7 +211,7 @@ impl Assembly {
 }
 
 impl AssemblyExchange {
-    /// Rows that the permutes move, one number per permute.
+    /// Iterates over the number of rows that each permute moves.
     pub fn moved(&self) -> impl Iterator<Item = i64> + '_ {
         self.rounds.iter().map(|r| r.rows)
     }
@@ -224,8 +225,8 @@ fn rows(transfers: &[Transfer]) -> i64 {
     transfers.iter().map(|t| t.count).max().unwrap_or(0)
 }
 
-/// Divides transfers into rounds in which every device sends at most once and receives at most once, by the way that
-/// moves the fewest rows among some that pair devices regularly and one with the fewest rounds.
+/// Divides transfers into rounds in which every device sends at most once and receives at most once. Of several regular
+/// pairings and one plan with the fewest rounds, takes the plan that moves the fewest rows.
 fn rounds(transfers: &[Transfer], shards: i64) -> Vec<Vec<Transfer>> {
     let most = |place: &dyn Fn(&Transfer) -> i64| {
         let mut counts = vec![0_i64; shards as usize];
@@ -235,7 +236,7 @@ fn rounds(transfers: &[Transfer], shards: i64) -> Vec<Vec<Transfer>> {
     let fewest = most(&|t| t.source).max(most(&|t| t.target)).max(1);
     let by_turn = |i: usize| (transfers[i].source - transfers[i].target).rem_euclid(shards);
     let by_mirror = |i: usize| transfers[i].source + transfers[i].target;
-    // Neighbors begin with different operands.
+    // Neighboring devices begin with different operands.
     let in_turn = |i: usize| (transfers[i].nth + transfers[i].source).rem_euclid(fewest);
     let keys: [&dyn Fn(usize) -> i64; 3] = [&in_turn, &by_turn, &by_mirror];
     let regular = keys.into_iter().map(|key| divided(transfers, &ends, key));
@@ -243,17 +244,18 @@ fn rounds(transfers: &[Transfer], shards: i64) -> Vec<Vec<Transfer>> {
     plans.min_by_key(|plan| cost(plan)).unwrap_or_default()
 }
 
-/// A permute that moves nothing would still cost something: one row, say.
+/// Each permute counts one row in addition to those it moves, because even an empty permute has a cost.
 fn cost(plan: &[Vec<Transfer>]) -> i64 {
     plan.iter().map(|r| 1 + rows(r)).sum()
 }
 
-/// In `fewest` rounds, the most transfers of any device, long ones together: the edges of a bipartite graph can be colored
-/// with as many colors as a vertex has edges (Kőnig), by exchanging two colors along a path where an edge finds none free.
+/// Divides transfers into `fewest` rounds, the largest number of transfers of any device, with long transfers in the
+/// same rounds: the edges of a bipartite graph can be colored with as many colors as the largest degree of a vertex
+/// (Kőnig), by exchanging two colors along a path when an edge finds no free color.
 fn colored(transfers: &[Transfer], shards: i64, fewest: usize) -> Vec<Vec<Transfer>> {
     let mut order: Vec<usize> = (0..transfers.len()).collect();
     order.sort_by_key(|&i| std::cmp::Reverse(transfers[i].count));
-    // The transfer of each color of each device as a source, then as a target.
+    // The transfer of each color of each device, first as a source, then as a target.
     let mut at: [Vec<Option<usize>>; 2] = [(); 2].map(|()| vec![None; shards as usize * fewest]);
     let place = |side: usize, i: usize, color: usize| {
         let t = &transfers[i];
@@ -265,7 +267,7 @@ fn colored(transfers: &[Transfer], shards: i64, fewest: usize) -> Vec<Vec<Transf
         let both = (0..fewest).find(|&c| is_free(&at, 0, c) && is_free(&at, 1, c));
         let color = both.unwrap_or_else(|| {
             let [a, b] = [0, 1].map(|side| (0..fewest).find(|&c| is_free(&at, side, c)).unwrap_or(0));
-            // From the target on, what has color a gets b and the other way around: then a is free there too.
+            // Swaps colors a and b along the path that starts at the target: then a is free there, too.
             let (mut path, mut side, mut color) = (Vec::new(), 1, a);
             let mut next = at[1][place(1, i, a)];
             while let Some(edge) = next {

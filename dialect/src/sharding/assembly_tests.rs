@@ -1,4 +1,4 @@
-//! Whether every row arrives, in as few rounds as there can be.
+//! Tests that every row arrives, in the smallest possible number of rounds.
 
 use fastrand::Rng;
 
@@ -19,7 +19,7 @@ fn random_assembly(random: &mut Rng) -> Assembly {
     Assembly { dim: 0, sizes, pieces }
 }
 
-/// The rows that the result's shards hold after the exchange: an operand and its row.
+/// Returns the rows in the result's shards after the exchange, each as an operand and its row.
 fn exchanged(assembly: &Assembly, shards: i64) -> Vec<Option<(usize, i64)>> {
     let exchange = assembly.exchange(shards);
     let window = ShardDim::new(assembly.size(), shards).size();
@@ -106,7 +106,7 @@ fn two_reversed_tensors_take_two_rounds_of_a_shard() {
         let assembly = Assembly { dim: 0, sizes, pieces: [piece(1), piece(0)].into_iter().collect() };
         let exchange = assembly.exchange(shards);
         assert_eq!(exchange.moved().collect::<Vec<_>>(), [64, 64]);
-        // However many devices there are.
+        // The number of runs doesn't depend on the number of devices.
         assert!(exchange.rounds.iter().all(|r| r.pairs.runs().len() <= 4), "{:?}", exchange.rounds[0].pairs);
     }
 }

@@ -1,8 +1,8 @@
-//! Parts of mesh axes as small integers, and the algebra of two of them or of lists of them.
+//! Parts of mesh axes as small integers, and operations on two parts or on lists of parts.
 //!
 //! A part is `(pre, size)`: the axis seen as sizes `[pre, size, rest]`, major first. The whole axis is `(1, its size)`,
-//! so it needs no case of its own. [`AxisRef`](super::AxisRef) is the same by name, as in text and attributes;
-//! [`Mesh`](super::Mesh) converts between them. Source: Shardy, `AxisRefAttr`.
+//! so that it needs no special case. [`AxisRef`](super::AxisRef) is the same reference by name, as in text and
+//! attributes; [`Mesh`](super::Mesh) converts between them. Source: Shardy, `AxisRefAttr`.
 
 use smallvec::SmallVec;
 
@@ -24,32 +24,34 @@ pub type Axes = SmallVec<[AxisPart; 2]>;
 pub type AxesPerDim = SmallVec<[Axes; 4]>;
 
 impl AxisPart {
-    /// The whole of axis `axis`, which has this size.
+    /// Returns the whole of axis `axis`, which has size `size`.
     pub fn whole(axis: u32, size: u32) -> Self {
         Self { axis, pre: 1, size }
     }
 
-    /// `pre * size`: where the next part begins.
+    /// Returns `pre * size`, at which the next part begins.
     pub fn end(self) -> u32 {
         self.pre.saturating_mul(self.size)
     }
 
-    /// Whether `other` is this or a part of this.
+    /// Returns whether `other` is this part or inside of it.
     pub fn contains(self, other: Self) -> bool {
         self.axis == other.axis && self.pre <= other.pre && other.end() <= self.end()
     }
 
-    /// Whether this is a major part of `other`, or the same.
+    /// Returns whether this is a major part of `other`, or equal to it.
     pub fn is_prefix_of(self, other: Self) -> bool {
         other.contains(self) && self.pre == other.pre
     }
 
-    /// Whether both share a range of one axis. An axis of size 1 covers nothing, but counts as overlapping itself.
+    /// Returns whether both share a range of one axis. An axis of size 1 covers nothing, but counts as overlapping
+    /// itself.
     pub fn overlaps(self, other: Self) -> bool {
         self.axis == other.axis && (self == other || (self.pre < other.end() && other.pre < self.end()))
     }
 
-    /// Whether both are parts of one finer division of the axis. `(1)2` and `(3)2` of an axis of size 6 are not.
+    /// Returns whether some division of the axis contains both parts. `(1)2` and `(3)2` of an axis of size 6 can't
+    /// coexist.
     pub fn can_coexist(self, other: Self) -> bool {
         if self.axis != other.axis {
             return true;
@@ -63,7 +65,7 @@ impl AxisPart {
         }
     }
 
-    /// Whether one value can't be sharded along both: they overlap, or no division of the axis contains both.
+    /// Returns whether one value can't be sharded along both: they overlap, or no division of the axis contains both.
     pub fn conflicts_with(self, other: Self) -> bool {
         if self.axis != other.axis {
             return false;
@@ -72,7 +74,7 @@ impl AxisPart {
         last.pre < first.end() || !last.pre.is_multiple_of(first.end())
     }
 
-    /// The largest major part of this that shares nothing with `other`.
+    /// Returns the largest major part of this that doesn't overlap `other`.
     pub fn prefix_without(self, other: Self) -> Option<Self> {
         if !self.can_coexist(other) {
             return None;
@@ -83,7 +85,7 @@ impl AxisPart {
         (self.pre < other.pre).then(|| Self { size: other.pre / self.pre, ..self })
     }
 
-    /// The minor part of this that comes after `other`.
+    /// Returns the minor part of this that comes after `other`.
     pub fn suffix_without(self, other: Self) -> Option<Self> {
         if !self.can_coexist(other) {
             return None;
@@ -94,7 +96,7 @@ impl AxisPart {
         (self.end() > other.end()).then(|| Self { pre: other.end(), size: self.end() / other.end(), ..self })
     }
 
-    /// The largest major part of this that shares nothing with any of `others`.
+    /// Returns the largest major part of this that overlaps none of `others`.
     pub fn prefix_without_all(self, others: &[Self]) -> Option<Self> {
         others.iter().try_fold(self, |axis, &other| axis.prefix_without(other))
     }
@@ -110,7 +112,7 @@ pub fn any_overlaps(axes: &[AxisPart], axis: AxisPart) -> bool {
     axes.iter().any(|a| a.overlaps(axis))
 }
 
-/// Appends `axis`, merged with the last one where it continues it.
+/// Appends `axis`, merging it into the last axis if it continues that.
 pub fn push_merged(axes: &mut Axes, axis: AxisPart) {
     if let Some(last) = axes.last_mut()
         && last.axis == axis.axis
@@ -123,7 +125,7 @@ pub fn push_merged(axes: &mut Axes, axis: AxisPart) {
     axes.push(axis);
 }
 
-/// The same axes in the same order, neighbors merged and those of size 1 dropped.
+/// Returns the same axes in the same order, with adjacent parts merged and axes of size 1 dropped.
 pub fn merged(axes: impl IntoIterator<Item = AxisPart>) -> Axes {
     let mut out = Axes::new();
     axes.into_iter().filter(|a| a.size > 1).for_each(|a| push_merged(&mut out, a));
@@ -142,14 +144,14 @@ pub fn sort_and_merge(axes: &mut Axes) {
     }
 }
 
-/// A set of axes in canonical form: in mesh order, neighbors merged, those of size 1 dropped.
+/// Returns a set of axes in canonical form: in mesh order, with adjacent parts merged and axes of size 1 dropped.
 pub fn set_of(axes: impl IntoIterator<Item = AxisPart>) -> Axes {
     let mut all: Axes = axes.into_iter().filter(|a| a.size > 1).collect();
     sort_and_merge(&mut all);
     all
 }
 
-/// The parts of `axes` that are in none of `others`, in the order of `axes`.
+/// Returns the parts of `axes` that are in none of `others`, in the order of `axes`.
 pub fn difference(axes: &[AxisPart], others: &[AxisPart]) -> Axes {
     if others.is_empty() {
         return Axes::from_slice(axes);
@@ -171,7 +173,7 @@ pub fn difference(axes: &[AxisPart], others: &[AxisPart]) -> Axes {
     out
 }
 
-/// The parts of the set `axes` that are in none of `others`, as a set.
+/// Returns the parts of the set `axes` that are in none of `others`, as a set.
 pub fn set_difference(axes: &[AxisPart], others: &[AxisPart]) -> Axes {
     if axes.is_empty() {
         return Axes::new();
@@ -179,18 +181,18 @@ pub fn set_difference(axes: &[AxisPart], others: &[AxisPart]) -> Axes {
     set_of(difference(axes, others))
 }
 
-/// How one list of axes relates to another, part by part from the major end.
+/// The relation of one list of axes to another, compared part by part from the major end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Prefix {
     /// The same axes.
     Equal,
-    /// The other has all of this at its major end, and more.
+    /// The other list begins with all of this list, at its major end, and continues.
     Strict,
     /// They differ.
     None,
 }
 
-/// How `first` relates to `second`.
+/// Returns how `first` relates to `second`.
 pub fn prefix(first: &[AxisPart], second: &[AxisPart]) -> Prefix {
     let Some((&last, rest)) = first.split_last() else {
         return if second.is_empty() { Prefix::Equal } else { Prefix::Strict };
@@ -205,7 +207,7 @@ pub fn prefix(first: &[AxisPart], second: &[AxisPart]) -> Prefix {
     if last.is_prefix_of(other) { Prefix::Strict } else { Prefix::None }
 }
 
-/// The longest list that both merged lists begin with, counting parts of axes.
+/// Returns the longest list with which both merged lists begin, down to parts of axes.
 pub fn common_prefix(first: &[AxisPart], second: &[AxisPart]) -> Axes {
     let mut out = Axes::new();
     for (&a, &b) in first.iter().zip(second) {
@@ -222,7 +224,7 @@ pub fn common_prefix(first: &[AxisPart], second: &[AxisPart]) -> Axes {
     out
 }
 
-/// The axes after `prefix`, a prefix of the merged list `axes` as [`common_prefix`] finds it.
+/// Returns the axes after `prefix`, a prefix of the merged list `axes` as found by [`common_prefix`].
 pub fn after_prefix(axes: &[AxisPart], prefix: &[AxisPart]) -> Axes {
     if axes == prefix {
         return Axes::new();
@@ -241,11 +243,11 @@ pub fn after_prefix(axes: &[AxisPart], prefix: &[AxisPart]) -> Axes {
     merged(out)
 }
 
-/// Removes `suffix` from the end of `axes`, dividing both as finely as needed; `None` where `axes` doesn't end with it.
+/// Removes `suffix` from the end of `axes`, dividing axes of both as needed; `None` if `axes` doesn't end with it.
 pub fn strip_suffix(axes: &mut Axes, suffix: &[AxisPart]) -> Option<()> {
     for &part in suffix.iter().rev() {
         let mut part = part;
-        // The suffix may be merged where the list is not.
+        // The suffix may have a merged axis where the list has several parts.
         while let Some(last) = axes.last().copied()
             && last.axis == part.axis
             && last.end() == part.end()
@@ -284,7 +286,7 @@ mod tests {
         assert_eq!(whole.prefix_without(minor), Some(part(0, 1, 4)));
         assert_eq!(whole.prefix_without(major), None);
         assert_eq!(whole.prefix_without_all(&[minor, middle]), Some(major));
-        // Sizes 2 and 3 of an axis of six cannot be parts of one division.
+        // Sizes 2 and 3 of an axis of size 6 can't be parts of one division.
         assert_eq!(part(0, 1, 2).prefix_without(part(0, 3, 2)), None);
         // An axis of size one overlaps itself.
         assert!(part(3, 1, 1).overlaps(part(3, 1, 1)));

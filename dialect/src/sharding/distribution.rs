@@ -2,17 +2,17 @@
 //!
 //! A [`Distribution`] is a closed `sdy.sharding` (axes per dimension, unreduced axes and how their partial results
 //! combine) without names. Two distributions of one mesh are equal exactly when every device holds the same shard:
-//! neighboring parts of one axis are always merged, axes of size 1 dropped, unreduced axes sorted.
+//! adjacent parts of one axis are always merged, axes of size 1 dropped, unreduced axes sorted.
 
 use super::axis::{Axes, AxesPerDim, AxisPart, merged, set_of, size_of};
 use super::shard::{Shard, ShardDim};
 use super::sharding::ReductionKind;
 use crate::ir::{Shape, TensorType};
 
-/// How a value is sharded on a mesh.
+/// The sharding of a value on a mesh.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Distribution {
-    /// For each dimension the axes that shard it, major first.
+    /// The axes that shard each dimension, major first.
     pub dims: AxesPerDim,
     /// Axes along which devices hold partial results still to be combined; sorted.
     pub unreduced: Axes,
@@ -22,24 +22,24 @@ pub struct Distribution {
 
 impl Clone for Distribution {
     fn clone(&self) -> Self {
-        // Copying slices takes a third of the time that copying axis by axis does.
+        // Copying slices takes a third of the time of copying axis by axis.
         let axes = |axes: &Axes| Axes::from_slice(axes);
         Self { dims: self.dims.iter().map(axes).collect(), unreduced: axes(&self.unreduced), kind: self.kind }
     }
 }
 
 impl Distribution {
-    /// Replicated on all devices.
+    /// Returns the distribution that is replicated on all devices.
     pub fn replicated(rank: usize) -> Self {
         Self { dims: (0..rank).map(|_| Axes::new()).collect(), ..Self::default() }
     }
 
-    /// Sharded as given, nothing unreduced.
+    /// Returns the distribution with these axes per dimension and without unreduced axes.
     pub fn of_dims(dims: impl IntoIterator<Item = Axes>) -> Self {
         Self { dims: dims.into_iter().map(merged).collect(), ..Self::default() }
     }
 
-    /// The same, unreduced along `axes` (in addition to those that already are; then `kind` must agree).
+    /// Adds `axes` to the unreduced axes; if there are some already, `kind` must be theirs.
     pub fn with_unreduced(mut self, axes: &[AxisPart], kind: ReductionKind) -> Self {
         if axes.is_empty() {
             return self;
@@ -51,12 +51,12 @@ impl Distribution {
         self
     }
 
-    /// The same with everything reduced.
+    /// Returns the distribution without unreduced axes.
     pub fn reduced(&self) -> Self {
         Self { dims: self.dims.clone(), ..Self::default() }
     }
 
-    /// Rank of the values it fits.
+    /// Returns the rank of values with this distribution.
     pub fn rank(&self) -> usize {
         self.dims.len()
     }
@@ -71,12 +71,12 @@ impl Distribution {
         size_of(&self.dims[dim])
     }
 
-    /// Every axis in use, dimensions first.
+    /// Iterates over all axes in use, those of dimensions first.
     pub fn axes(&self) -> impl Iterator<Item = AxisPart> + '_ {
         self.dims.iter().flatten().chain(&self.unreduced).copied()
     }
 
-    /// How dimension `dim`, of size `global`, is divided.
+    /// Returns the division of dimension `dim`, of size `global`, into shards.
     pub fn shard_dim(&self, dim: usize, global: i64) -> ShardDim {
         ShardDim::new(global, self.shards(dim))
     }

@@ -10,42 +10,42 @@ use crate::ops::sdy;
 #[derive(Clone, Debug)]
 pub struct Distributions {
     shardings: ShardingTable,
-    /// By the id of the sharding; `None` where the mesh can't express it.
+    /// The distribution by the id of the sharding; `None` if the mesh can't express it.
     known: Vec<Option<Rc<Distribution>>>,
 }
 
 impl Distributions {
-    /// Reads the whole program.
+    /// Collects the distributions of the whole program.
     pub fn of(program: &Program, axes: &MeshAxes) -> Self {
         let shardings = ShardingTable::of(program);
         let known = shardings.iter().map(|s| axes.meaning(program, s).map(Rc::new)).collect();
         Self { shardings, known }
     }
 
-    /// A value's distribution; `None` where it has no sharding, or one that the mesh can't express.
+    /// Returns a value's distribution; `None` if it has no sharding, or one that the mesh can't express.
     pub fn get(&self, value: Value) -> Option<&Rc<Distribution>> {
         self.known[self.shardings.id(value)?.index()].as_ref()
     }
 
-    /// Whether the value has a sharding that the mesh can't express: over a mesh that orders or groups devices unlike
-    /// it.
+    /// Returns whether the value has a sharding that the mesh can't express, over a mesh that orders or groups devices
+    /// differently.
     pub fn is_unrelated(&self, value: Value) -> bool {
         self.shardings.id(value).is_some_and(|id| self.known[id.index()].is_none())
     }
 
-    /// The shardings as the program has them.
+    /// Returns the shardings as written in the program.
     pub fn shardings(&self) -> &ShardingTable {
         &self.shardings
     }
 }
 
 impl MeshAxes {
-    /// The distribution that a sharding of a program describes, over whichever mesh; replicated where it is on one
-    /// device. `None` when this mesh can't express it.
+    /// Returns the distribution that a sharding over any mesh of a program describes; replicated if it is on one
+    /// device. `None` if this mesh can't express it.
     pub fn meaning(&self, program: &Program, sharding: &TensorSharding) -> Option<Distribution> {
         let mesh = sdy::resolve(program, &sharding.mesh)?;
         if mesh.is_maximal() || sharding.all_axes().next().is_none() {
-            // A value on one device may as well be replicated.
+            // A value on one device may be replicated without changing its meaning.
             return Some(Distribution::replicated(sharding.rank()));
         }
         self.distribution(sharding, mesh)

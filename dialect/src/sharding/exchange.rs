@@ -1,43 +1,44 @@
-//! Who sends which rows to whom, so that every device of a sharded dimension has a window of it.
+//! Exchanges of rows between devices that give every device of a sharded dimension its window of rows.
 //!
-//! A stencil's windows move as far as the shards do: each device then takes the same rows from the neighbor at the same
-//! distance, one permute per neighbor. Windows that move otherwise (a slice of half a dimension, a concatenation) are
-//! put together from permutes in which every device sends at most one run of rows and receives at most one; where a
-//! run begins then differs from device to device.
+//! The windows of a stencil advance by the size of a shard: each device then receives the same rows from the neighbor
+//! at the same distance, in one permute per neighbor. Windows that advance differently (a slice of half a dimension, a
+//! concatenation) are built from permutes in which every device sends at most one run of rows and receives at most one;
+//! the start of a run then differs between devices.
 
 use std::ops::Range;
 
 use super::{Pairs, Reach, RowWindow, ShardDim};
 
-/// Exchanges of more shards are those of so many, with more devices in the middle that do what their neighbors do.
+/// The shard count above which an exchange is derived from one over this many shards, by adding devices in the middle
+/// that do the same as their neighbors.
 const MOST_SHARDS: i64 = 64;
 
-/// How the devices of a group get the rows they read.
+/// The exchange by which the devices of a group get the rows they read.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Exchange {
     /// The rows of each device.
     pub window: RowWindow,
-    /// How the dimension is sharded.
+    /// The division of the dimension into shards.
     pub shards: ShardDim,
-    /// Whether a device reads rows that don't exist, other than for iterations that don't exist.
+    /// Whether a device reads rows outside of the dimension, in iterations that exist.
     pub reads_outside: bool,
     /// The permutes.
     pub rounds: Vec<Run>,
-    /// Rows that a device has already, if any does: pairs of each device and itself.
+    /// Rows that devices have in their own shards, if any: each pair is a device and itself.
     pub own: Option<Run>,
     reach: Reach,
 }
 
-/// One permute: the same number of rows from each source, from a place in its shard to a place in its target's window.
+/// One permute: the same number of rows from each source's shard to its target's window.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
     /// From which place in the group to which.
     pub pairs: Pairs,
     /// Number of rows, at most those of a shard.
     pub rows: i64,
-    /// Where the rows begin in the shard of each source.
+    /// The first row in the shard of each source.
     pub from: PerDevice,
-    /// Where the rows belong in the window of each target; may be partly outside of it.
+    /// The first row in the window of each target; the rows may be partly outside of it.
     pub to: PerDevice,
 }
 
@@ -47,7 +48,7 @@ impl Run {
     }
 }
 
-/// A number for each device of the group.
+/// A number for each device of the group; it is unspecified for devices that don't take part.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PerDevice {
     /// The same for all that matter.
@@ -57,7 +58,7 @@ pub enum PerDevice {
 }
 
 impl PerDevice {
-    /// The number of one device.
+    /// Returns the number of device `device`.
     pub fn of(&self, device: usize) -> i64 {
         match self {
             PerDevice::Same(v) => *v,
@@ -65,7 +66,7 @@ impl PerDevice {
         }
     }
 
-    /// From each device's number; `None` for those whose number doesn't matter.
+    /// Creates it from each device's number; `None` for devices that don't take part.
     pub fn from_each(numbers: impl IntoIterator<Item = Option<i64>>) -> Self {
         let list: Vec<Option<i64>> = numbers.into_iter().collect();
         let mut known = list.iter().flatten();
@@ -76,7 +77,7 @@ impl PerDevice {
         }
     }
 
-    /// From the numbers of some devices; the others' don't matter.
+    /// Creates it from the numbers of the devices that take part.
     fn of_some(devices: usize, some: impl Iterator<Item = (usize, i64)> + Clone) -> Self {
         let mut values = some.clone().map(|s| s.1);
         let first = values.next().unwrap_or(0);
@@ -100,22 +101,23 @@ struct Transfer {
 }
 
 impl Exchange {
-    /// How the windows of `reach` are filled where the loop and the dimension are in `shards` shards. `None` where that
-    /// isn't possible.
+    /// Returns the exchange that fills the windows of `reach` if the loop and the dimension are in `shards` shards;
+    /// `None` if that isn't possible.
     ///
-    /// Takes time by the number of shards only where windows don't move as far as the shards do.
+    /// The time depends on the number of shards only if windows don't advance by the size of a shard.
     pub fn of(reach: Reach, shards: i64) -> Option<Self> {
         stretch::stretched(reach, shards, MOST_SHARDS).or_else(|| Self::by_device(reach, shards, false))
     }
 
-    /// The same by [uniform](Self::is_uniform) permutes alone, though fewer may do: two neighbors send each other rows
-    /// from different sides of their shards in two.
+    /// Returns an exchange of only [uniform](Self::is_uniform) permutes, even if fewer permutes would do otherwise:
+    /// with two devices that send each other rows from different ends of their shards, this takes two permutes instead
+    /// of one.
     pub fn uniform(reach: Reach, shards: i64) -> Option<Self> {
         let found = Self::of(reach, shards)?;
         if found.is_uniform() { Some(found) } else { Self::by_device(reach, shards, true).filter(Self::is_uniform) }
     }
 
-    /// The same, device by device.
+    /// Computes the exchange device by device.
     fn by_device(reach: Reach, shards: i64, uniform: bool) -> Option<Self> {
         let window = reach.window(shards)?;
         let dim = ShardDim::new(reach.size, shards);
@@ -153,7 +155,7 @@ impl Exchange {
         })
     }
 
-    /// The rows of the window of each device of the group that `run` brings; empty where it brings none.
+    /// Returns the rows of each device's window that `run` fills; an empty range where it fills none.
     pub fn valid(&self, run: &Run) -> Vec<Range<i64>> {
         let mut valid = vec![0..0; self.shards.shards as usize];
         for (source, target) in run.pairs.iter() {
@@ -166,14 +168,14 @@ impl Exchange {
         valid
     }
 
-    /// Whether every device's rows come from the same places of its own shard and of its neighbors', so that they can
-    /// be joined in order.
+    /// Returns whether every device takes rows from the same places of its own shard and of its neighbors', so that the
+    /// rows can be concatenated in order.
     pub fn is_uniform(&self) -> bool {
         self.rounds.iter().all(Run::is_uniform) && self.own.as_ref().is_none_or(Run::is_uniform)
     }
 
-    /// The pairs of all permutes where they are sent between the same devices: two neighbors send each other what both
-    /// sides need.
+    /// Returns the pairs of all permutes combined, if there are two permutes between the same two devices: each device
+    /// then sends the rows for both ends at once.
     pub fn between_all(&self) -> Option<Pairs> {
         match &self.rounds[..] {
             [a, b] if self.shards.shards == 2 => a.pairs.union(&b.pairs),
@@ -181,7 +183,7 @@ impl Exchange {
         }
     }
 
-    /// Rows that the permutes move, one number per permute.
+    /// Iterates over the number of rows that each permute moves.
     pub fn moved(&self) -> impl Iterator<Item = i64> + '_ {
         self.rounds.iter().map(|r| r.rows)
     }
@@ -189,21 +191,22 @@ impl Exchange {
 
 /// Divides transfers into rounds in which every device sends at most once and receives at most once.
 ///
-/// Neighbors at the same distance are one round (`source - target`, or `source + target` where the order is reversed);
-/// else the first, second, … run of each window is. Of the ways that fit, the one that moves the fewest rows is taken.
+/// Neighbors at the same distance form one round (`source - target`, or `source + target` if the order is reversed), or
+/// else the first, second, … runs of each window do. Of the ways that fit, this takes the one that moves the fewest
+/// rows.
 fn rounds(transfers: &[Transfer], shards: i64, fits: &dyn Fn(&Vec<Vec<Transfer>>) -> bool) -> Vec<Vec<Transfer>> {
     let mut nth: Vec<i64> = Vec::with_capacity(transfers.len());
     for (i, t) in transfers.iter().enumerate() {
         nth.push(if i > 0 && transfers[i - 1].target == t.target { nth[i - 1] + 1 } else { 0 });
     }
     let by_distance = |i: usize| transfers[i].source - transfers[i].target;
-    // Around the ends of the group too.
+    // Distances modulo the group's size.
     let by_turn = |i: usize| (transfers[i].source - transfers[i].target).rem_euclid(shards);
     let by_mirror = |i: usize| transfers[i].source + transfers[i].target;
     let by_number = |i: usize| nth[i];
     let keys: [&dyn Fn(usize) -> i64; 4] = [&by_turn, &by_distance, &by_mirror, &by_number];
     let plans = keys.map(|key| divided(transfers, &|t| (t.source, t.target), key));
-    // A permute that moves nothing would still cost something: one row, say.
+    // Each permute counts one row in addition to those it moves, because even an empty permute has a cost.
     let cost = |plan: &Vec<Vec<Transfer>>| plan.iter().map(|r| 1 + rows(r)).sum::<i64>();
     let best = plans.iter().filter(|p| fits(p)).min_by_key(|p| cost(p));
     best.or_else(|| plans.first()).cloned().unwrap_or_default()
@@ -213,9 +216,9 @@ fn rows(transfers: &[Transfer]) -> i64 {
     transfers.iter().map(|t| t.end - t.first).max().unwrap_or(0)
 }
 
-/// Divides transfers, of which `ends` gives source and target, by their keys into rounds in which every device sends at
-/// most once and receives at most once; the round that the first transfer is in comes first. Where windows grow along the
-/// dimension there is a transfer for each two devices, so nothing is hashed.
+/// Divides transfers by their keys into rounds in which every device sends at most once and receives at most once;
+/// `ends` gives source and target. The round of the first transfer comes first. It avoids hashing because windows that
+/// grow along the dimension have a transfer for every two devices.
 pub(super) fn divided<T: Copy>(
     transfers: &[T],
     ends: &dyn Fn(&T) -> (i64, i64),
@@ -227,9 +230,9 @@ pub(super) fn divided<T: Copy>(
     // Keys are differences or sums of devices, or numbers of transfers.
     let mut by_key: Vec<Vec<usize>> = vec![Vec::new(); (most - least + 1) as usize];
     keys.iter().enumerate().for_each(|(i, &key)| by_key[(key - least) as usize].push(i));
-    // The first transfer of each round, and all of them.
+    // Each round: its first transfer's number, and its transfers.
     let mut rounds: Vec<(usize, Vec<T>)> = Vec::new();
-    // In how many rounds of one key each device is already, as a source and as a target.
+    // The number of rounds of one key in which each device takes part, as a source and as a target.
     let mut used = vec![[0usize; 2]; devices as usize];
     for same in by_key {
         let begin = rounds.len();
@@ -255,10 +258,10 @@ pub(super) fn divided<T: Copy>(
 
 fn run(transfers: &[Transfer], window: &RowWindow, dim: ShardDim, shards: i64) -> Run {
     let rows = rows(transfers);
-    // Sources send the same number of rows; who needs fewer gets some that are ignored.
+    // All sources send the same number of rows; a target that needs fewer ignores the rest.
     let from = |t: &Transfer| {
         let first = t.first - t.source * dim.size();
-        // Where the window of each device continues in the same way before or after, so do the rows.
+        // If the window of each device continues in the same way before or after, so do the rows.
         first.min(dim.size() - rows)
     };
     let start = |t: &Transfer| window.start + t.target * window.advance;

@@ -1,8 +1,8 @@
-//! Exchanges against the rows that every device must have.
+//! Tests exchanges against the rows that every device must have.
 
 use super::*;
 
-/// Moves the rows of a dimension of numbers 0, 1, … as an exchange says; rows that nobody brings are `None`.
+/// Moves the rows of a dimension of numbers 0, 1, … as an exchange describes; rows that no device receives are `None`.
 fn windows(exchange: &Exchange) -> Vec<Vec<Option<i64>>> {
     let (n, size) = (exchange.shards.shards, exchange.shards.size());
     let row = |device: i64, at: i64| {
@@ -55,7 +55,7 @@ fn check(reach: Reach, shards: i64) {
             }
         }
     }
-    // Each row travels at most once to whom it is needed by.
+    // Each row is sent at most once to each device that needs it.
     let moved: i64 = exchange.moved().sum();
     assert!(moved <= (exchange.shards.size() + exchange.window.rows) * 3, "{reach:?} in {shards} moves {moved}");
 }

@@ -1,6 +1,6 @@
-//! Positions in a mesh as numbers of several digits, which number shards and the groups of devices along axes.
+//! Device positions in a mesh as numbers of several digits, which number shards and the groups of devices along axes.
 //!
-//! A device is at a row-major position of its mesh; an axis, or a part of one, reads one digit of that position.
+//! A device has a row-major position in its mesh; an axis, or a part of one, is one digit of that position.
 
 use super::axis::AxisPart;
 use super::mesh::Mesh;
@@ -20,7 +20,7 @@ impl Digit {
     }
 }
 
-/// The digit that a part of an axis of `mesh` reads.
+/// Returns the digit of a part of an axis of `mesh`.
 pub fn digit(mesh: &Mesh, part: AxisPart) -> Digit {
     let at = part.axis as usize;
     let minor: i64 = mesh.axes.iter().skip(at + 1).map(|a| a.1).product();
@@ -28,7 +28,7 @@ pub fn digit(mesh: &Mesh, part: AxisPart) -> Digit {
     Digit { stride: minor * (full / i64::from(part.end()).max(1)).max(1), size: part.size.into() }
 }
 
-/// Digits of all of `axes`; neighbors that read adjacent digits are merged into one.
+/// Returns the digits of all of `axes`, merging adjacent digits.
 pub fn digits(mesh: &Mesh, axes: &[AxisPart]) -> Vec<Digit> {
     let mut out: Vec<Digit> = Vec::new();
     for d in axes.iter().map(|&a| digit(mesh, a)).filter(|d| d.size > 1) {
@@ -42,7 +42,8 @@ pub fn digits(mesh: &Mesh, axes: &[AxisPart]) -> Vec<Digit> {
     out
 }
 
-/// The digits of the mesh not in `used`: both together give every position. `None` where digits of `used` overlap.
+/// Returns the digits of the mesh that aren't in `used`; together with `used` they make up every position. `None` if
+/// digits of `used` overlap.
 pub(crate) fn unused(mesh: &Mesh, used: &[Digit]) -> Option<Vec<Digit>> {
     let mut sorted = used.to_vec();
     sorted.sort_by_key(|d| std::cmp::Reverse(d.stride));
@@ -64,7 +65,7 @@ pub(crate) fn unused(mesh: &Mesh, used: &[Digit]) -> Option<Vec<Digit>> {
     Some(out)
 }
 
-/// The position whose `digits`, in row-major order, give `index`.
+/// Returns the position at which `digits`, in row-major order, form the number `index`.
 pub(crate) fn position(digits: &[Digit], mut index: i64) -> i64 {
     let mut at = 0;
     for d in digits.iter().rev() {
@@ -74,7 +75,7 @@ pub(crate) fn position(digits: &[Digit], mut index: i64) -> i64 {
     at
 }
 
-/// The row-major number that `digits` of the position `at` give.
+/// Returns the row-major number that `digits` of the position `at` form.
 pub fn index(digits: &[Digit], at: i64) -> i64 {
     digits.iter().fold(0, |n, d| n * d.size + d.of(at))
 }
@@ -83,8 +84,8 @@ fn size(digits: &[Digit]) -> i64 {
     digits.iter().map(|d| d.size).product()
 }
 
-/// Lists of the devices that differ only in `axes`, which don't overlap. For code that runs all devices anyway; a
-/// program has [`Groups`](crate::collective::Groups).
+/// Returns the groups of devices that differ only in `axes`, which don't overlap. This is for code that visits all
+/// devices anyway; a program has [`Groups`](crate::collective::Groups).
 pub fn groups(mesh: &Mesh, axes: &[AxisPart]) -> Vec<Vec<i64>> {
     let inside = digits(mesh, axes);
     let outside = unused(mesh, &inside).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Splitting a global tensor into the devices' shards by a sharding, and assembling it from shards. Padding holds zeros
-//! unless asked for otherwise.
+//! Splitting a global tensor into the devices' shards by a sharding, and assembling it from shards. Padding is zero
+//! unless stated otherwise.
 
 use super::axis::{AxesPerDim, size_of};
 use super::groups::{Digit, digits, index};
@@ -10,25 +10,25 @@ use crate::ir::{ElementClass, ElementType, Shape, TensorType};
 use crate::literal::{Indices, Literal};
 use crate::scalar::{Scalar, ScalarOp};
 
-/// How one tensor is sharded on the devices of a mesh.
+/// The sharding of one tensor on the devices of a mesh.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// The global type.
     pub ty: TensorType,
     /// One device's shard of it.
     pub shard: Shard,
-    /// What the padding of shards made by [`Layout::cut`] holds.
+    /// The padding of shards made by [`Layout::cut`].
     padding: Padding,
     /// The digits of a device's position that number the shards of each dimension.
     digits_of_dims: Vec<Vec<Digit>>,
     unreduced: Vec<Digit>,
     kind: ReductionKind,
-    /// The row-major position of each device; -1 of those that are not of the mesh.
+    /// The row-major position of each device; -1 for devices outside the mesh.
     positions: Vec<i64>,
 }
 
 impl Layout {
-    /// The layout of `ty` on `mesh` by `sharding`; replicated without one.
+    /// Returns the layout of `ty` on `mesh` by `sharding`; replicated without a sharding.
     pub fn new(ty: &TensorType, sharding: Option<&TensorSharding>, mesh: &Mesh) -> Self {
         let axes = |named: &[AxisRef]| mesh.axes_of(named).unwrap_or_default();
         let dim = |d: usize| sharding.and_then(|s| s.dims.get(d)).map(|d| axes(&d.axes)).unwrap_or_default();
@@ -44,8 +44,8 @@ impl Layout {
         }
     }
 
-    /// The same where the mesh has only some of `devices` devices, which its `device_ids` name: the others hold zeros,
-    /// which nobody reads.
+    /// Returns the same layout among `devices` devices, if the mesh has only those that its `device_ids` name: the
+    /// other devices hold zeros, which are never read.
     pub fn among(mut self, mesh: &Mesh, devices: usize) -> Self {
         let mut positions = vec![-1; devices];
         for at in 0..mesh.devices().max(0) as usize {
@@ -58,12 +58,12 @@ impl Layout {
         self
     }
 
-    /// Whether a device is of the mesh.
+    /// Returns whether a device is in the mesh.
     pub fn has(&self, device: usize) -> bool {
         self.positions.get(device).is_none_or(|&at| at >= 0)
     }
 
-    /// The position of a device, the first of the mesh for those that are not of it.
+    /// Returns the position of a device; for a device outside the mesh, the first position.
     fn position(&self, device: usize) -> i64 {
         self.positions.get(device).copied().unwrap_or(0).max(0)
     }
@@ -78,24 +78,24 @@ impl Layout {
         TensorType::new(&self.shard.shape(), self.ty.element)
     }
 
-    /// Which shard of each dimension `device` holds.
+    /// Returns the number of `device`'s shard along each dimension.
     pub fn piece(&self, device: usize) -> Shape {
         let at = self.position(device);
         self.digits_of_dims.iter().map(|d| index(d, at)).collect()
     }
 
-    /// The part of the global tensor inside `device`'s shard: start and sizes.
+    /// Returns the start and sizes of the part of the global tensor in `device`'s shard.
     pub fn range(&self, device: usize) -> (Shape, Shape) {
         self.shard.valid(&self.piece(device))
     }
 
-    /// `device`'s shard of `whole`. Of an unreduced value the first device of each group gets the value, the others the
-    /// reduction's identity.
+    /// Returns `device`'s shard of `whole`. For an unreduced value, the first device of each group gets the value, the
+    /// others the reduction's identity.
     pub fn shard(&self, whole: &Literal, device: usize) -> Literal {
         self.shard_from(device, |start, sizes| whole.piece(start, sizes))
     }
 
-    /// [`Layout::shard`] of a tensor of which `piece` gives any part, from `start` on and of these sizes.
+    /// Does the same as [`Layout::shard`], for a tensor of which `piece` returns any part by start and sizes.
     pub fn shard_from(&self, device: usize, piece: impl FnOnce(&[i64], &[i64]) -> Literal) -> Literal {
         let (at, local, element) = (self.position(device), self.shard.shape(), self.ty.element);
         if !self.has(device) {
@@ -121,12 +121,12 @@ impl Layout {
         }
     }
 
-    /// How the shards of the same part are combined, if devices hold partial results.
+    /// Returns how the shards of the same part are combined, if devices hold partial results.
     pub fn reduction(&self) -> Option<ReductionKind> {
         (!self.unreduced.is_empty()).then_some(self.kind)
     }
 
-    /// The devices whose shards together make the tensor: of those that hold the same shard, the first.
+    /// Returns the devices whose shards together make up the tensor: the first device of those with the same shard.
     pub fn holders(&self) -> Vec<usize> {
         let mut seen = rustc_hash::FxHashSet::default();
         let is_first = |&device: &usize| {
@@ -136,48 +136,48 @@ impl Layout {
         (0..self.devices()).filter(|&d| self.has(d)).filter(is_first).collect()
     }
 
-    /// Of each device, the first one that has the same shard, padding included.
+    /// Returns, for each device, the first one that has the same shard, padding included.
     pub fn same_shards(&self) -> Vec<usize> {
-        // One number tells shards apart: a program may have hundreds of arguments on thousands of devices.
+        // One number identifies a shard, because a program may have hundreds of arguments on thousands of devices.
         let all: Vec<Digit> = self.digits_of_dims.iter().chain([&self.unreduced]).flatten().copied().collect();
         let mut first = rustc_hash::FxHashMap::default();
         let shard = |device: usize| if self.has(device) { index(&all, self.position(device)) } else { -1 };
         (0..self.devices()).map(|device| *first.entry(shard(device)).or_insert(device)).collect()
     }
 
-    /// The same with undefined padding: shards are padded with values that show up in any result that uses them.
+    /// Makes the padding undefined: shards are padded with values that show in any result that uses them.
     pub fn with_undefined_padding(mut self) -> Self {
         self.padding = Padding::Undefined;
         self
     }
 
-    /// The global tensor from every device's shard. Of devices that hold the same shard the first one counts; partial
-    /// results are combined in order of devices.
+    /// Assembles the global tensor from every device's shard. Of devices with the same shard the first one counts;
+    /// partial results are combined in order of devices.
     pub fn assemble(&self, pieces: &[Literal]) -> Literal {
         self.assemble_held(pieces.iter().enumerate())
     }
 
-    /// [`Layout::assemble`] from the shards of some devices: (device, shard). Positions that none of them holds are
-    /// zero.
+    /// Does the same as [`Layout::assemble`] for the shards of some devices: (device, shard). Positions that are in
+    /// none of them are zero.
     pub fn assemble_held<'a>(&self, pieces: impl IntoIterator<Item = (usize, &'a Literal)>) -> Literal {
         let pieces: Vec<(usize, &Literal)> = pieces.into_iter().collect();
         self.assemble_shards(pieces.iter().map(|piece| piece.0), |i| self.valid(pieces[i].0, pieces[i].1))
     }
 
-    /// [`Layout::assemble`] from the shards of some devices, which `read` gives, of those that count alone.
+    /// Does the same as [`Layout::assemble`] for some devices, calling `read` only for the shards that count.
     pub fn assemble_from(&self, devices: std::ops::Range<usize>, read: impl Fn(usize) -> Literal) -> Literal {
         let first = devices.start;
         self.assemble_shards(devices, |i| self.valid(first + i, &read(first + i)))
     }
 
-    /// What of a device's shard isn't padding.
+    /// Returns the part of a device's shard that isn't padding.
     fn valid(&self, device: usize, shard: &Literal) -> Literal {
         let sizes = self.range(device).1;
         let zeros: Shape = sizes.iter().map(|_| 0).collect();
         shard.piece(&zeros, &sizes)
     }
 
-    /// The global tensor from shards of devices; `read` gives that of the one with this number among them.
+    /// Assembles the global tensor from shards of `devices`; `read` returns a shard by its index in `devices`.
     fn assemble_shards(&self, devices: impl Iterator<Item = usize>, read: impl Fn(usize) -> Literal) -> Literal {
         let mut combined: Vec<(Shape, Literal)> = Vec::new();
         let mut seen = rustc_hash::FxHashMap::default();
@@ -205,7 +205,8 @@ impl Layout {
     }
 }
 
-/// A padding value that spoils any result that uses it: NaN, or an integer that is neither zero nor one nor extreme.
+/// Returns a padding value that spoils any result that uses it: NaN, or an integer other than zero, one and the
+/// extremes.
 fn noticeable(element: ElementType) -> Scalar {
     match element.class() {
         ElementClass::Float => Scalar::Float(f64::NAN).round(element),
@@ -215,7 +216,7 @@ fn noticeable(element: ElementType) -> Scalar {
     }
 }
 
-/// The identity of a reduction: combining it with any value gives that value.
+/// Returns the identity of a reduction: combining it with any value returns that value.
 pub fn identity(kind: ReductionKind, element: ElementType) -> Scalar {
     reduction_op(kind).identity(element).unwrap_or_else(|| Scalar::zero(element))
 }

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::ir::Name;
 
-/// The most devices that one mesh may have.
+/// The largest number of devices of one mesh.
 pub const MAX_DEVICES: i64 = 65_536;
 
 /// A mesh: named axes, and devices in row-major order of their coordinates.
@@ -37,7 +37,7 @@ impl Mesh {
         self.axes.is_empty() && self.device_ids.is_some()
     }
 
-    /// The row-major position of each device, `0 .. devices`. Ids that are no device are left out.
+    /// Returns the row-major position of each device, `0 .. devices`. Ids outside this range are ignored.
     pub fn positions(&self) -> Vec<i64> {
         let mut positions: Vec<i64> = (0..self.devices().max(1)).collect();
         if self.device_ids.is_some() {

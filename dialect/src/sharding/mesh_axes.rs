@@ -1,4 +1,4 @@
-//! Converts axes and shardings of a mesh between names and small integers, and axes of one mesh to those of another.
+//! Conversion of axes and shardings of a mesh between names and small integers, and between axes of two meshes.
 //!
 //! An axis is a run of digits of the row-major device number. If the axes of two meshes divide this number compatibly,
 //! every axis of one is a list of parts of axes of the other.
@@ -9,19 +9,19 @@ use super::mesh::{AxisList, AxisRef, Mesh, SubAxis};
 use super::sharding::{DimSharding, MeshRef, TensorSharding};
 
 impl Mesh {
-    /// The part of an axis that `axis` names; `None` when the mesh has no such axis or its size doesn't fit.
+    /// Returns the part of an axis that `axis` names; `None` if the mesh has no such axis or its size doesn't fit.
     pub fn axis_part(&self, axis: AxisRef) -> Option<AxisPart> {
         let index = self.axis_index(axis.name)?;
         let (pre, size) = axis.sub.map_or((1, self.axes[index].1), |s| (s.pre, s.size));
         Some(AxisPart { axis: index as u32, pre: u32::try_from(pre).ok()?, size: u32::try_from(size).ok()? })
     }
 
-    /// The parts of axes that `axes` name, one for each.
+    /// Returns the parts of axes that `axes` name, one for each.
     pub fn axis_parts(&self, axes: &[AxisRef]) -> Option<Axes> {
         axes.iter().map(|&a| self.axis_part(a)).collect()
     }
 
-    /// The axes that `axes` name, merged, those of size 1 dropped; `None` when the mesh lacks one of them.
+    /// Returns the axes that `axes` name, merged, without axes of size 1; `None` if the mesh lacks one of them.
     pub fn axes_of(&self, axes: &[AxisRef]) -> Option<Axes> {
         let mut parts = Axes::new();
         for &axis in axes {
@@ -45,8 +45,8 @@ impl Mesh {
         axes.iter().map(|&a| self.axis_ref(a)).collect()
     }
 
-    /// Axes of `from` as axes of this mesh, merged, those of size 1 dropped; `None` when the meshes order their devices
-    /// differently or an axis of one straddles axes of the other.
+    /// Translates axes of `from` to axes of this mesh, merged, without axes of size 1; `None` if the meshes order their
+    /// devices differently or an axis of one straddles axes of the other.
     pub fn translate(&self, axes: &[AxisPart], from: &Mesh) -> Option<Axes> {
         if self.devices() != from.devices() || self.device_ids != from.device_ids {
             return None;
@@ -59,12 +59,12 @@ impl Mesh {
         Some(out)
     }
 
-    /// The same for named axes; also `None` when `from` lacks one of them.
+    /// Translates named axes in the same way; also `None` if `from` lacks one of them.
     pub fn translate_refs(&self, axes: &[AxisRef], from: &Mesh) -> Option<AxisList> {
         Some(self.axis_refs(&self.translate(&from.axis_parts(axes)?, from)?))
     }
 
-    /// Appends the axes that read digits `pre .. pre * size` of the device number, seen as `[pre, size, rest]`.
+    /// Appends the axes that are the digits `pre .. pre * size` of the device number, seen as `[pre, size, rest]`.
     fn digits_of_position(&self, mut pre: u64, mut size: u64, out: &mut Axes) -> Option<()> {
         let mut begin = 1u64;
         for (axis, &(_, n)) in self.axes.iter().enumerate() {
@@ -88,10 +88,10 @@ impl Mesh {
     }
 }
 
-/// The mesh that distributions refer to, and the conversion from and to shardings.
+/// The mesh of distributions, and the conversion from and to shardings.
 #[derive(Clone, Debug)]
 pub struct MeshAxes {
-    /// How the mesh is named in the program.
+    /// The mesh's name in the program.
     pub mesh: MeshRef,
     /// The mesh.
     pub data: Mesh,
@@ -123,18 +123,18 @@ impl MeshAxes {
         AxisPart::whole(axis as u32, self.data.axes[axis].1 as u32)
     }
 
-    /// The whole axes of more than one device, major first.
+    /// Iterates over the whole axes of more than one device, major first.
     pub fn nontrivial(&self) -> impl DoubleEndedIterator<Item = AxisPart> + Clone + '_ {
         (0..self.len()).map(|a| self.whole(a)).filter(|a| a.size > 1)
     }
 
-    /// Axes of `mesh` as axes of this one, merged; see [`Mesh::translate`].
+    /// Translates axes of `mesh` to axes of this mesh, merged; see [`Mesh::translate`].
     pub fn axes_of(&self, axes: &[AxisRef], mesh: &Mesh) -> Option<Axes> {
         let parts = mesh.axes_of(axes)?;
         if mesh == &self.data || parts.is_empty() { Some(parts) } else { self.data.translate(&parts, mesh) }
     }
 
-    /// The distribution that a sharding over `mesh` describes; `None` when this mesh can't express it.
+    /// Returns the distribution that a sharding over `mesh` describes; `None` if this mesh can't express it.
     pub fn distribution(&self, sharding: &TensorSharding, mesh: &Mesh) -> Option<Distribution> {
         let dims = sharding.dims.iter().map(|d| self.axes_of(&d.axes, mesh)).collect::<Option<_>>()?;
         let unreduced = self.axes_of(&sharding.unreduced, mesh)?;

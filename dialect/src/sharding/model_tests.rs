@@ -1,4 +1,4 @@
-//! Checks the algebra of mesh axes against explicit devices: each device's coordinates along axes decide whether axes
+//! Tests of the algebra of mesh axes against explicit devices: each device's coordinates along axes decide whether axes
 //! overlap, what a difference is, and whether a translation is equivalent.
 
 use std::collections::BTreeSet;
@@ -42,13 +42,13 @@ pub(super) fn along(mesh: &Mesh, position: i64, axes: &[AxisPart]) -> i64 {
     axes.iter().fold(0, |n, &a| n * i64::from(a.size) + coordinate(mesh, position, a))
 }
 
-/// All the parts an axis has.
+/// Returns all the parts of an axis.
 fn parts(axis: u32, size: u32) -> Vec<AxisPart> {
     let divides = |n: u32| (1..=n).filter(move |d| n.is_multiple_of(*d));
     divides(size).flat_map(|pre| divides(size / pre).map(move |size| AxisPart { axis, pre, size })).collect()
 }
 
-/// Whether a device's coordinate along one is independent of that along the other.
+/// Returns whether a device's coordinate along `a` is independent of that along `b`.
 fn independent(size: u32, a: AxisPart, b: AxisPart) -> bool {
     let mut p = Program::new();
     let mesh = mesh_axes(&mut p, &[i64::from(size)]).data;
@@ -83,7 +83,7 @@ fn two_parts_of_one_axis() {
                 }
                 assert_eq!(a.overlaps(b), !independent(size, a, b), "{a:?} {b:?} of {size}");
                 assert_eq!(a.contains(b), tells(&mesh, &[a], &[b]), "{a:?} {b:?} of {size}");
-                // The largest major part that is independent, among all there are; and the same of minor parts.
+                // The largest independent major part of all parts, then the same for minor parts.
                 let free = |c: &&AxisPart| a.contains(**c) && c.can_coexist(b) && independent(size, **c, b);
                 let majors = all.iter().filter(free).filter(|c| c.pre == a.pre);
                 assert_eq!(a.prefix_without(b), majors.max_by_key(|c| c.size).copied(), "{a:?} {b:?} of {size}");
@@ -257,7 +257,7 @@ fn shardings_and_distributions_say_the_same() {
     }
 }
 
-/// What each device holds: elements of a matrix, and which partial sum of them.
+/// Returns what each device holds: elements of a matrix, and the number of the partial sum of them.
 fn held(mesh: &Mesh, at: &Distribution) -> Vec<(BTreeSet<(i64, i64)>, i64)> {
     let n = mesh.devices();
     let range = |device: i64, d: usize| {
@@ -318,7 +318,7 @@ fn applying_a_reshard_moves_what_devices_hold() {
             let (was, is) = (&before[d as usize], &after[d as usize]);
             let parts =
                 |held: &[(BTreeSet<(i64, i64)>, i64)]| group.iter().map(|&e| held[e].1).collect::<BTreeSet<_>>();
-            // The group holds the same elements before and after, and each device the right number of them.
+            // The group holds the same elements before and after, and each device holds the right number of them.
             assert_eq!(union(&before), union(&after), "{reshard:?} of {from:?}");
             let n = group.len();
             match reshard {

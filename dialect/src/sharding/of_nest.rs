@@ -1,11 +1,11 @@
 //! Derives an op's sharding rule from its loop nest.
 //!
-//! A parallel loop is a pass-through factor, a reduction loop a reduction factor. A dimension read at a loop's plain
-//! position shares its factor. One read shifted, strided or guarded along a single parallel loop shares it too, but
-//! then the factor is a permutation: sharding along it moves data between neighbors. The positions inside a window need
-//! replication. So do dimensions read in any other way and the loops they are read along, since a shard would count
-//! positions from its own beginning. Factor sizes are Shardy's: where one tensor is read shifted (slice, pad) its
-//! dimension's, else the loop's.
+//! A parallel loop becomes a pass-through factor, a reduction loop a reduction factor. A dimension read at a loop's
+//! plain position shares the loop's factor. A dimension read shifted, strided or guarded along a single parallel loop
+//! shares it too, but then the factor is a permutation: sharding along it moves data between neighbors. The loops
+//! inside a window need replication. So do dimensions read in any other way and their loops, because a shard would
+//! count positions from its own beginning. Factor sizes are Shardy's: where one tensor is read shifted (slice, pad),
+//! the size of its dimension; otherwise the size of the loop.
 
 use std::ops::Range;
 
@@ -13,14 +13,14 @@ use super::rule::{FactorKind, ShardingRule};
 use crate::ir::{OpRef, Shape};
 use crate::kernel::{Guard, Index, Input, Inst, Nest};
 
-/// How one dimension of an operand is read.
+/// The way in which one dimension of an operand is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Read {
-    /// Never.
+    /// Never read.
     Not,
     /// At the loop's position.
     Plain(usize),
-    /// Along one parallel loop; `windowed`: and along reduction loops.
+    /// Along one parallel loop; if `windowed`, along reduction loops as well.
     Moved { along: usize, windowed: bool },
     /// At position 0 of a dimension of size 1.
     Single,
@@ -28,7 +28,7 @@ enum Read {
     Other,
 }
 
-/// The rule of an op that computes `nest`.
+/// Returns the sharding rule of an op that computes `nest`.
 pub fn rule_of_nest(op: OpRef<'_>, nest: &Nest) -> ShardingRule {
     let shape_of = |i: usize| op.operand_tensor(i).map(|t| t.shape.clone()).unwrap_or_default();
     let shapes: Vec<Shape> = (0..op.operands().len()).map(shape_of).collect();
@@ -62,7 +62,7 @@ pub fn rule_of_nest(op: OpRef<'_>, nest: &Nest) -> ShardingRule {
             index.loops(&mut |i| counted[i] = true);
         }
     }
-    // A diagonal: sharding one dimension doesn't shard the other.
+    // On a diagonal, sharding one dimension doesn't shard the other.
     for dims in &mut reads {
         for d in 0..dims.len() {
             let (before, rest) = dims.split_at_mut(d);
@@ -117,14 +117,14 @@ pub fn rule_of_nest(op: OpRef<'_>, nest: &Nest) -> ShardingRule {
     rule
 }
 
-/// Marks the loops that an input's positions and guards use for anything but moving along one dimension.
+/// Marks the loops that an input's positions and guards use other than to move along one dimension.
 fn count_in_input(input: &Input, shapes: &[Shape], nest: &Nest, counted: &mut [bool]) {
     let size = |d: usize| shapes.get(input.operand).and_then(|s| s.get(d)).copied().unwrap_or(0);
     let mut moved = Vec::new();
     for (d, at) in input.index.iter().enumerate() {
         match read_of(at, size(d), &input.guards, nest) {
             Read::Other => at.own_loops(&mut |i| counted[i] = true),
-            // A shard of a window's positions reads other elements than a shard of the tensor.
+            // A shard of the positions in a window reads other elements than a shard of the tensor.
             Read::Moved { along, windowed: true } => {
                 at.own_loops(&mut |i| counted[i] |= i >= nest.parallel);
                 moved.push(along);
@@ -142,13 +142,13 @@ fn count_in_input(input: &Input, shapes: &[Shape], nest: &Nest, counted: &mut [b
     }
 }
 
-/// All dimensions of all operands, each with how it is read.
+/// Iterates over all dimensions of all operands with the way each is read.
 fn each(reads: &[Vec<Read>]) -> impl Iterator<Item = (usize, usize, Read)> {
     reads.iter().enumerate().flat_map(|(t, dims)| dims.iter().enumerate().map(move |(d, &read)| (t, d, read)))
 }
 
-/// The loops in the order their factors are named: that of the operands' dimensions where all operands are read alike
-/// (reductions), else results first.
+/// Returns the loops in the order in which their factors are named: the order of the operands' dimensions if all
+/// operands are read alike (reductions), otherwise results first.
 fn factor_order(nest: &Nest) -> Vec<usize> {
     let all: Range<usize> = 0..nest.loops.len();
     let mut tensors = nest.inputs.iter().filter(|i| !i.index.is_empty());
@@ -188,7 +188,7 @@ fn read_of(at: &Index, size: i64, guards: &[Guard], nest: &Nest) -> Read {
 }
 
 impl Read {
-    /// A dimension read both as `self` and as `other`.
+    /// Returns the way of reading a dimension that is read both as `self` and as `other`.
     fn and(self, other: Read) -> Read {
         match (self, other) {
             (Read::Not, x) | (x, Read::Not) => x,
@@ -201,7 +201,7 @@ impl Read {
         }
     }
 
-    /// The loop it follows.
+    /// Returns the loop along which the dimension is read.
     fn along(self) -> Option<usize> {
         match self {
             Read::Plain(i) | Read::Moved { along: i, .. } => Some(i),
@@ -219,7 +219,7 @@ mod tests {
     use crate::ops::UNKNOWN;
     use crate::scalar::Scalar;
 
-    /// The rule of an op with these shapes, written as Shardy does without the brackets around it.
+    /// Returns the rule of an op with these shapes, in Shardy's syntax without the enclosing brackets.
     fn rule(operands: &[&[i64]], result: &[i64], nest: Nest) -> String {
         let mut program = Program::new();
         let block = program.new_block();
@@ -264,10 +264,10 @@ mod tests {
     #[test]
     fn loops_are_factors() {
         use Index::Loop;
-        // A matmul: results first.
+        // A matmul names the results' factors first.
         let dot = nest(&[2, 4, 6], 2, vec![Input::at(0, [0, 2]), Input::at(1, [2, 1])]);
         assert_eq!(rule(&[&[2, 6], &[6, 4]], &[2, 4], dot), "([i,k],[k,j])->([i,j]) i=2 j=4 k=6 reduction");
-        // A reduction: in the order of its operand.
+        // A reduction names factors in the order of its operand.
         let reduce = nest(&[2, 6, 4], 2, vec![Input::at(0, [0, 2, 1])]);
         assert_eq!(rule(&[&[2, 4, 6], &[]], &[2, 6], reduce), "([i,j,k],[])->([i,k]) i=2 j=4 reduction k=6");
         let transpose = nest(&[2, 4], 2, vec![Input::at(0, [1, 0])]);
@@ -287,7 +287,7 @@ mod tests {
         let guard = Guard { index: shifted(-1), lo: 0, hi: 4 };
         let pad = nest(&[6, 4], 2, vec![input(0, vec![shifted(-1), Loop(1)], vec![guard])]);
         assert_eq!(rule(&[&[4, 4], &[]], &[6, 4], pad), "([i,j],[])->([i,j]) i=4 permutation j=4");
-        // A window: the factor has the number of windows, the window's own loop has none.
+        // With a window, the factor has the number of windows as its size; the loop inside the window has no factor.
         let window = Loop(0).times(2).plus(Loop(1));
         let pool = nest(&[4, 2], 1, vec![input(0, vec![window], vec![])]);
         assert_eq!(rule(&[&[8], &[]], &[4], pool), "([i],[])->([i]) i=4 permutation");
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn indirect_reads_need_the_whole() {
         use Index::Loop;
-        // x[table[i], j]: rows are looked up, the table and the columns move with the result.
+        // x[table[i], j]: rows are looked up; the table and the columns are sharded with the result.
         let row = Index::Load { operand: 1, index: vec![Loop(0)] };
         let gather = nest(&[3, 4], 2, vec![input(0, vec![row, Loop(1)], vec![])]);
         assert_eq!(rule(&[&[8, 4], &[3]], &[3, 4], gather), "([k,j],[i])->([i,j]) i=3 j=4 k=8 replicated");

@@ -1,9 +1,10 @@
-//! Who sends to whom within a group of devices, as runs of pairs: a shift by any distance is one or two runs however
-//! many devices there are.
+//! Pairs of a sending and a receiving device within a group, stored as runs: a shift by any distance takes one or two
+//! runs for any number of devices.
 
 use std::ops::Range;
 
-/// Pairs of a source and a target, both places in a group. No place is a source twice or a target twice.
+/// Pairs of a source and a target, both places in a group. No place is the source of two pairs or the target of two
+/// pairs.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Pairs {
     runs: Vec<PairRun>,
@@ -16,9 +17,9 @@ pub struct PairRun {
     pub source: i64,
     /// The first target.
     pub target: i64,
-    /// From one source to the next; not zero.
+    /// The distance from one source to the next; not zero.
     pub source_step: i64,
-    /// From one target to the next; not zero.
+    /// The distance from one target to the next; not zero.
     pub target_step: i64,
     /// Number of pairs; positive.
     pub count: i64,
@@ -42,7 +43,7 @@ impl PairRun {
         Places { first: self.target, step: self.target_step, count: self.count }
     }
 
-    /// How far into `other` this run begins, if both are parts of one longer run.
+    /// Returns at which pair of `other` this run begins, if both are parts of one longer run.
     fn offset_in(&self, other: &Self) -> Option<i64> {
         let same = (self.source_step, self.target_step) == (other.source_step, other.target_step);
         let ahead = self.source - other.source;
@@ -59,7 +60,7 @@ struct Places {
 }
 
 impl Places {
-    /// Which place this is.
+    /// Returns the index of `place` in the sequence, if it is in it.
     fn index(&self, place: i64) -> Option<i64> {
         let ahead = place - self.first;
         let index = ahead / self.step;
@@ -78,7 +79,7 @@ impl Places {
 }
 
 impl Pairs {
-    /// These pairs, in order.
+    /// Collects pairs, in order.
     pub fn of(pairs: impl IntoIterator<Item = (i64, i64)>) -> Self {
         let mut runs: Vec<PairRun> = Vec::new();
         for (source, target) in pairs {
@@ -101,8 +102,8 @@ impl Pairs {
         Self { runs }
     }
 
-    /// The pairs of `runs` within a group of `places` devices; `None` where a place is outside of it, or twice a source
-    /// or a target.
+    /// Collects the pairs of `runs` within a group of `places` devices; `None` if a place is outside the group, or is a
+    /// source or a target twice.
     pub fn of_runs(runs: impl IntoIterator<Item = PairRun>, places: i64) -> Option<Self> {
         let mut all = Self::default();
         for run in runs {
@@ -132,7 +133,7 @@ impl Pairs {
         self.runs.iter().map(|r| r.count as usize).sum()
     }
 
-    /// Whether nobody sends anything.
+    /// Returns whether there are no pairs.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
@@ -161,18 +162,18 @@ impl Pairs {
         })
     }
 
-    /// Whom `place` sends to.
+    /// Returns the place to which `place` sends.
     pub fn target(&self, place: i64) -> Option<i64> {
         self.runs.iter().find_map(|run| run.sources().index(place).map(|i| run.pair(i).1))
     }
 
-    /// Who sends to `place`.
+    /// Returns the place that sends to `place`.
     pub fn source(&self, place: i64) -> Option<i64> {
         self.runs.iter().find_map(|run| run.targets().index(place).map(|i| run.pair(i).0))
     }
 
-    /// The pairs of a group that has `more` places after place `middle`, in which the places there do what those around
-    /// them do; `None` where these pairs don't tell what that is.
+    /// Returns the pairs of a group with `more` additional places after place `middle`, which do the same as the places
+    /// around them; `None` if these pairs don't determine that.
     pub fn stretched(&self, middle: i64, more: i64) -> Option<Self> {
         let one = |run: &PairRun| {
             let crosses = |side: Places| {
@@ -190,7 +191,7 @@ impl Pairs {
         Some(Self { runs: self.runs.iter().map(one).collect::<Option<_>>()? })
     }
 
-    /// These pairs and those of `other` that aren't among them, if no place then sends or receives twice.
+    /// Adds the pairs of `other` to these; `None` if a place would then send or receive twice.
     pub fn union(&self, other: &Self) -> Option<Self> {
         let mut all = self.clone();
         for run in &other.runs {
@@ -207,7 +208,7 @@ impl Pairs {
             return Some(());
         };
         if let Some(offset) = run.offset_in(&known) {
-            // What is left of the run before and after the known one.
+            // The parts of the run before and after the known run.
             let end = (known.count - offset).clamp(0, run.count);
             let start = (-offset).clamp(0, run.count);
             for rest in [0..start, end.max(start)..run.count].into_iter().filter(|r| !r.is_empty()) {
@@ -215,7 +216,7 @@ impl Pairs {
             }
             return Some(());
         }
-        // Runs that cross: pair by pair.
+        // Runs that cross are added pair by pair.
         for i in 0..run.count {
             let (source, target) = run.pair(i);
             match (self.target(source), self.source(target)) {
@@ -245,7 +246,7 @@ mod tests {
         }
     }
 
-    /// Whether no place is a source twice or a target twice.
+    /// Returns whether no place is a source twice or a target twice.
     fn distinct(pairs: &[(i64, i64)]) -> bool {
         let unique = |side: fn(&(i64, i64)) -> i64| {
             let mut ids: Vec<i64> = pairs.iter().map(side).collect();

@@ -1,37 +1,39 @@
-//! Shards cut into equal parts, each of which goes straight to the shard that wants it.
+//! Shards cut into equal parts, each of which is sent straight to the shard that needs it.
 //!
-//! Where two axes change places between dimensions, a device wants parts of several shards of which it holds none. One
-//! permute for each part sends just those; an all-to-all and a permute after it would send most of them twice.
+//! Where two axes change places between dimensions, a device needs parts of several shards and has none of them. One
+//! permute per part sends only those parts; an all-to-all followed by a permute would send most of them twice.
 
 use smallvec::SmallVec;
 
 use super::axis::{Axes, AxisPart, merged, size_of};
 use super::distribution::Distribution;
 
-/// How every shard of one distribution is cut into parts that, joined in another way, are the shards of another.
+/// A division of every shard of one distribution into parts from which the shards of another distribution are
+/// assembled.
 ///
 /// Parts are numbered in row-major order of the dimensions that are cut, and places in the new shard in row-major order
 /// of the dimensions along which parts are joined.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ShardParts {
-    /// Parts of a shard.
+    /// Number of parts of a shard.
     pub count: i64,
-    /// The dimensions along which shards are cut, each into how many.
+    /// The dimensions along which shards are cut, each with its number of parts.
     pub cut: SmallVec<[(usize, i64); 2]>,
-    /// The dimensions along which parts are joined, how many along each.
+    /// The dimensions along which parts are joined, each with the number of parts.
     pub joined: SmallVec<[(usize, i64); 2]>,
-    /// Before, all dimensions' axes but those of `place`, in order.
+    /// The old axes of all dimensions, without those of `place`, in order.
     pub from: Axes,
-    /// After, all dimensions' axes but those of `number`, in order: as many shards.
+    /// The new axes of all dimensions, without those of `number`, in order; they have as many shards as `from`.
     pub to: Axes,
-    /// Axes before that say at which place a device's parts are wanted.
+    /// The old axes that determine at which place of the new shard a device's parts belong.
     pub place: Axes,
-    /// Axes after that say which part of the shards before a device wants.
+    /// The new axes that determine which part of the old shards a device needs.
     pub number: Axes,
 }
 
 impl ShardParts {
-    /// From a tensor of `shape` as `from` shards it to the same as `to` does; `None` where no such parts exist.
+    /// Returns the parts that change a tensor of `shape` from distribution `from` to `to`; `None` if no such parts
+    /// exist.
     pub fn of(shape: &[i64], from: &Distribution, to: &Distribution) -> Option<Self> {
         if from.unreduced != to.unreduced || from.kind != to.kind || from.rank() != to.rank() {
             return None;
@@ -69,7 +71,7 @@ impl ShardParts {
     }
 }
 
-/// Shortens `axes` to its major parts of `size` shards; the rest. `None` where an axis can't be divided there.
+/// Shortens `axes` to its major parts of `size` shards and returns the rest; `None` if an axis can't be divided there.
 fn split(axes: &mut Axes, size: i64) -> Option<Axes> {
     let (mut left, mut major) = (size, Axes::new());
     let mut minor = Axes::new();
@@ -117,11 +119,11 @@ mod tests {
     #[test]
     fn shards_that_have_no_common_parts() {
         let (x, y) = (part(0, 1, 2), part(1, 1, 3));
-        // Thirds of halves are no halves of thirds.
+        // Thirds of halves aren't halves of thirds.
         assert_eq!(ShardParts::of(&[6, 6], &dist(&[&[x], &[y]]), &dist(&[&[y], &[x]])), None);
-        // One shard is twice the other.
+        // One shard is twice the size of the other.
         assert_eq!(ShardParts::of(&[6, 6], &dist(&[&[x], &[]]), &dist(&[&[], &[]])), None);
-        // Quarters of 10 rows, rounded up, begin at other rows than the halves.
+        // Quarters of 10 rows, rounded up, begin at other rows than halves do.
         let four = part(2, 1, 4);
         assert_eq!(ShardParts::of(&[10, 8], &dist(&[&[x], &[four]]), &dist(&[&[four], &[x]])), None);
         assert!(ShardParts::of(&[12, 8], &dist(&[&[x], &[four]]), &dist(&[&[four], &[x]])).is_some());

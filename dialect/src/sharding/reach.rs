@@ -1,9 +1,10 @@
-//! Which positions of an operand a shard of a loop reads: what neighbors have to send before the shard can be computed.
+//! Positions of an operand that a shard of a loop reads: the data that neighbors must send before the shard is
+//! computed.
 //!
-//! Derived from the loop nest alone. A dimension that is read at `(step * i + offset) / divisor` along a loop `i` can
-//! be worked on in shards of the loop: a device reads a window of the dimension that moves by the same distance from
-//! each device to the next, so after [`Exchange`](super::Exchange) has brought the rows of that window, every device
-//! computes the same thing.
+//! This is derived from the loop nest alone. A loop `i` that reads a dimension at `(step * i + offset) / divisor` can
+//! be sharded: a device reads a window of the dimension that moves by the same distance from each device to the next,
+//! so that after [`Exchange`](super::Exchange) has brought the rows of that window, every device computes the same
+//! thing.
 
 use std::ops::Range;
 
@@ -12,8 +13,8 @@ use smallvec::SmallVec;
 use super::ShardDim;
 use crate::kernel::{Affine, Index, Nest, Outside};
 
-/// How a dimension of an operand is read along one loop: in iteration `i` at every
-/// `floor((step * i + offset) / divisor)`, `offset` in `first..=last`.
+/// The positions at which a dimension of an operand is read along one loop: in iteration `i` at every `floor((step * i
+/// + offset) / divisor)`, `offset` in `first..=last`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Reach {
     /// Iterations of the loop.
@@ -26,43 +27,43 @@ pub struct Reach {
     pub first: i64,
     /// Largest offset.
     pub last: i64,
-    /// Positions per element; positive.
+    /// Number of positions per element; positive.
     pub divisor: i64,
 }
 
-/// A dimension that is read along a loop anywhere but at the loop's own position.
+/// A dimension that is read along a loop at positions other than the loop's own position.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ShiftedRead {
-    /// Which operand.
+    /// The operand's number.
     pub operand: usize,
-    /// Which of its dimensions.
+    /// The dimension's number.
     pub dim: usize,
-    /// Along which loop of the nest.
+    /// The number of the nest's loop along which it is read.
     pub along: usize,
-    /// Where it is read.
+    /// The positions that are read.
     pub reach: Reach,
-    /// What is read instead where a position is outside the dimension; `None` where that never happens.
+    /// The replacement for positions outside the dimension; `None` if there are none.
     pub outside: Option<Outside>,
 }
 
-/// The rows that the devices of a sharded loop read: device `d` those from `start + d * advance` on.
+/// The rows that the devices of a sharded loop read: device `d` reads `rows` rows from `start + d * advance` on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RowWindow {
     /// The first row that device 0 reads; may be outside the dimension.
     pub start: i64,
-    /// How far the window moves from one device to the next.
+    /// The distance between the windows of consecutive devices.
     pub advance: i64,
     /// Number of rows.
     pub rows: i64,
 }
 
 impl Reach {
-    /// The positions that iterations `range` read; `range` isn't empty.
+    /// Returns the first and last position that iterations `range` read; `range` isn't empty.
     pub fn positions(&self, range: Range<i64>) -> (i64, i64) {
         let ends = [self.step.saturating_mul(range.start), self.step.saturating_mul(range.end - 1)];
         let first = ends[0].min(ends[1]).saturating_add(self.first);
         let last = ends[0].max(ends[1]).saturating_add(self.last);
-        // Positions between elements are never read.
+        // Positions between elements aren't read.
         (-(first.saturating_neg().div_euclid(self.divisor)), last.div_euclid(self.divisor))
     }
 
@@ -81,8 +82,8 @@ impl Reach {
         Some(((-first).max(0), last.max(0)))
     }
 
-    /// What devices read where the loop is in `shards` shards; `None` where the windows of two devices would differ in
-    /// more than their place.
+    /// Returns the rows that devices read if the loop is in `shards` shards; `None` if the windows of two devices would
+    /// differ in more than their start.
     pub fn window(&self, shards: i64) -> Option<RowWindow> {
         let iterations = ShardDim::new(self.iterations, shards).size();
         let moved = self.step.checked_mul(iterations)?;
@@ -90,11 +91,11 @@ impl Reach {
             return None;
         }
         let (start, last) = self.positions(0..iterations);
-        // A shard may read nothing but what is between elements.
+        // A shard may read only positions between elements.
         Some(RowWindow { start, advance: moved / self.divisor, rows: (last - start + 1).max(1) })
     }
 
-    /// The rows inside the dimension that device `device` reads for iterations that exist; may be empty.
+    /// Returns the rows inside the dimension that device `device` reads in iterations that exist; may be empty.
     pub fn needed(&self, shards: i64, device: i64) -> Range<i64> {
         let (start, count) = ShardDim::new(self.iterations, shards).valid(device);
         if count < 1 {
@@ -106,8 +107,8 @@ impl Reach {
     }
 }
 
-/// The dimensions that `nest` reads along `along` anywhere but at the loop's own position; `shapes` are those of its
-/// operands. `None` where the loop can't be sharded, since a position depends on it in another way.
+/// Returns the dimensions that `nest` reads along `along` at positions other than the loop's own; `shapes` are the
+/// shapes of its operands. `None` if the loop can't be sharded because a position depends on it in another way.
 pub fn shifted_reads(nest: &Nest, shapes: &[&[i64]], along: usize) -> Option<SmallVec<[ShiftedRead; 2]>> {
     let ranges = nest.ranges();
     let mut found: SmallVec<[ShiftedRead; 2]> = SmallVec::new();
@@ -143,7 +144,7 @@ pub fn shifted_reads(nest: &Nest, shapes: &[&[i64]], along: usize) -> Option<Sma
             return None;
         }
     }
-    // One operand read in two ways: shards of it can't be both.
+    // If one operand is read in two ways, one shard of it can't serve both.
     let plain = |operand: usize, dim: usize| {
         let mut reads = nest.inputs.iter().filter(|i| i.operand == operand);
         reads.any(|i| i.index.get(dim) == Some(&Index::Loop(along)) && i.guards.is_empty())

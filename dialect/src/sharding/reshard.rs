@@ -1,6 +1,6 @@
 //! Shardy's collectives as data: changes of distribution of global values.
 //!
-//! Ops name axes (`Reshard`); passes that compute with them use integer parts of axes (`Reshard<AxisPart>`).
+//! Ops use named axes (`Reshard`); passes compute with integer parts of axes (`Reshard<AxisPart>`).
 
 use smallvec::SmallVec;
 
@@ -18,25 +18,25 @@ pub type PerDim<A = AxisRef> = SmallVec<[SmallVec<[A; 2]>; 4]>;
 pub struct Move<A = AxisRef> {
     /// The axes, major first.
     pub axes: SmallVec<[A; 2]>,
-    /// The dimension whose minor axes they were.
+    /// The dimension from whose minor end the axes are removed.
     pub from: usize,
-    /// The dimension whose minor axes they become, after those of earlier moves.
+    /// The dimension to whose minor end the axes are added, after those of earlier moves.
     pub to: usize,
 }
 
-/// A change of distribution, as one `sdy` collective performs it.
+/// A change of distribution that one `sdy` collective performs.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Reshard<A = AxisRef> {
     /// Axes are removed from the minor end of each dimension.
     AllGather(PerDim<A>),
     /// Axes are added at the minor end of each dimension.
     AllSlice(PerDim<A>),
-    /// Axes move between dimensions; no dimension both gives and receives axes.
+    /// Axes move between dimensions; no dimension both loses and receives axes.
     AllToAll(Vec<Move<A>>),
-    /// Shards move to where the new sharding places them; every dimension keeps its number of shards.
+    /// Shards move to their devices in the new sharding; every dimension keeps its number of shards.
     CollectivePermute,
-    /// Shards are cut into equal parts, and each goes straight to the shard of the new sharding that has it (see
-    /// [`ShardParts`](super::ShardParts)).
+    /// Shards are cut into equal parts, and each is sent straight to the shard of the new sharding that contains it
+    /// (see [`ShardParts`](super::ShardParts)).
     PermuteParts,
     /// Partial results along the axes are combined.
     AllReduce(SmallVec<[A; 2]>, ReductionKind),
@@ -51,24 +51,24 @@ pub enum Reshard<A = AxisRef> {
     Identity,
 }
 
-/// Why a change can't be applied to a distribution.
+/// The reason why a change can't be applied to a distribution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReshardFault {
-    /// It has this many lists of axes, the value that many dimensions.
+    /// The numbers of lists of axes and of the value's dimensions, which differ.
     Lists(usize, usize),
-    /// An axis it removes from this dimension isn't the minor one there.
+    /// An axis to remove from this dimension isn't at its minor end.
     NotMinor(usize),
-    /// An axis it adds to this dimension is already in use.
+    /// An axis to add to this dimension is already in use.
     InUse(usize),
     /// No axes move.
     NoMoves,
-    /// There is no such dimension.
+    /// The value has no such dimension.
     NoDimension(usize),
-    /// The dimension both gives and receives axes.
+    /// The dimension both loses and receives axes.
     GivesAndGets(usize),
     /// The first dimension is listed before the second, although the second is smaller.
     Order(usize, usize),
-    /// It reduces along an axis that shards the value.
+    /// The change reduces along an axis that shards the value.
     ReducesShards,
     /// No axes become unreduced.
     NothingUnreduced,
@@ -79,7 +79,7 @@ pub enum ReshardFault {
 }
 
 impl<A: Copy> Reshard<A> {
-    /// The collective that carries it out; `None` for changes that each device makes alone.
+    /// Returns the collective that performs it; `None` for changes without communication.
     pub fn collective(&self) -> Option<CollectiveKind> {
         match self {
             Reshard::AllGather(_) => Some(CollectiveKind::AllGather),
@@ -94,7 +94,8 @@ impl<A: Copy> Reshard<A> {
         }
     }
 
-    /// Whether it sends shards, or parts of them, anywhere: only both distributions say what changes.
+    /// Returns whether it is a permutation of shards or of their parts, which only both distributions together
+    /// determine.
     pub fn permutes(&self) -> bool {
         matches!(self, Reshard::CollectivePermute | Reshard::PermuteParts)
     }
@@ -112,7 +113,7 @@ impl<A: Copy> Reshard<A> {
         }
     }
 
-    /// The same over other axes; `None` where `f` doesn't know one of them.
+    /// Returns the same change over other axes; `None` if `f` returns `None` for one of them.
     fn try_map<B>(&self, f: impl Fn(A) -> Option<B>) -> Option<Reshard<B>> {
         let list = |axes: &SmallVec<[A; 2]>| axes.iter().map(|&a| f(a)).collect::<Option<SmallVec<[B; 2]>>>();
         let dims = |dims: &PerDim<A>| dims.iter().map(&list).collect::<Option<PerDim<B>>>();
@@ -135,20 +136,21 @@ impl<A: Copy> Reshard<A> {
 }
 
 impl Reshard {
-    /// The same over parts of the axes of `mesh`; `None` where `mesh` lacks one of them.
+    /// Returns the same change over parts of the axes of `mesh`; `None` if `mesh` lacks one of them.
     pub fn parts(&self, mesh: &Mesh) -> Option<Reshard<AxisPart>> {
         self.try_map(|axis| mesh.axis_part(axis))
     }
 }
 
 impl Reshard<AxisPart> {
-    /// The same with named axes, as an op of a program with `mesh` has it.
+    /// Returns the same change with named axes, as in an op of a program with `mesh`.
     pub fn named(&self, mesh: &Mesh) -> Reshard {
         // Every part has a name.
         self.try_map(|part| Some(mesh.axis_ref(part))).unwrap_or(Reshard::Identity)
     }
 
-    /// The axes along which its device groups extend; for a permute from `from` to `to` all axes that change place.
+    /// Returns the axes along which its device groups extend; for a permute from `from` to `to`, all axes that change
+    /// place.
     pub fn group_axes(&self, from: &Distribution, to: &Distribution) -> Axes {
         if !self.permutes() {
             return self.axes();
@@ -162,10 +164,10 @@ impl Reshard<AxisPart> {
         changed
     }
 
-    /// The distribution that results from `from`. Combining along an axis that isn't unreduced changes nothing.
+    /// Returns the distribution that results from `from`. Combining along an axis that isn't unreduced changes nothing.
     ///
     /// # Errors
-    /// If it can't be applied, and for a permute, whose result doesn't follow from its axes.
+    /// If the change can't be applied, and for a permute, whose result doesn't follow from its axes.
     pub fn apply(&self, from: &Distribution) -> Result<Distribution, ReshardFault> {
         let mut to = from.clone();
         match self {
@@ -242,8 +244,8 @@ fn exchange(to: &mut Distribution, moves: &[Move<AxisPart>]) -> Result<(), Resha
             return Err(ReshardFault::GivesAndGets(m.from));
         }
     }
-    // Where a dimension gives or receives several times, the order of the moves counts; else moves are in order of
-    // dimensions.
+    // If a dimension loses or receives axes in several moves, the order of the moves matters; otherwise moves must be
+    // in order of dimensions.
     let distinct = |dim: fn(&Move<AxisPart>) -> usize| {
         moves.iter().enumerate().all(|(i, m)| moves[..i].iter().all(|other| dim(other) != dim(m)))
     };
@@ -253,7 +255,8 @@ fn exchange(to: &mut Distribution, moves: &[Move<AxisPart>]) -> Result<(), Resha
     {
         return Err(ReshardFault::Order(pair[0].from, pair[1].from));
     }
-    // All leave before any arrives; each is the minor one of those still there, whatever the order of the moves.
+    // All axes are removed before any is added; each move takes the minor axes that are left, in any order of the
+    // moves.
     let mut left: SmallVec<[&Move<AxisPart>; 4]> = moves.iter().collect();
     while !left.is_empty() {
         let stripped = left.iter().enumerate().find_map(|(i, m)| {

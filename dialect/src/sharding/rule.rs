@@ -8,7 +8,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::ir::{OpRef, TensorType, TypeData};
 
-/// What sharding along a factor requires.
+/// The requirement of sharding along a factor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum FactorKind {
     /// Nothing: every device computes its shard alone.
@@ -17,7 +17,7 @@ pub enum FactorKind {
     Reduction,
     /// Data must move between neighbors (slices, pads, windows).
     Permutation,
-    /// It isn't possible: the op needs the factor replicated.
+    /// Sharding isn't possible: the op needs the factor replicated.
     NeedReplication,
 }
 
@@ -26,18 +26,18 @@ pub enum FactorKind {
 pub struct Factor {
     /// Its size.
     pub size: i64,
-    /// What sharding along it requires.
+    /// The requirement of sharding along it.
     pub kind: FactorKind,
-    /// Whether propagation may not spread shardings along it.
+    /// Whether propagation is forbidden along it.
     pub blocked: bool,
 }
 
-/// The factors of one dimension, major first; empty for a dimension nothing maps to (`*`).
+/// The factors of one dimension, major first; empty for an unmapped dimension (`*`).
 pub type DimFactors = SmallVec<[u32; 1]>;
 /// The factors of one tensor's dimensions.
 pub type TensorFactors = SmallVec<[DimFactors; 4]>;
 
-/// Which dimensions are sharded together.
+/// A sharding rule.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ShardingRule {
     /// All the factors, in the order they are named (`i`, `j`, …).
@@ -51,13 +51,13 @@ pub struct ShardingRule {
 }
 
 impl ShardingRule {
-    /// A rule for operands and results of these ranks, nothing mapped yet.
+    /// Creates a rule for operands and results of these ranks, without factors.
     pub fn new(operand_ranks: &[usize], result_ranks: &[usize]) -> Self {
         let empty = |ranks: &[usize]| ranks.iter().map(|&r| smallvec![DimFactors::new(); r]).collect();
         Self { factors: Vec::new(), operands: empty(operand_ranks), results: empty(result_ranks), custom: false }
     }
 
-    /// A rule for the operands and results of `op`, nothing mapped yet.
+    /// Creates a rule for the operands and results of `op`, without factors.
     pub fn of_op(op: OpRef<'_>) -> Self {
         let rank = |ty: &TypeData| ty.tensor().map_or(0, TensorType::rank);
         let operands: Vec<usize> = op.operand_types().map(rank).collect();
@@ -65,8 +65,8 @@ impl ShardingRule {
         Self::new(&operands, &results)
     }
 
-    /// A rule that shards dimension `d` of all operands and results together: elementwise ops. Rank-0 operands are left
-    /// alone.
+    /// Creates a rule that shards dimension `d` of all operands and results together: elementwise ops. Operands of rank
+    /// 0 have no factors.
     pub fn pointwise(operand_ranks: &[usize], result_ranks: &[usize], shape: &[i64]) -> Self {
         let mut rule = Self::new(operand_ranks, result_ranks);
         for (d, &size) in shape.iter().enumerate() {
@@ -81,7 +81,7 @@ impl ShardingRule {
         rule
     }
 
-    /// A new factor.
+    /// Adds a factor and returns its number.
     pub fn factor(&mut self, size: i64, kind: FactorKind) -> u32 {
         self.factors.push(Factor { size, kind, blocked: false });
         (self.factors.len() - 1) as u32
@@ -110,7 +110,7 @@ impl ShardingRule {
         f
     }
 
-    /// Gives every dimension nothing maps to a factor of its own, of size 1: operands first.
+    /// Maps a new factor of size 1 to every unmapped dimension, operands first.
     pub fn complete(mut self) -> Self {
         let Self { factors, operands, results, .. } = &mut self;
         for dim in operands.iter_mut().chain(results).flatten().filter(|d| d.is_empty()) {
@@ -120,12 +120,12 @@ impl ShardingRule {
         self
     }
 
-    /// Forbids spreading along factor `f`.
+    /// Forbids propagation along factor `f`.
     pub fn block(&mut self, f: u32) {
         self.factors[f as usize].blocked = true;
     }
 
-    /// Forbids spreading along all factors of some kinds.
+    /// Forbids propagation along all factors of the kinds for which `kinds` returns true.
     pub fn block_where(&mut self, kinds: impl Fn(FactorKind) -> bool) {
         self.factors.iter_mut().filter(|f| kinds(f.kind)).for_each(|f| f.blocked = true);
     }

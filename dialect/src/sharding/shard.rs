@@ -1,7 +1,7 @@
-//! One device's shard of a tensor: its size, which part of it is inside the tensor, and what its padding holds.
+//! One device's shard of a tensor: its size, its part inside the tensor, and the contents of its padding.
 //!
 //! Every device's shard has the same shape: sizes round up, so the last shards of a dimension may reach past its end or
-//! be entirely past it. Positions past the end are padding, whose values mean nothing.
+//! be entirely past it. Positions past the end are padding, whose values are meaningless.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -13,9 +13,9 @@ use crate::scalar::Scalar;
 /// One dimension divided into shards of equal size.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ShardDim {
-    /// Its global size; negative where it isn't known.
+    /// The global size; negative if unknown.
     pub global: i64,
-    /// How many shards there are.
+    /// The number of shards.
     pub shards: i64,
 }
 
@@ -25,40 +25,41 @@ impl ShardDim {
         Self { global, shards: shards.max(1) }
     }
 
-    /// The size of a shard: rounded up. An unknown size stays unknown.
+    /// Returns the size of a shard, rounded up. An unknown size stays unknown.
     pub fn size(self) -> i64 {
         if self.global < 0 { self.global } else { (self.global as u64).div_ceil(self.shards as u64) as i64 }
     }
 
-    /// Whether no shard holds padding.
+    /// Returns whether no shard has padding.
     pub fn is_even(self) -> bool {
         self.global >= 0 && self.global % self.shards == 0
     }
 
-    /// How many shards have any positions of the tensor; those after them are all padding.
+    /// Returns the number of shards with any position of the tensor; the shards after them are all padding.
     pub fn occupied(self) -> i64 {
         if self.global <= 0 { 0 } else { (self.global as u64).div_ceil(self.size() as u64) as i64 }
     }
 
-    /// Where shard `index` begins in the tensor, and how many of its positions are inside the tensor.
+    /// Returns the start of shard `index` in the tensor, and the number of its positions inside the tensor.
     pub fn valid(self, index: i64) -> (i64, i64) {
         let start = index.saturating_mul(self.size()).min(self.global);
         (start, self.size().min(self.global - start))
     }
 
-    /// Whether dividing the shards of `outer` further gives these shards, each inside the one of `outer` that its
-    /// number says: then data moves only between devices that share one shard of `outer`, and no element shifts.
+    /// Returns whether these shards result from dividing the shards of `outer` further, each inside the shard of
+    /// `outer` given by its number: then data moves only between devices that share one shard of `outer`, and no
+    /// element shifts.
     pub fn refines(self, outer: ShardDim) -> bool {
         outer.shards == 1 || outer.size() == self.size() * (self.shards / outer.shards)
     }
 
-    /// The factor by which the work shrinks: less than the number of shards where some of them compute padding.
+    /// Returns the factor by which the work shrinks: less than the number of shards if some of them compute padding.
     pub fn speedup(self) -> f64 {
         if self.global <= 0 { self.shards as f64 } else { self.global as f64 / self.size() as f64 }
     }
 }
 
-/// What the padding along one dimension holds.
+/// The contents of the padding along one dimension.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum Padding {
     /// Unknown values, possibly infinities and NaN.
@@ -69,7 +70,7 @@ pub enum Padding {
 }
 
 impl Padding {
-    /// Padding that doesn't affect a reduction of `kind`.
+    /// Returns padding that doesn't affect a reduction of `kind`.
     pub fn identity(kind: ReductionKind, element: ElementType) -> Self {
         Padding::Filled(identity(kind, element))
     }
@@ -86,21 +87,21 @@ impl Padding {
 /// A device's shard of one tensor.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Shard {
-    /// How each dimension is divided.
+    /// The division of each dimension.
     pub dims: SmallVec<[ShardDim; 4]>,
-    /// What the padding at the end of each dimension holds.
+    /// The padding at the end of each dimension.
     pub padding: SmallVec<[Padding; 4]>,
 }
 
 impl Shard {
-    /// A shard of a tensor of shape `global`, each dimension in this many shards; nothing is known of the padding.
+    /// Creates a shard of a tensor of shape `global`, each dimension in this many shards, with undefined padding.
     pub fn new(global: &[i64], shards: impl IntoIterator<Item = i64>) -> Self {
         let dims: SmallVec<[ShardDim; 4]> = global.iter().zip(shards).map(|(&n, s)| ShardDim::new(n, s)).collect();
         let padding = smallvec![Padding::Undefined; dims.len()];
         Self { dims, padding }
     }
 
-    /// The one shard of a tensor that isn't sharded.
+    /// Creates the single shard of a tensor that isn't sharded.
     pub fn replicated(global: &[i64]) -> Self {
         Self::new(global, global.iter().map(|_| 1))
     }
@@ -115,7 +116,7 @@ impl Shard {
         self.dims.iter().all(|d| d.is_even())
     }
 
-    /// The part of the tensor that the shard with these numbers, one per dimension, holds: start and sizes.
+    /// Returns the start and sizes of the part of the tensor in the shard with these numbers, one per dimension.
     pub fn valid(&self, indices: &[i64]) -> (Shape, Shape) {
         self.dims.iter().zip(indices).map(|(d, &i)| d.valid(i)).unzip()
     }
@@ -125,7 +126,7 @@ impl Shard {
         (0..self.dims.len()).filter(|&d| !self.dims[d].is_even())
     }
 
-    /// Whether the padding of `dim` may hold anything but `value`.
+    /// Returns whether the padding of `dim` may have values other than `value`.
     pub fn shows(&self, dim: usize, value: Scalar) -> bool {
         !self.dims[dim].is_even() && self.padding[dim].value() != Some(value)
     }
@@ -151,7 +152,7 @@ mod tests {
                 assert_eq!(dim.occupied(), occupied as i64, "{dim:?}");
                 let full = (0..shards).all(|i| dim.valid(i).1 == dim.size());
                 assert_eq!(dim.is_even(), full, "{dim:?}");
-                // The first shard has the most to do.
+                // The first shard has the most work.
                 assert_eq!(
                     dim.speedup() * dim.valid(0).1.max(1) as f64,
                     if global > 0 { global as f64 } else { shards as f64 }
@@ -169,7 +170,7 @@ mod tests {
                     let ((start, size), (from, all)) = (fine.valid(i), coarse.valid(i / inner));
                     size == 0 || start == from + i % inner * fine.size() && start + size <= from + all
                 });
-                // Shards of one tensor need not agree on padding where there is none.
+                // Shards of one tensor need not agree on padding if there is none.
                 if fine.refines(coarse) {
                     assert!(inside, "{coarse:?} {fine:?}");
                 }

@@ -15,7 +15,7 @@ pub enum MeshRef {
     Inline(Box<Mesh>),
 }
 
-/// How one dimension is sharded.
+/// The sharding of one dimension.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct DimSharding {
     /// The axes that shard it, major first.
@@ -38,7 +38,7 @@ impl DimSharding {
     }
 }
 
-/// How the partial results of an unreduced value combine.
+/// The operation that combines the partial results of an unreduced value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum ReductionKind {
     /// By addition.
@@ -64,7 +64,7 @@ impl ReductionKind {
     }
 }
 
-/// How a tensor is sharded on a mesh.
+/// The sharding of a tensor on a mesh.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TensorSharding {
     /// The mesh.
@@ -75,27 +75,27 @@ pub struct TensorSharding {
     pub replicated: AxisList,
     /// Axes along which the devices hold partial results still to be combined.
     pub unreduced: AxisList,
-    /// How those partial results combine.
+    /// The operation that combines those partial results.
     pub kind: ReductionKind,
 }
 
 impl TensorSharding {
-    /// All dimensions closed and replicated.
+    /// Creates a sharding with all dimensions closed and replicated.
     pub fn replicated(mesh: MeshRef, rank: usize) -> Self {
         Self::with_dims(mesh, (0..rank).map(|_| DimSharding::default()).collect())
     }
 
-    /// All dimensions open and not sharded yet.
+    /// Creates a sharding with all dimensions open and not sharded yet.
     pub fn open(mesh: MeshRef, rank: usize) -> Self {
         Self::with_dims(mesh, (0..rank).map(|_| DimSharding::open()).collect())
     }
 
-    /// Only dimensions; no replicated or unreduced axes.
+    /// Creates a sharding from dimensions alone, without replicated or unreduced axes.
     pub fn with_dims(mesh: MeshRef, dims: SmallVec<[DimSharding; 4]>) -> Self {
         Self { mesh, dims, replicated: AxisList::new(), unreduced: AxisList::new(), kind: ReductionKind::Sum }
     }
 
-    /// Rank of the tensors it fits.
+    /// Returns the rank of tensors with this sharding.
     pub fn rank(&self) -> usize {
         self.dims.len()
     }
@@ -110,7 +110,8 @@ impl TensorSharding {
         Shard::new(shape, (0..shape.len()).map(|d| self.shards(d, mesh)))
     }
 
-    /// The shape of a device's shard of a tensor of `shape`: rounded up where a dimension doesn't divide.
+    /// Returns the shape of a device's shard of a tensor of `shape`, rounded up where a dimension doesn't divide
+    /// evenly.
     pub fn local_shape(&self, shape: &[i64], mesh: &Mesh) -> crate::ir::Shape {
         shape.iter().enumerate().map(|(d, &n)| ShardDim::new(n, self.shards(d, mesh)).size()).collect()
     }
@@ -120,13 +121,13 @@ impl TensorSharding {
         self.unreduced.is_empty() && self.dims.iter().all(|d| d.axes.is_empty())
     }
 
-    /// Every axis it mentions, in order of dimensions, then replicated, then unreduced.
+    /// Iterates over every axis in it: those of dimensions first, then replicated, then unreduced.
     pub fn all_axes(&self) -> impl Iterator<Item = AxisRef> + '_ {
         let dims = self.dims.iter().flat_map(|d| d.axes.iter());
         dims.chain(&self.replicated).chain(&self.unreduced).copied()
     }
 
-    /// The same with every dimension closed and without priorities.
+    /// Returns the same sharding with every dimension closed and without priorities.
     pub fn closed(&self) -> Self {
         let mut s = self.clone();
         for d in &mut s.dims {

@@ -1,16 +1,17 @@
-//! Exchanges of many shards from those of a few.
+//! Exchanges of many shards derived from those of a few.
 //!
-//! Where windows move as far as the shards do, forward or backward, all devices but those at the ends do the same. So an
-//! exchange of thousands of shards is one of a few, with devices added in the middle.
+//! If windows advance by the size of a shard, forward or backward, all devices except those at the ends do the same. So
+//! an exchange of thousands of shards is one of a few shards, with devices added in the middle.
 
 use super::{Exchange, Run};
 use crate::sharding::{Reach, ShardDim};
 
-/// The exchange of `reach` in `shards` shards from one in at most `most`. `None` where there aren't more, or where the
-/// devices in the middle don't all do the same.
+/// Derives the exchange of `reach` in `shards` shards from one in at most `most` shards. `None` if there aren't more,
+/// or if the devices in the middle don't all do the same.
 pub(super) fn stretched(reach: Reach, shards: i64, most: i64) -> Option<Exchange> {
     let (window, dim) = (reach.window(shards)?, ShardDim::new(reach.size, shards));
-    // Read backward, a device in the very middle may have its own rows: an even number more leaves that as it is.
+    // Read backward, the device in the exact middle may use its own rows: adding an even number of devices keeps it
+    // there.
     let backward = window.advance < 0;
     let most = most - i64::from(backward && (shards - most) % 2 != 0);
     let more = shards - most;
@@ -22,7 +23,7 @@ pub(super) fn stretched(reach: Reach, shards: i64, most: i64) -> Option<Exchange
     if window.advance.abs() != dim.size() {
         return None;
     }
-    // Read backward, the first device's window is at the end of the dimension, which comes nearer.
+    // Read backward, the first device's window is at the end of the dimension, which moves closer.
     let nearer = if backward { removed.checked_mul(reach.divisor)? } else { 0 };
     let few = Reach {
         iterations: reach.iterations.checked_sub(iterations.size().checked_mul(more)?)?,
@@ -40,7 +41,7 @@ pub(super) fn stretched(reach: Reach, shards: i64, most: i64) -> Option<Exchange
     if !same(dim, few.size) || !same(iterations, few.iterations) || !moves_alike {
         return None;
     }
-    // From the first to the third quarter, all windows are inside the dimension and all iterations exist.
+    // From the first to the third quarter, all windows must be inside the dimension and all iterations must exist.
     let middle = most / 2;
     for device in [most / 4, middle + most / 4] {
         let start = few_window.start + device * few_window.advance;

@@ -1,10 +1,9 @@
-//! The sharding of every value of a program, as its attributes give it.
+//! The sharding of every value of a program, as stated by its attributes.
 //!
 //! A sharding that an op states for its own result (constraints, reshards, Shardy's collectives) takes precedence over
-//! the `out_shardings` of computations, and those over `sdy.sharding`. Arguments of a function are sharded as the
-//! function says. Inside a manual computation arguments are sharded as outside, without the manual axes; inside a named one as its
-//! `in_shardings` say. A loop-carried
-//! value is sharded like the loop's result.
+//! the `out_shardings` of computations, and those over `sdy.sharding`. The function states the shardings of its
+//! arguments. Arguments inside a manual computation are sharded as outside, without the manual axes; inside a named
+//! computation, as its `in_shardings` state. A loop-carried value is sharded like the loop's result.
 //!
 //! Each distinct sharding is stored once: two values have the same sharding when their ids are equal.
 
@@ -31,7 +30,7 @@ pub struct ShardingTable {
 }
 
 impl ShardingTable {
-    /// Reads the whole program.
+    /// Collects the shardings of the whole program.
     pub fn of(program: &Program) -> Self {
         let mut table = Self { values: vec![ShardingId::NONE; program.value_count()].into(), ..Self::default() };
         let mut reader = Reader { program, names: Names::of(program), known: FxHashMap::default(), table: &mut table };
@@ -45,7 +44,7 @@ impl ShardingTable {
         table
     }
 
-    /// The id of a value's sharding; `None` where it has none.
+    /// Returns the id of a value's sharding; `None` if it has none.
     pub fn id(&self, value: Value) -> Option<ShardingId> {
         self.values.get(value).copied().filter(|id| id.is_some())
     }
@@ -70,7 +69,7 @@ impl ShardingTable {
     }
 }
 
-/// The interned names of the attributes that hold shardings; a name the program doesn't have is on no op.
+/// The interned names of the attributes that hold shardings; `None` for a name that the program doesn't have.
 struct Names {
     sharding: Option<Name>,
     out_sharding: Option<Name>,
@@ -94,13 +93,13 @@ impl Names {
 struct Reader<'a> {
     program: &'a Program,
     names: Names,
-    /// Attributes are hash-consed: each entry of each is looked up once.
+    /// The id of each entry of each attribute: attributes are hash-consed, so each entry is looked up once.
     known: FxHashMap<(Attr, u32), ShardingId>,
     table: &'a mut ShardingTable,
 }
 
 impl Reader<'_> {
-    /// The sharding that `attr` states of value `i`.
+    /// Returns the sharding that `attr` states for value `i`.
     fn entry(&mut self, attr: Attr, i: usize) -> ShardingId {
         let (program, table) = (self.program, &mut *self.table);
         *self.known.entry((attr, i as u32)).or_insert_with(|| {
@@ -225,7 +224,7 @@ func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}
         assert_eq!(inside(4, 1), inside(4, 0));
         let body = program.region_block(ops[3], 0).unwrap();
         assert_eq!(table.id(program.result(program.block_ops(body)[0], 0)), None);
-        // The argument, the manual computation's result: one sharding, one id.
+        // The argument and the manual computation's result have one sharding, and so one id.
         assert_eq!(table.id(program.block_args(main)[0]), table.id(program.result(ops[3], 0)));
         assert_eq!(table.iter().len(), 6);
     }
