@@ -1,23 +1,25 @@
 //! Assigns memory to buffers: memory is reused as soon as its contents are no longer needed.
 //!
-//! First fit in order of first use: each buffer gets the lowest offset free of live buffers. Small buffers that live long may
-//! then lie where large ones would fit later, so it is also tried with large ones placed first, the largest before others (as
-//! in Y. Pisarchyk and J. Lee, "Efficient memory management for deep neural net inference", 2020), and what takes the least
-//! memory is used. Buffers needed from start to end are placed below all others, so that placing the others needn't scan them.
+//! First fit in order of first use: each buffer gets the lowest offset that is free of live buffers. Small buffers with
+//! long lifetimes may then occupy space that large ones need later. So placement is also tried with large buffers
+//! placed first, the largest before the others (as in Y. Pisarchyk and J. Lee, "Efficient memory management for deep
+//! neural net inference", 2020), and the result that takes the least memory is used. Buffers needed from start to end
+//! are placed below all others, so that placing the others needn't scan them.
 
 use std::cmp::Reverse;
 
 use super::liveness::Interval;
 
-/// Every buffer begins at a multiple of this many bytes: a cache line, and the widest vector register.
+/// The alignment of every buffer in bytes: a cache line, and the widest vector register.
 pub const ALIGNMENT: usize = 64;
 
-/// Which buffers are large: those of at least these shares of what is live at once.
+/// The thresholds for large buffers: a buffer is large if it has at least 1/N of the bytes that are live at once.
 const LARGE: [usize; 3] = [4, 16, 64];
-/// The most buffers that are placed before others.
+/// The largest number of buffers that are placed before the others.
 const MOST_LARGE: usize = 256;
 
-/// The offsets of buffers of these sizes and lifetimes, and the total bytes. Lifetimes end at `end` at the latest.
+/// Returns the offsets of buffers of these lifetimes and sizes, and the total bytes. Lifetimes end at `end` at the
+/// latest.
 pub fn place(buffers: &[(Interval, usize)], end: u32) -> (Vec<usize>, usize) {
     let mut offsets = vec![0; buffers.len()];
     let mut order: Vec<usize> = (0..buffers.len()).filter(|&i| buffers[i].1 > 0).collect();
@@ -56,7 +58,7 @@ pub fn place(buffers: &[(Interval, usize)], end: u32) -> (Vec<usize>, usize) {
     (offsets, best.1)
 }
 
-/// Where a buffer lies, and its first and last step.
+/// The position of a buffer in memory, and its first and last step.
 #[derive(Clone, Copy)]
 struct Placed {
     start: usize,
@@ -65,7 +67,7 @@ struct Placed {
     last: u32,
 }
 
-/// The most bytes of buffers that are live at once.
+/// Returns the largest number of bytes that are live at once.
 fn live_at_once(order: &[usize], placed: impl Fn(usize, usize) -> Placed) -> usize {
     let mut changes: Vec<(u32, bool, usize)> = Vec::with_capacity(2 * order.len());
     for &i in order {
@@ -82,8 +84,8 @@ fn live_at_once(order: &[usize], placed: impl Fn(usize, usize) -> Placed) -> usi
     most
 }
 
-/// Gives each buffer the lowest offset free of others at the same time, those of `large` first, then all of `order`, which
-/// are in order of first use; returns their offsets and the total bytes.
+/// Gives each buffer the lowest offset that is free of other buffers during its lifetime: first those of `large`, then
+/// the rest of `order`, which is in order of first use. Returns their offsets and the total bytes.
 fn fit(
     large: &[usize],
     order: &[usize],
@@ -92,7 +94,7 @@ fn fit(
 ) -> (Vec<(usize, usize)>, usize) {
     let mut offsets: Vec<(usize, usize)> = Vec::with_capacity(order.len());
     let mut size = base;
-    // Sorted by offset; of those not placed before others only the live ones.
+    // Both sorted by offset: the buffers of `large`, and those of the others that are live.
     let (mut before, mut live): (Vec<Placed>, Vec<Placed>) = (Vec::with_capacity(large.len()), Vec::new());
     for &i in large {
         let new = lowest(&before, &[], base, placed(i, 0));
@@ -113,8 +115,8 @@ fn fit(
     (offsets, size)
 }
 
-/// The buffer at the lowest offset where it lies beside all of these that live at the same time; both lists are sorted by
-/// offset.
+/// Places the buffer at the lowest offset where it overlaps no buffer that is live at the same time; both lists are
+/// sorted by offset.
 fn lowest(before: &[Placed], live: &[Placed], base: usize, new: Placed) -> Placed {
     let bytes = new.end - new.start;
     let mut at = base;
@@ -166,7 +168,8 @@ mod tests {
 
     #[test]
     fn large_buffers_fit_where_small_ones_would_be_in_the_way() {
-        // In order of use the small one in the middle lies behind the first large one, where the second one would fit.
+        // In order of use the small buffer in the middle is placed after the first large one, where the second large
+        // one would fit.
         let buffers = [((0, 2), 1000 * ALIGNMENT), ((1, 9), ALIGNMENT), ((3, 9), 1001 * ALIGNMENT)];
         let (offsets, size) = place(&buffers, 10);
         assert_eq!((offsets, size), (vec![0, 1001 * ALIGNMENT, 0], 1002 * ALIGNMENT));

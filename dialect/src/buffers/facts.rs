@@ -1,4 +1,4 @@
-//! The properties of an op that fusion decides by, derived from its loop nest.
+//! The properties of an op that fusion decisions are based on, derived from its loop nest.
 
 use std::hash::{Hash, Hasher};
 
@@ -13,27 +13,27 @@ use crate::sharding::Assembly;
 /// The properties of an op that is a loop nest.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Facts {
-    /// How often its body runs.
+    /// The number of times its body runs.
     pub iterations: u64,
-    /// Elements of its result.
+    /// The number of elements of its result.
     pub elements: u64,
-    /// Bytes of its result.
+    /// The bytes of its result.
     pub bytes: u64,
     /// The number of instructions it adds to a kernel.
     pub weight: u32,
     /// Whether each element of its only result is computed independently: no loop reduces.
     pub maps: bool,
-    /// Whether it only moves elements or has no inputs, at the cost of an index computation.
+    /// Whether it only moves elements or has no inputs, so that its cost is that of computing an index.
     pub copies: bool,
-    /// Whether it is a product: it reads each element so often that its operands must be in memory.
+    /// Whether it is a product, which reads each element so often that its operands must be in memory.
     pub product: bool,
-    /// Operands that are read through overlapping windows, each element several times.
+    /// The operands that are read through overlapping windows, each element several times.
     pub windowed: SmallVec<[u32; 2]>,
     /// Whether it can be compiled to machine code. A kernel is compiled completely or not at all.
     pub compiled: bool,
     /// The elements it reads in each iteration.
     pub reads: SmallVec<[Read; 3]>,
-    /// Operands whose elements determine where it reads; they are always in memory.
+    /// The operands whose elements determine read positions; they are always in memory.
     pub positions: SmallVec<[u32; 2]>,
 }
 
@@ -44,7 +44,7 @@ pub struct Read {
     pub operand: u32,
     /// Bytes of the whole operand.
     pub bytes: u64,
-    /// Which element: 0 for the one at the loops' position, otherwise a hash of the index expressions.
+    /// The element: 0 for the one at the loops' position, otherwise a hash of the index expressions.
     pub map: u64,
 }
 
@@ -55,8 +55,8 @@ pub(super) const SAME: u64 = 0;
 pub(super) const SCALAR: u64 = 1;
 
 impl Facts {
-    /// The properties of `op`; `None` for ops that always read and write memory: matrix products, which a library
-    /// computes, many pieces put together, and everything that isn't a loop nest over tensors of static shape.
+    /// Returns the properties of `op`; `None` for ops that always read and write memory: matrix products that a library
+    /// computes, assemblies of many pieces, and everything that isn't a loop nest over tensors of static shape.
     pub fn of(op: OpRef<'_>) -> Option<Self> {
         if Assembly::of_many(op).is_some() {
             return None;
@@ -67,9 +67,9 @@ impl Facts {
         }
     }
 
-    /// [`Facts::of`] for an op whose loop nest is known; not for a constant.
+    /// Returns the same as [`Facts::of`] for an op, not a constant, whose loop nest the caller has.
     pub fn of_nest(op: OpRef<'_>, nest: &Nest) -> Option<Self> {
-        // An outer product reduces nothing: each element is one multiplication, as of an elementwise op.
+        // An outer product reduces nothing: each element is one multiplication, as in an elementwise op.
         let product = Contraction::of(nest).filter(|_| nest.loops.len() > nest.parallel);
         if product.as_ref().is_some_and(|p| is_even(p, nest, op)) {
             return None;
@@ -107,7 +107,7 @@ impl Facts {
         })
     }
 
-    /// Whether an operand is read only by the body and doesn't determine where other elements are read.
+    /// Returns whether an operand is read only by the body and doesn't determine read positions.
     pub fn reads_plainly(&self, operand: u32) -> bool {
         !self.product && !self.positions.contains(&operand)
     }
@@ -119,7 +119,7 @@ fn is_even(product: &Contraction, nest: &Nest, op: OpRef<'_>) -> bool {
     matches!((lhs, rhs), (Some(l), Some(r)) if product.strides(nest, [&l.shape, &r.shape]).is_some())
 }
 
-/// A number for the element that an input reads under this many loops.
+/// Returns a number for the element that an input reads under this many loops.
 fn map_of(input: &Input, loops: usize) -> u64 {
     if input.guards.is_empty() {
         let same = |(i, index): (usize, &Index)| *index == Index::Loop(i);
@@ -134,7 +134,7 @@ fn map_of(input: &Input, loops: usize) -> u64 {
     hasher.finish().max(SCALAR + 1)
 }
 
-/// The operands that index expressions load, each once.
+/// Returns the operands that index expressions load, without duplicates.
 fn positions(nest: &Nest) -> SmallVec<[u32; 2]> {
     let note = |index: &Index, found: &mut SmallVec<[u32; 2]>| {
         index.loads(&mut |operand, _| {
@@ -156,8 +156,8 @@ fn positions(nest: &Nest) -> SmallVec<[u32; 2]> {
     found
 }
 
-/// The operands of which neighboring iterations read the same elements, in a dimension along which a loop moves windows
-/// and another one moves inside a window.
+/// Returns the operands of which consecutive iterations read the same elements, in a dimension in which one loop moves
+/// windows and another moves inside a window.
 fn windowed(nest: &Nest) -> SmallVec<[u32; 2]> {
     if nest.loops.len() == nest.parallel {
         return SmallVec::new();
@@ -213,7 +213,7 @@ pub fn has_code(element: ElementType) -> bool {
     element.is_float() || matches!(element, I1 | I8 | UI8 | I16 | UI16 | I32 | UI32 | I64 | UI64 | C64 | C128)
 }
 
-/// Whether there is machine code for a scalar operation from one element type to another.
+/// Returns whether the runtime has machine code for a scalar operation from one element type to another.
 pub fn operation_has_code(op: ScalarOp, from: ElementType, to: ElementType) -> bool {
     use ScalarOp::*;
     if !has_code(from) || !has_code(to) {

@@ -1,8 +1,8 @@
-//! Which ops share a kernel: the rule that machine code, cost estimates and plans all follow.
+//! Fusion: the decision which ops share a kernel. Machine code, cost estimates and plans all follow it.
 //!
-//! An op is folded into the kernels of its readers when computing its elements where they are read costs no more than
-//! storing them: all its readers are in one kernel, or the op only moves elements. Reductions, products and everything
-//! that isn't a loop nest store their results. What depends on who compiles stands in [`FusionModel`].
+//! An op is folded into its users' kernels if computing its elements there costs no more than storing them: if all its
+//! users are in one kernel, or the op only moves elements. Reductions, products and everything that isn't a loop nest
+//! store their results. [`FusionModel`] has the parameters in which compilers differ.
 
 use std::sync::Arc;
 
@@ -13,44 +13,44 @@ use super::facts::{Facts, SAME, SCALAR};
 use crate::ir::{Block, Op, Program, Value, ValueSource};
 use crate::memory::is_computed_by_host;
 
-/// The most instructions in a kernel. Longer ones spill registers: a chain of a thousand ran at a third of the speed of
-/// ten chains of a hundred.
+/// The largest number of instructions in a kernel. Longer kernels spill registers: a chain of a thousand ran at a third
+/// of the speed of ten chains of a hundred.
 const MAX_WEIGHT: u32 = 100;
 
-/// The most kernels in which an op that only moves elements is repeated, unless its inputs are small.
+/// The largest number of kernels in which an op that only moves elements is repeated, unless its inputs are small.
 const MAX_COPIES: usize = 4;
 
 /// Inputs are small if the op's result is at least this many times larger than all of them.
 const SMALL: u64 = 4;
 
-/// What compilers differ in when they fuse.
+/// The parameters of fusion in which compilers differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FusionModel {
     /// Whether an op that computes is folded into a kernel that runs more often than the op has elements, so that each
-    /// is computed several times.
+    /// element is computed several times.
     pub recomputes: bool,
-    /// Whether some ops have no machine code ([`Facts::compiled`]), so that no kernel has both kinds, and some have code
-    /// of their own that reads memory ([`Facts::windowed`]).
+    /// Whether some ops have no machine code ([`Facts::compiled`]), so that no kernel mixes both kinds, and others have
+    /// special code that reads memory ([`Facts::windowed`]).
     pub lacks_code: bool,
 }
 
 impl FusionModel {
-    /// Our runtime's kernels, which per-device programs are priced and run by.
+    /// Our runtime's kernels, by which per-device programs are priced and run.
     pub const NATIVE: Self = Self { recomputes: false, lacks_code: true };
 
-    /// A compiler of the target, which plans are priced by: arithmetic is cheap there, memory traffic is not.
+    /// The target's compiler, by which plans are priced: arithmetic is cheap there, memory traffic is not.
     pub const TARGET: Self = Self { recomputes: true, lacks_code: false };
 }
 
-/// Stands for a producer that isn't among the nodes.
+/// The number of a producer that isn't among the nodes.
 pub const NONE: u32 = u32::MAX;
 
-/// An op as [`decide`] sees it.
+/// An op as input of [`decide`].
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Its loop nest's properties; without them, it reads and writes memory.
+    /// The properties of its loop nest; an op without them reads and writes memory.
     pub facts: Option<Arc<Facts>>,
-    /// A number for how often it runs: loops may run one block more often than another.
+    /// A number that identifies how often it runs: a loop may run one block more often than another.
     pub runs: u32,
     /// Whether the host computes it, and not the device.
     pub by_host: bool,
@@ -58,10 +58,10 @@ pub struct Node {
     pub operands: SmallVec<[u32; 3]>,
 }
 
-/// The nodes whose kernels compute a node: only itself when it stores its results.
+/// The nodes whose kernels compute a node: only the node itself if it stores its results.
 pub type Roots = SmallVec<[u32; 2]>;
 
-/// For each node (nodes are in program order), the kernels it is computed in.
+/// Returns, for each node (nodes are in program order), the kernels in which it is computed.
 pub fn decide(nodes: &[Node], model: FusionModel) -> Vec<Roots> {
     let mut starts = vec![0u32; nodes.len() + 1];
     let producers = |n: &Node| n.operands.clone().into_iter().enumerate().filter(|o| o.1 != NONE);
@@ -98,7 +98,7 @@ pub fn decide(nodes: &[Node], model: FusionModel) -> Vec<Roots> {
     decision.roots
 }
 
-/// For each node, the bytes that must be read to recompute its result through ops that only move elements.
+/// Returns, for each node, the bytes that recomputing its result must read, through ops that only move elements.
 fn light(nodes: &[Node]) -> Vec<u64> {
     let mut light: Vec<u64> = Vec::with_capacity(nodes.len());
     for node in nodes {
@@ -118,16 +118,16 @@ struct Decision<'a> {
     model: FusionModel,
     light: Vec<u64>,
     roots: Vec<Roots>,
-    /// Where each node is computed: the kernel, and a number for the positions of its elements among the kernel's
-    /// loops. An element needed twice at the same position is computed once.
+    /// The places where each node is computed: the kernel, and a number for the positions of its elements among the
+    /// kernel's loops. An element needed twice at the same position is computed once.
     places: Vec<Vec<(u32, u64)>>,
     /// Number of instructions in each kernel so far.
     weights: Vec<u32>,
 }
 
 impl Decision<'_> {
-    /// Whether node `i`, whose result these nodes read as these operands, is folded into their kernels; if so, records
-    /// it there.
+    /// Returns whether node `i` is folded into the kernels of its `readers` (node and operand); if so, records it
+    /// there.
     fn folds(&mut self, i: usize, readers: &[(u32, u32)]) -> bool {
         let node = &self.nodes[i];
         let Some(facts) = node.facts.as_ref().filter(|f| f.maps && !f.product) else { return false };
@@ -175,7 +175,7 @@ impl Decision<'_> {
     }
 }
 
-/// The positions at which an operand is read, given those of its reader.
+/// Returns the positions at which an operand is read, given those of its reader.
 fn through(at: u64, map: u64) -> u64 {
     match map {
         SAME => at,
@@ -193,19 +193,19 @@ pub struct Source {
     pub same: bool,
 }
 
-/// The values a kernel reads from memory, each once.
+/// The values that a kernel reads from memory, without duplicates.
 pub type Sources = SmallVec<[Source; 4]>;
 
-/// The kernels of everything under a block.
+/// The kernels of all ops under a block.
 #[derive(Default, Debug)]
 pub struct Fusion {
     facts: FxHashMap<Op, Arc<Facts>>,
-    /// Ops folded into their readers, and the values those read for them.
+    /// The ops folded into their users, with the values that the users read for them.
     folded: FxHashMap<Op, Sources>,
 }
 
 impl Fusion {
-    /// Decides for all ops that run when `block` does.
+    /// Decides fusion for all ops that run when `block` runs.
     pub fn of(program: &Program, block: Block) -> Self {
         let mut all = Numbered::default();
         all.block(program, block);
@@ -228,12 +228,12 @@ impl Fusion {
         self.facts.get(&op).map(|f| &**f)
     }
 
-    /// Whether an op is computed in its readers' kernels.
+    /// Returns whether an op is computed in its users' kernels.
     pub fn is_folded(&self, op: Op) -> bool {
         self.folded.contains_key(&op)
     }
 
-    /// Whether a value is ever stored in memory.
+    /// Returns whether a value is ever stored in memory.
     pub fn in_memory(&self, program: &Program, value: Value) -> bool {
         match program.value_source(value) {
             ValueSource::Result(op, _) => !self.is_folded(op),
@@ -241,7 +241,8 @@ impl Fusion {
         }
     }
 
-    /// The values in memory that `op` reads, including those for ops folded into it; not those its regions read.
+    /// Returns the values in memory that `op` reads, including those for ops folded into it; not those that its regions
+    /// read.
     pub fn reads(&self, program: &Program, op: Op) -> Sources {
         let mut sources = Sources::new();
         let operands = &program.op(op).operands;
@@ -252,7 +253,7 @@ impl Fusion {
         let mut read = |operand: usize, same: bool| {
             let value = operands[operand];
             match made_by(program, value) {
-                // Code for products reads whole operands; kernels embed the element.
+                // Code for products reads whole operands; other kernels embed the constant's element.
                 Some(producer) if is_splat(program, producer) && !facts.product => {}
                 Some(producer) if let Some(inner) = self.folded.get(&producer) => {
                     inner.iter().for_each(|s| add(&mut sources, Source { value: s.value, same: s.same && same }));
@@ -272,7 +273,7 @@ impl Fusion {
     }
 }
 
-/// Whether an op is a constant that repeats one element; kernels embed that element.
+/// Returns whether an op is a constant that repeats one element; kernels embed that element.
 pub fn is_splat(program: &Program, op: Op) -> bool {
     let view = program.view(op);
     view.def().constant(view).is_some_and(|l| l.splat_value().is_some())
@@ -292,7 +293,7 @@ fn add(sources: &mut Sources, source: Source) {
     }
 }
 
-/// Ops as nodes.
+/// Ops numbered as nodes.
 #[derive(Default)]
 struct Numbered {
     nodes: Vec<Node>,

@@ -1,4 +1,4 @@
-//! During which steps a value is needed, loops included: the one clock for all passes that ask.
+//! Liveness: the steps during which a value is needed, loops included. All passes use this definition.
 
 use rustc_hash::FxHashMap;
 
@@ -6,28 +6,28 @@ use crate::define_id;
 use crate::id::{TiSlice, TiVec};
 use crate::ir::{Block, Op, Program, Value};
 
-/// First and last step at which something is needed.
+/// The first and last step at which an item is needed.
 pub type Interval = (u32, u32);
 
 define_id!(
-    /// The number of something held in memory for a range of steps.
+    /// The number of a value or buffer that is in memory for a range of steps.
     pub Item, "item"
 );
 
-/// Steps in program order, and what is held at each. A step makes its results while everything it reads is still held;
-/// values with no readers left are freed at the next step.
+/// Steps in program order, and the items that are live at each. During a step, both its results and everything it reads
+/// are live; values without remaining users are freed at the next step.
 #[derive(Default, Debug)]
 pub struct Timeline {
     now: u32,
     live: TiVec<Item, Interval>,
-    /// Items read in open loops: candidates for being held to their end.
+    /// The items read in open loops, which may have to live to the end of the loop.
     read: Vec<Item>,
-    /// Open loops: the first step of each, and how many items had been read before it.
+    /// The open loops: the first step of each, and the number of entries of `read` before it.
     loops: Vec<(u32, usize)>,
 }
 
 impl Timeline {
-    /// The next step.
+    /// Advances to the next step.
     pub fn step(&mut self) -> u32 {
         self.now += 1;
         self.now
@@ -38,12 +38,12 @@ impl Timeline {
         self.now
     }
 
-    /// An item made at this step.
+    /// Creates an item that is defined at this step.
     pub fn define(&mut self) -> Item {
         self.live.push_and_get_key((self.now, self.now))
     }
 
-    /// The item is read, or written again, at this step.
+    /// Records that the item is read, or written again, at this step.
     pub fn read(&mut self, item: Item) {
         let live = &mut self.live[item];
         live.1 = live.1.max(self.now);
@@ -52,13 +52,13 @@ impl Timeline {
         }
     }
 
-    /// The steps from here to [`Timeline::leave`] may run many times.
+    /// Opens a loop: the steps from here to [`Timeline::leave`] may run many times.
     pub fn enter(&mut self) {
         self.loops.push((self.now + 1, self.read.len()));
     }
 
-    /// The loop ends with this step. Items from before the loop that it reads are needed until now: the next iteration
-    /// may read them again.
+    /// Closes the loop with this step. Items from before the loop that it reads stay live until now, because the next
+    /// iteration may read them again.
     pub fn leave(&mut self) {
         let Some((start, mark)) = self.loops.pop() else { return };
         let mut kept = mark;
@@ -74,18 +74,18 @@ impl Timeline {
         self.read.truncate(if self.loops.is_empty() { 0 } else { kept });
     }
 
-    /// The steps during which an item is held.
+    /// Returns the steps during which an item is live.
     pub fn live(&self, item: Item) -> Interval {
         self.live[item]
     }
 
-    /// All intervals, by item.
+    /// Returns all live intervals, by item.
     pub fn intervals(&self) -> &TiSlice<Item, Interval> {
         &self.live
     }
 }
 
-/// The most that is held at once: the largest sum of live sizes over all steps.
+/// Returns the largest sum of live sizes over all steps.
 pub fn peak(held: impl IntoIterator<Item = (Interval, f64)>) -> f64 {
     let mut changes: Vec<f64> = Vec::new();
     for ((first, last), bytes) in held {
@@ -103,7 +103,7 @@ pub fn peak(held: impl IntoIterator<Item = (Interval, f64)>) -> f64 {
     most
 }
 
-/// For every op of a block, in order, the block's own values that no later op reads.
+/// For every op of a block, in order, the values defined in the block whose last use is that op.
 pub struct Deaths {
     /// The values that die after op `i` are `values[starts[i]..starts[i + 1]]`.
     starts: Vec<u32>,
@@ -111,7 +111,7 @@ pub struct Deaths {
 }
 
 impl Deaths {
-    /// The deaths in `block`. An op also reads what its regions read.
+    /// Computes the deaths in `block`. An op also reads what its regions read.
     pub fn of(program: &Program, block: Block) -> Self {
         let ops = program.block_ops(block);
         let mut timeline = Timeline::default();
@@ -121,7 +121,7 @@ impl Deaths {
             items.insert(value, timeline.define());
             own.push(value);
         };
-        // Arguments and results die with the op that makes them unless they are read later.
+        // Arguments and results die with the op that defines them unless they are read later.
         for &arg in program.block_args(block) {
             define(arg, &mut timeline, &mut items);
         }
@@ -150,13 +150,13 @@ impl Deaths {
         Self { starts, values: order.into_iter().map(|i| own[i]).collect() }
     }
 
-    /// The values that die after op `i`.
+    /// Returns the values that die after op `i`.
     pub fn behind(&self, i: usize) -> &[Value] {
         &self.values[self.starts[i] as usize..self.starts[i + 1] as usize]
     }
 }
 
-/// Calls `f` with every value that an op reads, in its regions too.
+/// Calls `f` with every value that an op or an op in its regions reads.
 pub fn each_read(program: &Program, op: Op, f: &mut dyn FnMut(Value)) {
     program.op(op).operands.iter().copied().for_each(&mut *f);
     for &region in &program.op(op).regions {

@@ -1,8 +1,8 @@
-//! Kernels, buffers and their lifetimes, decided once: machine code follows this plan, cost estimates and planning read
-//! it.
+//! Kernels, buffers and their lifetimes: one plan, which machine code follows and from which costs are estimated and
+//! shardings planned.
 //!
-//! [`Fusion`] decides which ops share a kernel, and so which values are ever in memory; [`Timeline`] when each is
-//! needed; [`Buffers`] which of them share a buffer, and each buffer's offset in device memory.
+//! [`Fusion`] decides which ops share a kernel, and so which values are ever in memory; [`Timeline`] computes when each
+//! value is live; [`Buffers`] decides which values share a buffer, and each buffer's offset in device memory.
 
 mod assign;
 mod facts;
@@ -26,7 +26,7 @@ pub use liveness::{Deaths, Interval, Item, Timeline, each_read, peak};
 pub use simplify::simplify;
 
 define_id!(
-    /// A buffer by its number.
+    /// The number of a buffer.
     pub BufferId, "buffer"
 );
 
@@ -43,30 +43,31 @@ pub struct Buffer {
     pub memory: MemorySpace,
     /// First and last step at which it is needed.
     pub live: Interval,
-    /// First byte, a multiple of [`ALIGNMENT`].
+    /// The offset of its first byte, a multiple of [`ALIGNMENT`].
     pub offset: usize,
 }
 
-/// A copy of one buffer to another, in full.
+/// A copy of one whole buffer to another.
 pub type Move = (BufferId, BufferId);
 
-/// Where the values of a function are in a device's memory while it runs.
+/// The locations of a function's values in a device's memory while it runs.
 #[derive(Default, Debug)]
 pub struct Buffers {
-    /// Which ops share a kernel.
+    /// The ops that share kernels.
     pub fusion: Fusion,
     /// All buffers.
     pub buffers: TiVec<BufferId, Buffer>,
     /// The buffer of each value in memory.
     pub of_value: FxHashMap<Value, BufferId>,
-    /// Constants read from memory; they are there before the function begins and stay.
+    /// Constants read from memory; they are stored before the function begins and stay.
     pub constants: Vec<(Op, BufferId)>,
     /// Copies before a loop begins: initial values to the buffers of the loop-carried values. Of an op that moves a value to
     /// another memory, its copy.
     pub before: FxHashMap<Op, Vec<Move>>,
     /// Copies, in this order, at the end of a loop's body or of a branch.
     pub after: FxHashMap<Block, Vec<Move>>,
-    /// The steps during which each op runs that isn't computed in others' kernels; for loops and branches, with what is inside.
+    /// The steps during which each op runs that isn't folded into other kernels; a loop or branch includes the steps of
+    /// its regions.
     pub steps: FxHashMap<Op, Interval>,
     /// Bytes of the device's memory.
     pub device_bytes: usize,
@@ -75,8 +76,8 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// The plan of a function. Its arguments stay, as the caller holds them, except donated ones (`jax.buffer_donor`,
-    /// `tf.aliasing_output`); its results are there when it ends.
+    /// Returns the plan of a function. Its arguments stay live, because the caller holds them, except donated ones
+    /// (`jax.buffer_donor`, `tf.aliasing_output`); its results are live when it ends.
     pub fn of(program: &Program, function: Op) -> Self {
         planner::plan(program, function)
     }

@@ -1,4 +1,5 @@
-//! One walk over a function: records what is made and read at which step, then which values share a buffer.
+//! Planning of buffers in one walk over a function: records the step of each definition and use, then decides which
+//! values share a buffer.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -14,7 +15,7 @@ use crate::memory::{MemorySpace, MemorySpaces};
 use crate::op::Control;
 use crate::ops::func;
 
-/// What an item is.
+/// The data of an item.
 struct Held {
     element: ElementType,
     shape: Shape,
@@ -31,7 +32,7 @@ enum Stays {
     Always,
 }
 
-/// An item that may take over the buffer of one of several items whose last read is where it is made.
+/// An item that may take over the buffer of one of several items whose last use is the heir's definition.
 struct Heir {
     item: Item,
     from: SmallVec<[Item; 2]>,
@@ -45,9 +46,9 @@ struct Planner<'a> {
     held: TiVec<Item, Held>,
     items: FxHashMap<Value, Item>,
     constants: Vec<(Op, Item)>,
-    /// In order of the items.
+    /// The heirs, in order of the items.
     heirs: Vec<Heir>,
-    /// What a loop's body makes directly in the buffer where the next iteration needs it.
+    /// The items that a loop's body writes directly into the buffer where the next iteration needs them.
     direct: FxHashMap<Item, Item>,
     before: Vec<(Op, Vec<(Item, Item)>)>,
     after: Vec<(Block, Vec<(Item, Item)>)>,
@@ -94,7 +95,7 @@ impl Planner<'_> {
         self.timeline.define()
     }
 
-    /// A value made at this step.
+    /// Records that a value is defined at this step.
     fn define(&mut self, value: Value) -> Item {
         let memory = self.spaces.get(value);
         let item = match self.program.tensor_type(value) {
@@ -105,7 +106,7 @@ impl Planner<'_> {
         item
     }
 
-    /// A value read at this step. Constants are there from the start.
+    /// Records that a value is read at this step. Constants are in memory from the start.
     fn read(&mut self, value: Value) -> Option<Item> {
         if let Some(&item) = self.items.get(&value) {
             self.timeline.read(item);
@@ -120,7 +121,7 @@ impl Planner<'_> {
         Some(item)
     }
 
-    /// The operands of a block's terminator, read at this step.
+    /// Returns the operands of a block's terminator, read at this step.
     fn given(&mut self, block: Block) -> Vec<Item> {
         let last = self.program.terminator(block);
         let values = last.map(|op| self.program.op(op).operands.to_vec()).unwrap_or_default();
@@ -157,7 +158,7 @@ impl Planner<'_> {
             }
         }
         let taken_over = self.taken_over(op);
-        // The values around the op that its regions read.
+        // Its regions read values defined outside of the op.
         for &region in &self.program.op(op).regions {
             for &block in self.program.region_blocks(region) {
                 self.program.walk(block, &mut |inner| {
@@ -182,8 +183,8 @@ impl Planner<'_> {
         }
     }
 
-    /// The operands of a computation that isn't a loop nest in whose memory a result, given by its number, may be
-    /// computed; not those that the op reads as another operand as well.
+    /// Returns the operands of a computation that isn't a loop nest in whose buffer one of its results, given by
+    /// number, may be computed; without operands that the op also reads as another operand.
     fn taken_over(&self, op: Op) -> SmallVec<[(Item, usize); 2]> {
         let view = self.program.view(op);
         if self.fusion.facts(op).is_some() {
@@ -239,7 +240,7 @@ impl Planner<'_> {
             }
             Control::Manual | Control::Inline if let [block] = blocks[..] => {
                 let items: Vec<Item> = operands.iter().filter_map(|&v| self.read(v)).collect();
-                // Shards may be smaller than the tensors they belong to.
+                // Shards may be smaller than the whole tensors.
                 match control {
                     Control::Inline => self.bind(program.block_args(block).iter().copied(), &items),
                     _ => program.block_args(block).iter().for_each(|&arg| {
@@ -267,8 +268,8 @@ impl Planner<'_> {
         }
     }
 
-    /// A loop: its results share buffers with the loop-carried values, and those with the initial values if nothing
-    /// else reads these.
+    /// Plans a loop: its results share buffers with the loop-carried values, and these with the initial values if those
+    /// have no other use.
     fn whole_loop(&mut self, op: Op, blocks: &[Block]) {
         let program = self.program;
         let operands = &program.op(op).operands;
@@ -302,8 +303,8 @@ impl Planner<'_> {
         self.timeline.leave();
     }
 
-    /// Lets a loop's body write a carried value's next value into the same buffer where nothing reads the old one any
-    /// more.
+    /// Lets a loop's body write the next value of a carried value into the same buffer if the old value has no later
+    /// use.
     fn make_direct(&mut self, body: Block, carried: &[Item]) {
         let Some(&first) = carried.first() else { return };
         let last = self.program.terminator(body);
@@ -328,8 +329,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Copies the terminator's operands to the wanted buffers as if all at once: a buffer that is both read and written
-    /// is copied through a temporary.
+    /// Copies the terminator's operands to the `wanted` buffers as if all at once: a buffer that is both read and
+    /// written is copied through a temporary.
     fn assign(&mut self, block: Block, given: &[Item], wanted: &[Item]) {
         let mut moves: Vec<(Item, Item)> =
             given.iter().copied().zip(wanted.iter().copied()).filter(|m| m.0 != m.1).collect();
@@ -352,7 +353,7 @@ impl Planner<'_> {
         self.after.push((block, copies));
     }
 
-    /// Which items share a buffer, and the offsets of the buffers.
+    /// Decides which items share a buffer, and the offsets of the buffers.
     fn finish(mut self) -> Buffers {
         let end = self.timeline.step();
         let mut live: TiVec<Item, Interval> = self.timeline.intervals().to_vec();
@@ -363,7 +364,7 @@ impl Planner<'_> {
                 Stays::Always => *live = (0, end),
             }
         }
-        // In program order, so that an item's first owner is known before another takes it over.
+        // In program order, so that an item's first owner is known before another item takes it over.
         let mut owner: TiVec<Item, Item> = self.held.keys().collect();
         for heir in &self.heirs {
             let at = live[heir.item].0;

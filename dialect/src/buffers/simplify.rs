@@ -1,5 +1,5 @@
-//! What a device needn't compute: copies in another order before and after matrix products, which read and write in any
-//! order, and small values that are the same in every run. And how whole tensors are reduced.
+//! Removal of work that a device needn't do: transposes before and after matrix products, which read and write in any
+//! order, and small values that are the same in every run. Also splits reductions of whole tensors.
 
 use crate::fold::Constants;
 use crate::ir::build::Builder;
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::stages::in_stages;
 
-/// The most elements of a value that is computed now.
+/// The largest number of elements of a value that is computed at compile time.
 const FEW: usize = 16;
 
 const DIMS: &str = "dot_dimension_numbers";
@@ -21,8 +21,8 @@ const FIELDS: [[&str; 2]; 2] = [
     ["rhs_batching_dimensions", "rhs_contracting_dimensions"],
 ];
 
-/// Takes such ops out of what is under a block: before memory is planned, and before a step is priced. Of the ops that it
-/// writes, which was there before.
+/// Simplifies the ops under a block, before memory is planned and before a step is priced. Returns the original op of
+/// each op that it writes.
 pub fn simplify(program: &mut Program, block: Block) -> FxHashMap<Op, Op> {
     for op in program.ops_under(block) {
         if is_product(program, op) {
@@ -51,7 +51,7 @@ pub fn simplify(program: &mut Program, block: Block) -> FxHashMap<Op, Op> {
     written
 }
 
-/// `block` and those inside its loops and branches.
+/// Returns `block` and the blocks inside its loops and branches.
 fn blocks(program: &Program, block: Block) -> Vec<Block> {
     let mut found = vec![block];
     let mut next = 0;
@@ -71,7 +71,7 @@ fn is_product(program: &Program, op: Op) -> bool {
     program.op_name(op) == "stablehlo.dot_general"
 }
 
-/// The transpose that makes a value, and its permutation.
+/// Returns the transpose that produces a value, and its permutation.
 fn transpose(program: &Program, value: Value) -> Option<(Op, Vec<i64>)> {
     let ValueSource::Result(op, _) = program.value_source(value) else { return None };
     let is_one = program.op_name(op) == "stablehlo.transpose";
@@ -87,7 +87,8 @@ fn dims(program: &Program, op: Op, side: usize) -> [Vec<i64>; 3] {
     [batch, contracted, free]
 }
 
-/// Makes a product read what an operand is a transpose of, if the result stays the same; false if not.
+/// Makes a product read the operand of a transpose in place of its result, if the product stays the same; returns false
+/// if it can't.
 fn read_through(program: &mut Program, op: Op, side: usize) -> bool {
     let Some((moved, permutation)) = transpose(program, program.op(op).operands[side]) else { return false };
     let [batch, contracted, free] =
@@ -105,8 +106,8 @@ fn read_through(program: &mut Program, op: Op, side: usize) -> bool {
     true
 }
 
-/// Where `op` makes a product that only a transpose reads, and one with the operands exchanged gives its result, it becomes
-/// that one; returns what it makes now, and what it made before.
+/// Exchanges the operands of the product `op`, if its only user is a transpose and the exchanged product equals the
+/// transpose's result. Returns the transpose's result, and the result of `op` that replaces it.
 fn turn(program: &mut Program, uses: &Uses, op: Op) -> Option<(Value, Value)> {
     if !is_product(program, op) || program.view(op).attr("algorithm").is_some() {
         return None;
@@ -142,7 +143,7 @@ fn set_dims(program: &mut Program, op: Op, [left, right]: [[&[i64]; 2]; 2]) {
     program.set_attr(op, DIMS, numbers);
 }
 
-/// Where a small value is the same in every run: appends a constant, and returns what it replaces.
+/// Appends a constant if the result of `op` is small and the same in every run; returns the result and its replacement.
 fn computed(program: &mut Program, constants: &mut Constants, op: Op, ops: &mut Vec<Op>) -> Option<(Value, Value)> {
     let &[result] = &program.results(op).collect::<Vec<Value>>()[..] else { return None };
     if program.op(op).operands.is_empty() || program.tensor_type(result)?.shape.iter().product::<i64>() > FEW as i64 {
@@ -153,7 +154,7 @@ fn computed(program: &mut Program, constants: &mut Constants, op: Op, ops: &mut 
     Some((result, build::constant(&mut Builder::new(program, ops, loc), literal)))
 }
 
-/// Removes loop nests of `blocks`, all those under `block`, whose results nobody reads.
+/// Removes loop nests without used results from `blocks`, which are all those under `block`.
 fn remove_unread(program: &mut Program, block: Block, blocks: &[Block]) {
     let mut readers = vec![0u32; program.value_count()];
     let all = program.ops_under(block);

@@ -1,6 +1,7 @@
-//! Reductions of whole tensors in two stages, so that threads can share them: rows first, then what comes of the rows.
+//! Reductions of whole tensors in two stages, so that threads can share the work: first rows are reduced, then the
+//! rows' results.
 //!
-//! How many rows there are depends on shapes alone. A result has the same bits on any number of threads.
+//! The number of rows depends only on shapes. A result has the same bits on any number of threads.
 
 use crate::ir::build::Builder;
 use crate::ir::{Block, ElementClass, Op, OpRef, Program, Value};
@@ -10,14 +11,14 @@ use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::reduction_op;
 use rustc_hash::FxHashMap;
 
-/// The most results of a reduction that has nothing else to divide.
+/// The largest number of results of a reduction that is divided; one with more results can be divided by them.
 const FEW: i64 = 8;
-/// The fewest elements of each result that are worth another kernel.
+/// The smallest number of elements per result for which a second kernel pays off.
 const LARGE: i64 = 1 << 16;
-/// The fewest and the most rows.
+/// The smallest and the largest number of rows.
 const ROWS: std::ops::RangeInclusive<i64> = 4..=64;
 
-/// Takes such reductions in these blocks apart. Of the ops that it writes, which was there before.
+/// Splits such reductions in these blocks. Returns the original op of each op that it writes.
 pub(super) fn in_stages(program: &mut Program, blocks: &[Block]) -> FxHashMap<Op, Op> {
     let mut written = FxHashMap::default();
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
@@ -40,15 +41,15 @@ pub(super) fn in_stages(program: &mut Program, blocks: &[Block]) -> FxHashMap<Op
     written
 }
 
-/// What are the rows of a reduction.
+/// The division of a reduction into rows.
 struct Rows {
     dims: ReduceDims,
     operation: ScalarOp,
-    /// What a row begins with.
+    /// The initial value of a row: the operation's identity.
     nothing: Scalar,
     /// The reduced dimension that is divided.
     dim: usize,
-    /// Into so many rows.
+    /// The number of rows.
     count: i64,
 }
 
@@ -58,7 +59,7 @@ impl Rows {
         let operation = reduction_op(op.def().reduction(op)?);
         let ty = op.operand_tensor(0).filter(|ty| ty.is_static())?;
         let results: i64 = dims.kept.iter().map(|&d| ty.shape[d]).product();
-        // A narrow sum is rounded once, at its end.
+        // A sum in a narrow type is rounded once, at its end.
         let exact = ty.element.class() != ElementClass::Float || ty.element.bytes() >= 4 || operation != ScalarOp::Add;
         let same = op.result_tensor(0)?.element == ty.element;
         let each: i64 = dims.reduced.iter().map(|&d| ty.shape[d]).product();
@@ -71,7 +72,7 @@ impl Rows {
         Some(Self { dims, operation, nothing, dim, count })
     }
 
-    /// Appends both stages to `ops`, and returns what the second one gives.
+    /// Appends both stages to `ops`, and returns the result of the second one.
     fn write(self, program: &mut Program, ops: &mut Vec<Op>, op: Op) -> Value {
         let Self { dims, operation, nothing, dim, count } = self;
         let loc = program.op(op).loc;

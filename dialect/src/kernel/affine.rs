@@ -1,7 +1,7 @@
-//! Index expressions as sums, as affine as they can be made: a constant, a coefficient for each loop, and the rest.
+//! Index expressions as sums that are as affine as possible: a constant, a coefficient for each loop, and other terms.
 //!
-//! Divisions and remainders disappear where the loops' ranges determine them, and digits that a reshape takes apart are
-//! joined again.
+//! Divisions and remainders are removed if the loops' ranges determine them, and digits that a reshape separates are
+//! merged again.
 
 use std::ops::Range;
 
@@ -27,17 +27,17 @@ pub struct Term {
     pub index: Index,
     /// Its coefficient.
     pub factor: i64,
-    /// The values it takes.
+    /// The range of its values.
     pub positions: Positions,
 }
 
 impl Affine {
-    /// A constant, over `loops` loops.
+    /// Returns a constant, over `loops` loops.
     pub fn constant(constant: i64, loops: usize) -> Self {
         Self { constant, loops: SmallVec::from_elem(0, loops), others: Vec::new() }
     }
 
-    /// `index` as a sum; equal to `index` while the loops stay in `ranges`.
+    /// Returns `index` as a sum that equals `index` while the loops stay in `ranges`.
     pub fn of(index: &Index, ranges: &[Range<i64>]) -> Self {
         let n = ranges.len();
         match index {
@@ -90,7 +90,7 @@ impl Affine {
         }
     }
 
-    /// The offset of the element at `index` in a row-major buffer of `shape`.
+    /// Returns the offset of the element at `index` in a row-major buffer of `shape`.
     pub fn offset(index: &[Index], shape: &[i64], ranges: &[Range<i64>]) -> Self {
         let mut stride: i64 = 1;
         let mut terms: Vec<(Index, i64)> = Vec::new();
@@ -130,7 +130,7 @@ impl Affine {
         self.others.retain(|o| o.factor != 0);
     }
 
-    /// `(quotient, rest)` with `self = by * quotient + rest`: the quotient gets all terms that `by` divides.
+    /// Returns `(quotient, rest)` with `self = by * quotient + rest`; the quotient gets all terms that `by` divides.
     fn split(self, by: i64) -> (Affine, Affine) {
         let (mut quotient, mut rest) = (Self::constant(0, self.loops.len()), self);
         quotient.constant = rest.constant.div_euclid(by);
@@ -149,7 +149,7 @@ impl Affine {
         (quotient, rest)
     }
 
-    /// Joins neighboring digits of one number: `m * (e / m) + e mod m` is `e`.
+    /// Merges adjacent digits of one number: `m * (e / m) + e mod m` is `e`.
     fn join_digits(&mut self, ranges: &[Range<i64>]) {
         let find = |others: &[Term]| {
             let pairs = (0..others.len()).flat_map(|i| (0..others.len()).map(move |j| (i, j)));
@@ -168,19 +168,19 @@ impl Affine {
         }
     }
 
-    /// Whether it consists only of loops and constants.
+    /// Returns whether it consists only of loops and constants.
     pub fn is_affine(&self) -> bool {
         self.others.is_empty()
     }
 
-    /// The sum as an expression again.
+    /// Converts the sum back into an expression.
     pub fn to_index(&self) -> Index {
         let loops = self.loops.iter().enumerate().filter(|l| *l.1 != 0);
         let sum = loops.fold(Index::Const(self.constant), |sum, (l, &c)| sum.plus(Index::Loop(l).times(c)));
         self.others.iter().fold(sum, |sum, o| sum.plus(o.index.clone().times(o.factor)))
     }
 
-    /// The values it takes while the loops stay in `ranges`: all of them, and no others where it is affine.
+    /// Returns its values while the loops stay in `ranges`: a superset, which is exact if the sum is affine.
     pub fn positions(&self, ranges: &[Range<i64>]) -> Positions {
         let loops = self.loops.iter().zip(ranges).filter(|l| *l.0 != 0);
         let loops = loops.map(|(&c, range)| Positions::of(range).times(c));
@@ -188,14 +188,14 @@ impl Affine {
         loops.chain(others).fold(Positions::at(self.constant), Positions::plus)
     }
 
-    /// `self - other` if that is a constant.
+    /// Returns `self - other` if that is a constant.
     pub fn minus(&self, other: &Affine) -> Option<i64> {
         let same = self.loops == other.loops && self.others == other.others;
         if same { self.constant.checked_sub(other.constant) } else { None }
     }
 }
 
-/// `(expression, divisor, modulus)` such that the index is `expression / divisor % modulus`.
+/// Returns `(expression, divisor, modulus)` such that the index is `expression / divisor % modulus`.
 fn parts(index: &Index) -> (&Index, i64, Option<i64>) {
     match index {
         Index::Mod(inner, m) => match &**inner {
@@ -207,7 +207,7 @@ fn parts(index: &Index) -> (&Index, i64, Option<i64>) {
     }
 }
 
-/// `major * m + minor` for neighboring digits of one number, and `m`.
+/// Returns `major * m + minor` for adjacent digits of one number, and `m`.
 fn whole(minor: &Index, major: &Index) -> Option<(Index, i64)> {
     let ((e, div, modulus), (f, next, outer)) = (parts(minor), parts(major));
     let m = modulus?;
@@ -221,7 +221,7 @@ fn whole(minor: &Index, major: &Index) -> Option<(Index, i64)> {
     }
 }
 
-/// Terms, minor first, with neighboring digits of one number joined: dimensions that a reshape splits are one offset.
+/// Merges adjacent digits of one number among `terms`, minor first: dimensions that a reshape splits become one offset.
 fn joined(terms: Vec<(Index, i64)>) -> Vec<(Index, i64)> {
     let mut out: Vec<(Index, i64)> = Vec::new();
     for (index, stride) in terms {
@@ -250,7 +250,7 @@ mod tests {
         let at = Index::Loop(0).times(2).plus(Index::Loop(1));
         let a = Affine::offset(&[at, Index::Loop(2)], &[4, 6], &[0..2, 0..2, 0..6]);
         assert_eq!((&a.loops[..], a.is_affine()), (&[12, 6, 1][..], true));
-        // Three digits of a number that isn't affine itself.
+        // Three digits of a number that isn't affine.
         let number = Index::Load { operand: 0, index: vec![Index::Loop(0)] };
         let digit = |by, m| number.clone().floor_div(by).modulo(m);
         let index = [number.clone().floor_div(12), digit(4, 3), digit(1, 4)];
@@ -265,10 +265,10 @@ mod tests {
         let inside = [0..4, 0..6];
         assert_eq!(of(at.clone().floor_div(6), &inside).loops[..], [1, 0]);
         assert_eq!(of(at.clone().modulo(6), &inside).loops[..], [0, 1]);
-        // Half of a row, starting in its middle.
+        // Half of a row, starting in the row's middle.
         let half = of(at.clone().plus(Index::Const(3)).floor_div(6), &[0..4, 0..3]);
         assert_eq!((half.constant, &half.loops[..], half.is_affine()), (0, &[1, 0][..], true));
-        // In a row longer than the divisor the position is divided, the row number isn't.
+        // In a row longer than the divisor the position has a remainder, the row number doesn't.
         let longer = of(at.modulo(6), &[0..4, 0..7]);
         assert_eq!(longer.others[0].index, Index::Loop(1).modulo(6));
         let clamped = Index::Clamp(Box::new(Index::Loop(0)), 0, 3);

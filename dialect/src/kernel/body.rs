@@ -13,14 +13,14 @@ pub enum Arg {
     Input(usize),
     /// Accumulator `i` before this iteration.
     Accumulator(usize),
-    /// What instruction `i` computed.
+    /// The result of instruction `i`.
     Inst(usize),
 }
 
 /// One instruction of a body.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Inst {
-    /// `op(args)`, an element of type `ty`. For comparisons the operands' type is that of the first argument.
+    /// `op(args)`, an element of type `ty`. Comparisons compare in the type of their first argument.
     Op {
         /// The operation.
         op: ScalarOp,
@@ -58,7 +58,7 @@ pub struct Body {
 }
 
 impl Body {
-    /// `op` applied to all the inputs.
+    /// Creates a body that applies `op` to all inputs.
     pub fn of(op: ScalarOp, inputs: &[ElementType], ty: ElementType) -> Self {
         let args = (0..inputs.len()).map(Arg::Input).collect();
         Self {
@@ -69,7 +69,7 @@ impl Body {
         }
     }
 
-    /// The first input, unchanged.
+    /// Creates a body that returns the first input.
     pub fn copy(ty: ElementType) -> Self {
         Self { inputs: vec![ty], accumulators: Vec::new(), insts: Vec::new(), results: vec![Arg::Input(0)] }
     }

@@ -1,8 +1,8 @@
-//! A loop nest seen as a product of two tensors: which loops run in both operands, which in one, which are summed over,
-//! and which dimensions are read through windows.
+//! A loop nest seen as a product of two tensors: the loops that index both operands, those that index one, those that
+//! are summed over, and the dimensions that are read through windows.
 //!
-//! It is derived from the nest alone, so that matrix multiplication and cost estimates treat matrix products, einsums
-//! and convolutions alike.
+//! The contraction is derived from the nest alone, so that matrix multiplication and cost estimates treat matrix
+//! products, einsums and convolutions in the same way.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -26,9 +26,9 @@ pub enum Role {
 /// A dimension of an operand that is read at `(stride * outer + dilation * inner + offset) / divisor`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
-    /// Which input of the nest.
+    /// The input of the nest.
     pub input: usize,
-    /// Which of its dimensions.
+    /// The dimension of the input.
     pub dim: usize,
     /// The loop over windows.
     pub outer: usize,
@@ -38,7 +38,7 @@ pub struct Window {
     pub stride: i64,
     /// Distance between the positions inside a window; negative in a reversed window.
     pub dilation: i64,
-    /// Where the first window begins: negative in padding, where guards skip the read.
+    /// The start of the first window; negative in padding, where guards skip the read.
     pub offset: i64,
     /// Number of positions per element; positions between elements aren't read.
     pub divisor: i64,
@@ -49,13 +49,13 @@ pub struct Window {
 pub struct Contraction {
     /// The role of each loop.
     pub roles: SmallVec<[Role; 6]>,
-    /// Which dimensions are read through windows.
+    /// The dimensions that are read through windows.
     pub windows: SmallVec<[Window; 2]>,
 }
 
 impl Contraction {
-    /// The product that `nest` computes. An elementwise product isn't one: something must be summed over, or each side
-    /// must have loops of its own.
+    /// Returns the product that `nest` computes. An elementwise product doesn't count: the nest must have a reduction
+    /// loop, or both a left and a right loop.
     pub fn of(nest: &Nest) -> Option<Self> {
         let [left, right] = &nest.inputs[..] else { return None };
         let zero = |init: &Init| matches!(init, Init::Const(c) if c.is_zero());
@@ -74,18 +74,18 @@ impl Contraction {
         (has(Role::Contracted) || has(Role::Left) && has(Role::Right)).then(|| Self { windows: windows(nest), roles })
     }
 
-    /// The loops of a role, outermost first.
+    /// Iterates over the loops of a role, outermost first.
     pub fn loops(&self, role: Role) -> impl Iterator<Item = usize> {
         self.roles.iter().enumerate().filter(move |r| *r.1 == role).map(|r| r.0)
     }
 
-    /// Product of the trip counts of all loops of a role. Saturates.
+    /// Returns the product of the trip counts of all loops of a role. Saturates.
     pub fn size(&self, nest: &Nest, role: Role) -> u64 {
         self.loops(role).fold(1, |n: u64, l| n.saturating_mul(nest.loops[l].max(0) as u64))
     }
 
-    /// The stride of each loop in the two operands, which have these shapes in row-major order, and the offset of the
-    /// first position. `None` where an operand isn't read with constant strides.
+    /// Returns the stride of each loop in the two operands, which are row-major of these shapes, and the offset of the
+    /// first position. `None` if an operand isn't read with constant strides.
     pub fn strides(&self, nest: &Nest, shapes: [&[i64]; 2]) -> Option<[Affine; 2]> {
         let ranges = nest.ranges();
         let strides = |i: usize| {
@@ -130,14 +130,15 @@ fn windows(nest: &Nest) -> SmallVec<[Window; 2]> {
     found
 }
 
-/// The element type in which products are multiplied and added, before rounding to the result's: the widest.
+/// Returns the element type in which products are multiplied and added, before rounding to the result's type: the
+/// widest.
 pub fn product_type(lhs: ElementType, rhs: ElementType, result: ElementType) -> ElementType {
     let rank = |e: ElementType| (e.is_complex(), e.is_float(), e.bits());
     [lhs, rhs].into_iter().fold(result, |widest, e| if rank(e) > rank(widest) { e } else { widest })
 }
 
 impl Body {
-    /// The product of two inputs of these types; added to an accumulator if `reduced`.
+    /// Creates the product of two inputs of these types, added to an accumulator if `reduced`.
     pub fn product(lhs: ElementType, rhs: ElementType, result: ElementType, reduced: bool) -> Self {
         let element = product_type(lhs, rhs, result);
         let mut body = Body { inputs: vec![lhs, rhs], ..Body::default() };
@@ -160,8 +161,8 @@ impl Body {
         body
     }
 
-    /// Whether it is the product of its two inputs, in the type of [`product_type`], added to the accumulator if there
-    /// is one.
+    /// Returns whether it is the product of its two inputs, in the type of [`product_type`], added to the accumulator
+    /// if it has one.
     pub fn is_product(&self) -> bool {
         let (&[lhs, rhs], &[result]) = (&self.inputs[..], &self.results[..]) else { return false };
         if self.accumulators.len() > 1 || !self.insts.iter().any(|i| matches!(i, Inst::Op { op: ScalarOp::Mul, .. })) {
@@ -190,7 +191,7 @@ impl Body {
         product.and_then(|p| both(p, Arg::Input(0))) == Some(Arg::Input(1))
     }
 
-    /// The argument of a conversion.
+    /// Returns the argument of a conversion.
     fn converted(&self, arg: Arg) -> Option<Arg> {
         let Arg::Inst(i) = arg else { return None };
         match &self.insts[i] {
@@ -201,7 +202,7 @@ impl Body {
 }
 
 impl Nest {
-    /// Floating-point operations of a product: two for every iteration. 0 for other nests.
+    /// Returns the floating-point operations of a product: two per iteration. 0 for other nests.
     pub fn flops(&self) -> f64 {
         match Contraction::of(self) {
             Some(_) => 2.0 * self.loops.iter().map(|&n| n as f64).product::<f64>(),

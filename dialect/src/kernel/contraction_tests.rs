@@ -1,4 +1,4 @@
-//! Products as `Contraction` sees them.
+//! Tests of `Contraction` on products.
 
 use super::*;
 use crate::ir::ElementType::{BF16, F32, F64, I8, I32};
@@ -27,7 +27,7 @@ fn products_are_found_in_the_nest() {
     assert_eq!(roles(vectors), Some([vec![], vec![], vec![], vec![0]]));
     let outer = "(%a: tensor<2xf32>, %b: tensor<4xf32>) %r = stablehlo.dot_general %a, %b, contracting_dims = [] x [] : (tensor<2xf32>, tensor<4xf32>) -> tensor<2x4xf32>";
     assert_eq!(roles(outer), Some([vec![], vec![0], vec![1], vec![]]));
-    // The right operand's loop first, and a sum over a dimension that only the left one has.
+    // The right operand's loop comes first, and the nest sums over a dimension that only the left operand has.
     let einsum = "(%a: tensor<4x2x6xi8>, %b: tensor<6x3xi8>) %r = stablehlo.einsum %a, %b, config = \"aij,jk->ka\" : (tensor<4x2x6xi8>, tensor<6x3xi8>) -> tensor<3x4xi32>";
     assert_eq!(roles(einsum), Some([vec![], vec![1], vec![0], vec![2, 3]]));
     assert_eq!(nest(einsum).flops(), 2.0 * (3 * 4 * 2 * 6) as f64);
@@ -71,7 +71,7 @@ fn every_product_body_is_recognized() {
             assert!(body.is_product(), "{body:?}");
         }
     }
-    // Rounded before it is added: not the same sum.
+    // A product that is rounded before it is added gives another sum.
     let mut rounded = Body::product(BF16, BF16, F32, true);
     for inst in &mut rounded.insts {
         if let Inst::Op { op: ScalarOp::Mul, ty, .. } = inst {
@@ -94,14 +94,14 @@ fn windows_of_a_convolution_are_seen() {
     assert_eq!(found.windows[..], [rows, columns]);
     // Reads of padding have no constant stride.
     assert_eq!(found.strides(&nest, [&[2, 9, 6, 4], &[3, 3, 4, 5]]), None);
-    // Elements two apart with gaps between.
+    // The elements are two positions apart.
     let dilated = "(%a: tensor<1x6x1xf32>, %k: tensor<3x1x1xf32>) %r = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {lhs_dilate = [2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x6x1xf32>, tensor<3x1x1xf32>) -> tensor<1x9x1xf32>";
     let window = Window { input: 0, dim: 1, outer: 1, inner: 3, stride: 1, dilation: 1, offset: 0, divisor: 2 };
     let nest = self::nest(dilated);
     assert_eq!(Contraction::of(&nest).unwrap().windows[..], [window]);
 }
 
-/// The positions that strides give, compared with those the nest reads.
+/// Compares the positions from strides with those that the nest reads.
 #[test]
 fn strides_name_the_elements_that_are_read() {
     let shapes: [(&str, [&[i64]; 2]); 3] = [

@@ -1,5 +1,5 @@
 //! The reference evaluation of a [`Nest`] and of a [`Body`], slow and obvious: proofs and evaluators compare with it.
-//! Also turns an op's region of scalar ops (the combiner of a reduction) into a body.
+//! Also converts an op's region of scalar ops (the combiner of a reduction) to a body.
 
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
@@ -68,13 +68,13 @@ impl Nest {
 }
 
 impl Body {
-    /// The results of one iteration. Bodies made from regions have no index expressions; in other bodies those count as
-    /// 0, see [`Body::eval_at`].
+    /// Returns the results of one iteration. Bodies made from regions have no index expressions; in other bodies index
+    /// expressions count as 0, see [`Body::eval_at`].
     pub fn eval(&self, inputs: &[Scalar], accumulators: &[Scalar]) -> Vec<Scalar> {
         self.eval_at(inputs, accumulators, &mut |_| 0)
     }
 
-    /// The results of one iteration; `index` gives the value of an index expression.
+    /// Returns the results of one iteration; `index` returns the value of an index expression.
     pub fn eval_at(
         &self,
         inputs: &[Scalar],
@@ -86,7 +86,7 @@ impl Body {
         self.results.iter().map(|&r| value_of(r, inputs, accumulators, &values)).collect()
     }
 
-    /// Puts what [`Body::eval`] gives into `results`; `values` is memory that further calls use again.
+    /// Writes the results of [`Body::eval`] into `results`; `values` is scratch memory, reusable by further calls.
     pub fn eval_into(
         &self,
         inputs: &[Scalar],
@@ -123,8 +123,8 @@ impl Body {
         }
     }
 
-    /// The commutative operation the body consists of, if it is only that: of its input and accumulator, or its two
-    /// inputs.
+    /// Returns the commutative operation of the body, if it only applies that to its input and accumulator, or to its
+    /// two inputs.
     pub fn as_binary(&self) -> Option<ScalarOp> {
         let [Inst::Op { op, args, ty }] = &self.insts[..] else { return None };
         let [a, b] = args[..] else { return None };
@@ -142,14 +142,15 @@ fn value_of(arg: Arg, inputs: &[Scalar], accumulators: &[Scalar], values: &[Scal
     }
 }
 
-/// The scalar computation of a region whose ops are all scalar; `args` gives the arguments of its block. Of branches, both
-/// sides are computed and one is selected. `None` when an op in it has no scalar computation (loops are none), or reads a
-/// value around the region that isn't a constant.
+/// Returns the scalar computation of a region whose ops are all scalar; `args` are the arguments of its block. For
+/// branches it computes both sides and selects one. `None` if an op has no scalar computation (loops have none), or
+/// reads a value from outside the region that isn't a constant.
 pub fn body_of_region(program: &Program, region: Region, args: &[Arg]) -> Option<Body> {
     body_of_loops(program, region, args, &|_| None)
 }
 
-/// The same where `special` gives the instructions of ops that mean something inside of loops alone.
+/// Does the same as [`body_of_region`], but takes from `special` the instructions of ops that are meaningful only
+/// inside loops.
 pub fn body_of_loops(
     program: &Program,
     region: Region,
@@ -185,7 +186,7 @@ pub fn body_of_loops(
     Some(reader.body)
 }
 
-/// The element types by position; `None` when positions are missing or duplicated.
+/// Returns the element types by position; `None` if positions are missing or duplicated.
 fn in_order(mut list: Vec<(usize, ElementType)>) -> Option<Vec<ElementType>> {
     list.sort_by_key(|e| e.0);
     list.iter().enumerate().all(|(at, e)| e.0 == at).then(|| list.iter().map(|e| e.1).collect())
@@ -200,7 +201,7 @@ struct Reader<'p> {
 }
 
 impl Reader<'_> {
-    /// Appends the computation of a block, and gives what its terminator returns.
+    /// Appends the computation of a block, and returns the operands of its terminator.
     fn block(&mut self, block: Block) -> Option<Vec<Arg>> {
         for &op in self.program.block_ops(block) {
             let op = self.program.view(op);
@@ -284,7 +285,7 @@ impl Reader<'_> {
     }
 }
 
-/// The body's first result for every element of `shape`: operands have this shape or one element.
+/// Returns the body's first result for every element of `shape`; operands have this shape or one element.
 pub fn map(body: &Body, shape: &[i64], operands: &[Literal]) -> Literal {
     let ty = body.results.first().map_or(ElementType::I1, |&r| body.arg_type(r));
     let n: usize = shape.iter().map(|&d| d.max(0) as usize).product();
@@ -300,7 +301,7 @@ pub fn map(body: &Body, shape: &[i64], operands: &[Literal]) -> Literal {
     }
     let mut bytes = Vec::with_capacity(n * ty.bytes());
     match (&body.insts[..], operands) {
-        // Reads and writes f32 without converting to `Scalar`: most of every program.
+        // Reads and writes f32 without converting to `Scalar`, because this is the most common case in programs.
         ([Inst::Op { op, args, .. }], [a])
             if is_f32(body, ty) && args[..] == [Arg::Input(0)] && float_unary(*op, 1.0).is_some() =>
         {
@@ -318,7 +319,7 @@ pub fn map(body: &Body, shape: &[i64], operands: &[Literal]) -> Literal {
                 bytes.extend((value as f32).to_le_bytes());
             }
         }
-        // One operation on its operands, without the detour over lists.
+        // Applies a single operation to its operands directly, without building lists.
         ([Inst::Op { op: ScalarOp::Select, args, .. }], [p, a, b])
             if args[..] == [Arg::Input(0), Arg::Input(1), Arg::Input(2)] && a.element == ty && b.element == ty =>
         {
@@ -359,7 +360,7 @@ mod tests {
     use super::*;
     use crate::proofs::{example_block, example_program};
 
-    /// The body of the region of an op with these block arguments and ops.
+    /// Returns the body of the region of an op with these block arguments and ops.
     fn body(region: &str, args: &[Arg]) -> Option<Body> {
         let text = format!(
             "(%a: tensor<f32>, %z: tensor<f32>) %c = stablehlo.constant dense<2.0> : tensor<f32>\n\"test.op\"(%a) ({{\n^bb0{region}\n}}) : (tensor<f32>) -> ()"

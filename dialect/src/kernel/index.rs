@@ -1,6 +1,6 @@
-//! Index expressions: where a loop nest reads.
+//! Index expressions: the positions at which a loop nest reads.
 //!
-//! To look for something in an expression use [`Index::any`] or [`Index::visit`]; to move it to other loops use
+//! To search an expression use [`Index::any`] or [`Index::visit`]; to rewrite it over other loops use
 //! [`Index::substitute`]. To reason about its positions use its [affine form](super::Affine).
 
 /// A quasi-affine integer expression over the loops, with runtime scalars and indirect loads.
@@ -22,15 +22,15 @@ pub enum Index {
     Clamp(Box<Index>, i64, i64),
     /// An element of an integer operand: rank-0 starts of a dynamic slice, index tables of a gather.
     Load {
-        /// Which operand of the op.
+        /// The operand of the op.
         operand: usize,
-        /// At which position.
+        /// The position in the operand.
         index: Vec<Index>,
     },
 }
 
 impl Index {
-    /// `self + other`
+    /// Returns `self + other`.
     pub fn plus(self, other: Index) -> Index {
         match (self, other) {
             (Index::Const(a), Index::Const(b)) => Index::Const(a + b),
@@ -39,7 +39,7 @@ impl Index {
         }
     }
 
-    /// `self * factor`
+    /// Returns `self * factor`.
     pub fn times(self, factor: i64) -> Index {
         match (self, factor) {
             (_, 0) => Index::Const(0),
@@ -49,17 +49,17 @@ impl Index {
         }
     }
 
-    /// `floor(self / by)`
+    /// Returns `floor(self / by)`.
     pub fn floor_div(self, by: i64) -> Index {
         if by == 1 { self } else { Index::FloorDiv(Box::new(self), by) }
     }
 
-    /// `self mod by`
+    /// Returns `self mod by`.
     pub fn modulo(self, by: i64) -> Index {
         if by == 1 { Index::Const(0) } else { Index::Mod(Box::new(self), by) }
     }
 
-    /// Its value: `loops` gives the loops' positions, `load` reads operands.
+    /// Evaluates it: `loops` has the loops' positions, `load` reads operands.
     pub fn eval(&self, loops: &[i64], load: &mut dyn FnMut(usize, &[i64]) -> i64) -> i64 {
         match self {
             Index::Loop(i) => loops[*i],
@@ -92,7 +92,7 @@ impl Index {
         }
     }
 
-    /// Whether `is` holds for the expression or any expression inside it.
+    /// Returns whether `is` holds for the expression or any expression inside it.
     pub fn any(&self, mut is: impl FnMut(&Index) -> bool) -> bool {
         let mut found = false;
         self.visit(&mut |i| {
@@ -112,8 +112,8 @@ impl Index {
         });
     }
 
-    /// Calls `f` on every loop that moves the position directly, not on those that only determine where a table is
-    /// read.
+    /// Calls `f` on every loop that moves the position directly, but not on loops that only determine the position of a
+    /// load.
     pub fn own_loops(&self, f: &mut impl FnMut(usize)) {
         self.visit(&mut |i| {
             if let Index::Loop(l) = i {
@@ -133,13 +133,13 @@ impl Index {
         });
     }
 
-    /// Whether it depends on loop `l`.
+    /// Returns whether it depends on loop `l`.
     pub fn depends_on(&self, l: usize) -> bool {
         self.any(|i| matches!(i, Index::Loop(x) if *x == l))
     }
 
-    /// The same position over other loops and operands: `loops` gives the expression that replaces a loop, `operands`
-    /// the new number of an operand.
+    /// Returns the same position over other loops and operands: `loops` returns the expression that replaces a loop,
+    /// `operands` the new number of an operand.
     pub fn substitute(
         &self,
         loops: &mut impl FnMut(usize) -> Index,

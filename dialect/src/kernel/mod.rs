@@ -1,10 +1,10 @@
-//! What an op computes, as a loop nest: sharding rules, costs, fusion and native code are all derived from this one
+//! The computation of an op as a loop nest: sharding rules, costs, fusion and native code are all derived from this one
 //! description.
 //!
-//! A nest runs over `loops`; the first `parallel` of them are the dimensions of the results in order, the rest are
-//! reduced, innermost last. Every input is read at quasi-affine positions; where a guard fails its `outside` value is
-//! used instead. The body computes one value per result from the loaded elements (and, in a reduction, the
-//! accumulators). All results have the shape of the parallel loops.
+//! A nest runs over `loops`; the first `parallel` of them are the dimensions of the results in order, the others are
+//! reduced, innermost last. Every input is read at quasi-affine positions; if a guard fails, its `outside` value is
+//! used. The body computes one value per result from the loaded elements (and, in a reduction, the accumulators). All
+//! results have the shape of the parallel loops.
 
 mod affine;
 mod body;
@@ -37,14 +37,14 @@ pub enum Kernel {
     External(External),
     /// Computed by its regions: while, if, case, manual_computation, call.
     Control,
-    /// Nothing to run: returns, meshes, unknown ops.
+    /// No computation: returns, meshes, unknown ops.
     None,
 }
 
 impl Kernel {
-    /// The operands that must count only once: initial values of accumulators, the tensor that a scatter updates. Where
-    /// the op is sharded along what it reduces, one device has them and the others have identities. `results` is the
-    /// number of the op's results.
+    /// Returns the operands that must be added only once: initial values of accumulators, the tensor that a scatter
+    /// updates. If the op is sharded along a reduced dimension, one device has these operands and the others have
+    /// identities. `results` is the number of the op's results.
     pub fn accumulated(&self, results: usize) -> SmallVec<[usize; 2]> {
         let operand = |init: &Init| if let Init::Operand(i) = init { Some(*i) } else { None };
         match self {
@@ -60,7 +60,7 @@ impl Kernel {
 pub struct Nest {
     /// Trip counts: the parallel loops first.
     pub loops: SmallVec<[i64; 6]>,
-    /// How many of the loops are parallel.
+    /// The number of parallel loops.
     pub parallel: usize,
     /// The elements read in each iteration.
     pub inputs: Vec<Input>,
@@ -73,13 +73,13 @@ pub struct Nest {
 /// One element read from an operand in every iteration.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Input {
-    /// Which operand of the op.
+    /// The operand of the op.
     pub operand: usize,
     /// A position for each dimension of the operand.
     pub index: SmallVec<[Index; 4]>,
     /// Conditions under which the element is read; all must hold.
     pub guards: Vec<Guard>,
-    /// The value used instead where a guard fails; required when there are guards.
+    /// The value that replaces the element if a guard fails; required if there are guards.
     pub outside: Option<Outside>,
 }
 
@@ -91,7 +91,7 @@ impl Input {
     }
 }
 
-/// A value read in place of an element that doesn't exist.
+/// A value that replaces an element that doesn't exist.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Outside {
     /// A constant of the operand's element type.

@@ -1,7 +1,7 @@
-//! Which positions an index expression takes while its loops stay in ranges: which part of an operand a device needs to
+//! The positions of an index expression while its loops stay in ranges: the part of an operand that a device needs to
 //! compute a part of a result.
 //!
-//! Every position read is included. For affine expressions no others are: first, last and step are exact.
+//! Every position that is read is included. For affine expressions the first, the last and the step are exact.
 
 use std::ops::Range;
 
@@ -17,26 +17,26 @@ pub struct Positions {
     pub first: i64,
     /// The largest.
     pub last: i64,
-    /// How far neighbors are apart.
+    /// The distance between consecutive positions.
     pub step: i64,
 }
 
 impl Positions {
-    /// Any position: positions read from a table aren't known.
+    /// Any position, because positions read from a table are unknown.
     pub const ALL: Self = Self { first: i64::MIN, last: i64::MAX, step: 1 };
 
-    /// One position.
+    /// Returns a single position.
     pub fn at(position: i64) -> Self {
         Self { first: position, last: position, step: 0 }
     }
 
-    /// All positions of a range; the start of an empty one.
+    /// Returns all positions of a range; the start of an empty range.
     pub fn of(range: &Range<i64>) -> Self {
         let last = range.end.saturating_sub(1).max(range.start);
         Self { first: range.start, last, step: i64::from(last > range.start) }
     }
 
-    /// From `first` in steps of `step`, up to `last` at most.
+    /// Returns the positions from `first` in steps of `step`, up to `last` at most.
     fn stepping(first: i64, last: i64, step: i64) -> Self {
         match last.checked_sub(first) {
             _ if first == last => Self::at(first),
@@ -49,7 +49,7 @@ impl Positions {
         }
     }
 
-    /// The position, if there is one only.
+    /// Returns the position, if there is only one.
     pub fn single(self) -> Option<i64> {
         (self.first == self.last).then_some(self.first)
     }
@@ -62,31 +62,31 @@ impl Positions {
         }
     }
 
-    /// Whether `position` is one of them.
+    /// Returns whether `position` is one of them.
     pub fn contains(self, position: i64) -> bool {
         let inside = (self.first..=self.last).contains(&position);
         inside && position.abs_diff(self.first).checked_rem(self.step.unsigned_abs()).is_none_or(|r| r == 0)
     }
 
-    /// The sums of a position of each.
+    /// Returns the sums of a position of `self` and a position of `other`.
     pub fn plus(self, other: Self) -> Self {
         let (first, last) = (self.first.saturating_add(other.first), self.last.saturating_add(other.last));
         Self::stepping(first, last, gcd(self.step, other.step))
     }
 
-    /// Each times `factor`.
+    /// Returns each position times `factor`.
     pub fn times(self, factor: i64) -> Self {
         let (a, b) = (self.first.saturating_mul(factor), self.last.saturating_mul(factor));
         Self::stepping(a.min(b), a.max(b), self.step.saturating_mul(factor.saturating_abs()))
     }
 
-    /// Each divided by the positive `by`, rounded down.
+    /// Returns each position divided by the positive `by`, rounded down.
     pub fn floor_div(self, by: i64) -> Self {
         let step = if self.step % by == 0 { self.step / by } else { 1 };
         Self::stepping(self.first.div_euclid(by), self.last.div_euclid(by), step)
     }
 
-    /// The remainders modulo the positive `by`.
+    /// Returns the remainders modulo the positive `by`.
     pub fn modulo(self, by: i64) -> Self {
         let (first, last) = (self.first.rem_euclid(by), self.last.rem_euclid(by));
         if self.first.div_euclid(by) == self.last.div_euclid(by) {
@@ -96,7 +96,7 @@ impl Positions {
         Self::stepping(first % step, by - 1, step)
     }
 
-    /// Each clamped to `lo..=hi`.
+    /// Returns each position clamped to `lo..=hi`.
     pub fn clamp(self, lo: i64, hi: i64) -> Self {
         let clamp = |x: i64| x.min(hi).max(lo);
         let (first, last) = (clamp(self.first), clamp(self.last));
@@ -104,7 +104,7 @@ impl Positions {
         Self::stepping(first, last, gcd(gcd(self.step, kept(self.first, first)), kept(self.last, last)))
     }
 
-    /// Those in `lo..hi`; `None` when there are none.
+    /// Returns the positions in `lo..hi`; `None` if there are none.
     pub fn within(self, lo: i64, hi: i64) -> Option<Self> {
         let step = self.step.max(1);
         let up = (i128::from(lo) - i128::from(self.first)).max(0) as u128;
@@ -115,22 +115,22 @@ impl Positions {
 }
 
 impl Index {
-    /// The positions it takes while the loops stay in `ranges`.
+    /// Returns the positions that it takes while the loops stay in `ranges`.
     pub fn positions(&self, ranges: &[Range<i64>]) -> Positions {
         Affine::of(self, ranges).positions(ranges)
     }
 }
 
 impl Nest {
-    /// The positions of all its loops.
+    /// Returns the range of each loop.
     pub fn ranges(&self) -> SmallVec<[Range<i64>; 6]> {
         self.loops.iter().map(|&n| 0..n).collect()
     }
 }
 
 impl Input {
-    /// The positions read in each dimension of the operand while the loops stay in `ranges`; `None` when nothing is
-    /// read, because a range is empty or a guard never holds.
+    /// Returns the positions read in each dimension of the operand while the loops stay in `ranges`; `None` if nothing
+    /// is read, because a range is empty or a guard never holds.
     pub fn positions(&self, ranges: &[Range<i64>]) -> Option<SmallVec<[Positions; 4]>> {
         let mut ranges: SmallVec<[Range<i64>; 6]> = ranges.iter().cloned().collect();
         if ranges.iter().any(Range::is_empty) {
@@ -155,7 +155,8 @@ impl Input {
     }
 }
 
-/// Removes from each range what the guard excludes for any values of the other loops; `None` when nothing is left.
+/// Removes from each range the positions that the guard excludes for any values of the other loops; `None` if nothing
+/// remains.
 fn narrow(ranges: &mut [Range<i64>], guard: &Guard) -> Option<()> {
     let mut sum = Affine::of(&guard.index, ranges);
     sum.positions(ranges).within(guard.lo, guard.hi)?;

@@ -62,7 +62,7 @@ fn value(index: &Index, loops: &[i64]) -> i64 {
     index.eval(loops, &mut |_, _| panic!("no loads here"))
 }
 
-/// The positions that include these values and as few others as possible.
+/// Returns the smallest `Positions` that include these values.
 fn tight(values: &BTreeSet<i64>) -> Option<Positions> {
     let (&first, &last) = (values.first()?, values.last()?);
     Some(Positions { first, last, step: values.iter().fold(0, |step, v| gcd(step, v - first)) })
@@ -82,7 +82,7 @@ fn nothing_is_left_out() {
         let best = tight(&values).expect("ranges aren't empty");
         assert!(depth > 0 || found == best, "{}", message());
         exact += usize::from(found == best);
-        // Its affine form has the same values.
+        // The affine form of the expression has the same values.
         let sum = Affine::of(&index, &ranges).to_index();
         for at in each(&ranges) {
             assert_eq!(value(&sum, &at), value(&index, &at), "{index:?} as {sum:?} at {at:?}");
@@ -91,7 +91,7 @@ fn nothing_is_left_out() {
     assert!(exact > 2800, "only {exact} of 4000 are exact");
 }
 
-/// The positions an input reads, one by one, dimension by dimension.
+/// Returns the positions that an input reads, one by one, for each dimension.
 fn read(input: &Input, ranges: &[Range<i64>]) -> Vec<BTreeSet<i64>> {
     let allowed = |at: &&Vec<i64>| input.guards.iter().all(|g| (g.lo..g.hi).contains(&value(&g.index, at)));
     let places = each(ranges);
@@ -111,8 +111,8 @@ fn what_guards_exclude_is_not_read() {
         let n = 1 + case % 3;
         let ranges = random.ranges(n);
         let places = each(&ranges);
-        // Guards on one loop each are exact; others, including guards on the position itself, may include too many
-        // positions.
+        // Guards that each involve one loop are exact; others, including guards on the position itself, may include too
+        // many positions.
         let single = case % 2 == 0;
         let index = if single { random.affine(n) } else { random.index(n, case / 6 % 3) };
         let guards: Vec<Guard> = (0..random.between(1, 2))
@@ -123,7 +123,7 @@ fn what_guards_exclude_is_not_read() {
                     1 => random.affine(n),
                     _ => random.index(n, 1),
                 };
-                // Mostly around a value that the expression takes.
+                // The guard is mostly around a value that the expression takes.
                 let lo = value(&at, &places[random.below(places.len() as i64) as usize]) - random.between(-1, 6);
                 Guard { index: at, lo, hi: lo + random.between(1, 12) }
             })
@@ -147,7 +147,7 @@ fn what_guards_exclude_is_not_read() {
 
 #[test]
 fn windows_of_a_convolution() {
-    // Windows of 3, two apart, over 16 elements with one of padding: device 1 of 2 computes windows 4..8.
+    // Windows of 3 at a stride of 2 over 16 elements with one element of padding: device 1 of 2 computes windows 4..8.
     let at = Index::Loop(0).times(2).plus(Index::Loop(1)).plus(Index::Const(-1));
     let guards = vec![Guard { index: at.clone(), lo: 0, hi: 16 }];
     let window = input(vec![at], guards);
@@ -155,10 +155,10 @@ fn windows_of_a_convolution() {
     assert_eq!([reads(0..4), reads(4..8)], [Some((0, 7)), Some((7, 15))]);
     assert_eq!(reads(9..12), None);
     assert_eq!(reads(4..4), None);
-    // Every second element only, with windows of one.
+    // Windows of one read only every second element.
     let strided = input(vec![Index::Loop(0).times(2)], vec![]);
     assert_eq!(strided.positions(&[3..6, 0..1]).unwrap()[0], Positions { first: 6, last: 10, step: 2 });
-    // Dilated by 3: an element for every third position.
+    // Dilated by 3: every third position has an element.
     let at = Index::Loop(0).plus(Index::Loop(1));
     let element = at.clone().floor_div(3);
     let guards = vec![Guard { index: at.modulo(3), lo: 0, hi: 1 }, Guard { index: element.clone(), lo: 0, hi: 5 }];

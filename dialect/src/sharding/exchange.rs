@@ -32,7 +32,7 @@ pub struct Exchange {
 /// One permute: the same number of rows from each source's shard to its target's window.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
-    /// From which place in the group to which.
+    /// Pairs of source and target places in the group.
     pub pairs: Pairs,
     /// Number of rows, at most those of a shard.
     pub rows: i64,
@@ -51,9 +51,9 @@ impl Run {
 /// A number for each device of the group; it is unspecified for devices that don't take part.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PerDevice {
-    /// The same for all that matter.
+    /// One number for all devices that take part.
     Same(i64),
-    /// By place in the group.
+    /// A number by place in the group.
     Each(Vec<i64>),
 }
 

@@ -8,7 +8,7 @@ use super::mesh::Mesh;
 /// One digit of a device's position: `position / stride % size`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Digit {
-    /// Distance in positions between neighbors.
+    /// Distance in positions between devices whose digits differ by one.
     pub stride: i64,
     /// Number of values.
     pub size: i64,

@@ -67,8 +67,8 @@ impl Reach {
         (-(first.saturating_neg().div_euclid(self.divisor)), last.div_euclid(self.divisor))
     }
 
-    /// How many rows beyond its own a shard of any size reads before and after them, counted around the ends of the
-    /// dimension where that is nearer. `None` where the loop doesn't move as the dimension does.
+    /// Returns how many rows before and after its own a shard of any size reads, counted around the ends of the
+    /// dimension if that is shorter. `None` if the loop doesn't advance one row per iteration.
     pub fn beyond(&self) -> Option<(i64, i64)> {
         if (self.step, self.divisor) != (1, 1) {
             return None;

@@ -74,7 +74,7 @@ pub enum ReshardFault {
     NothingUnreduced,
     /// An axis that becomes unreduced is in use.
     UnreducedInUse,
-    /// A permute's result doesn't follow from the axes it moves.
+    /// The result of a permute doesn't follow from its axes.
     AnyPermutation,
 }
 
