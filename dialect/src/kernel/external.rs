@@ -86,7 +86,7 @@ pub struct SelectAndScatter {
 pub struct Sort {
     /// The dimension sorted along.
     pub dim: usize,
-    /// The comparison: whether an element comes before another; inputs `2 i` and `2 i + 1` are the elements of operand `i`.
+    /// The comparison whether an element comes before another. Inputs `2 i` and `2 i + 1` are elements of operand `i`.
     /// `None` if the region is more than scalar arithmetic.
     pub before: Option<Body>,
 }

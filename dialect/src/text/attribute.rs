@@ -20,7 +20,7 @@ const HEX: [u8; 256] = {
     table
 };
 
-/// Appends a string's text, with `\0A` and the like in the place of control characters.
+/// Appends a string's text, with control characters as escapes like `\0A`.
 fn escape_controls(text: &str, out: &mut String) {
     let mut escaped = false;
     for c in text.chars() {
@@ -43,7 +43,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// An id that exists already (an alias), or data to intern.
+    /// Parses an attribute: returns an existing id (an alias), or data to intern.
     fn attribute_data(&mut self) -> Parse<Result<Attr, AttrData>> {
         let text = self.token_text();
         let data = match self.tok.kind {
@@ -143,7 +143,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// `array<i64: 1, 2>`
+    /// Parses `array<i64: 1, 2>`.
     fn dense_array(&mut self) -> Parse<AttrData> {
         self.expect("array")?;
         self.expect("<")?;
@@ -168,7 +168,7 @@ impl<'s> Parser<'s> {
         Ok(AttrData::DenseArray(element, values))
     }
 
-    /// `#alias`, `#stablehlo<kind VALUE>`, `#stablehlo.name<…>`, `#sdy.…`
+    /// Parses `#alias`, `#stablehlo<kind VALUE>`, `#stablehlo.name<…>`, `#sdy.…`.
     fn hash_attribute(&mut self) -> Parse<Result<Attr, AttrData>> {
         let (tok, name) = (self.tok, &self.token_text()[1..]);
         if let Some(&attr) = self.attr_aliases.get(name) {
@@ -237,12 +237,12 @@ impl<'s> Parser<'s> {
         Ok(Err(AttrData::Opaque(self.text_from(tok.start))))
     }
 
-    /// `<4, ?>`: the upper bound of each dynamic dimension. Returns the whole attribute's text.
+    /// Parses `<4, ?>`, the upper bound of each dynamic dimension, and returns the whole attribute's text.
     fn bounds(&mut self) -> Parse<String> {
         self.bound_list("<", ">")
     }
 
-    /// `<bounds = [4, ?]>`
+    /// Parses `<bounds = [4, ?]>`.
     fn older_bounds(&mut self) -> Parse<String> {
         self.expect("<")?;
         self.expect("bounds")?;
@@ -258,7 +258,7 @@ impl<'s> Parser<'s> {
         Ok(format!("#stablehlo.bounds<{}>", items.join(", ")))
     }
 
-    /// The fields of a struct whose keys are known, each at most once.
+    /// Parses the fields of a struct with known keys, each at most once.
     fn known_fields(&mut self, name: &str, keys: &[&str]) -> Parse<Vec<(Name, Attr)>> {
         let start = self.tok.span();
         let mut spans = Vec::new();
@@ -281,8 +281,8 @@ impl<'s> Parser<'s> {
         Ok(fields)
     }
 
-    /// The text between byte `start` and the current token, aliases expanded, comments replaced by blanks: how unknown
-    /// text is stored.
+    /// Returns the text between byte `start` and the current token, with aliases expanded and comments replaced by
+    /// blanks: the form in which unknown text is stored.
     pub(super) fn text_from(&self, start: usize) -> Box<str> {
         let text = self.lexer.text;
         let mut lexer = Lexer { text, at: start };
@@ -315,7 +315,7 @@ impl<'s> Parser<'s> {
         out.into()
     }
 
-    /// Parses a value of an enum of StableHLO's.
+    /// Parses a value of one of StableHLO's enums.
     pub fn enum_value(&mut self, kind: &str) -> Parse<&'s str> {
         let span = self.tok.span();
         let word = self.word()?;
@@ -343,7 +343,7 @@ impl<'s> Parser<'s> {
         Ok(AttrData::Enum(dialect.into(), kind.into(), value.into()))
     }
 
-    /// `<key = value, …>`: lists of integers, integers, words, and attributes.
+    /// Parses `<key = value, …>` with lists of integers, integers, words, and attributes.
     pub fn struct_fields(&mut self) -> Parse<Vec<(Name, Attr)>> {
         self.struct_fields_at(&mut Vec::new())
     }
@@ -386,7 +386,7 @@ impl<'s> Parser<'s> {
         Ok((self.program.name(key), attr))
     }
 
-    /// `input_batch_dimension = 0, …`: every field by its name, once.
+    /// Parses `input_batch_dimension = 0, …`, with every field once, by name.
     fn raw_conv_dims(&mut self) -> Parse<ConvDims> {
         let (start, mut seen) = (self.tok.span(), Vec::new());
         let mut dims = ConvDims::default();
@@ -419,7 +419,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`
+    /// Parses `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`.
     pub fn conv_dims(&mut self) -> Parse<ConvDims> {
         let start = self.tok.span();
         let input = self.conv_dim_list("b", "f")?;
@@ -444,9 +444,10 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Positions of two letters and of the spatial numbers; `None` when something is missing or duplicated.
+    /// Parses a list; returns the positions of two letters and of the spatial numbers, or `None` if one is missing or
+    /// duplicated.
     fn conv_dim_list(&mut self, first: &str, second: &str) -> Parse<Option<(i64, i64, Vec<i64>)>> {
-        // Unknown dimensions `?` are kept by position only.
+        // An unknown dimension `?` only takes up a position.
         let items = self.list("[", "]", |p| {
             let t = p.advance();
             Ok(p.lexer.text[t.start..t.end].to_owned())
@@ -459,7 +460,7 @@ impl<'s> Parser<'s> {
         Ok(find(first).zip(find(second)).zip(spatial).map(|((a, b), s)| (a, b, s)))
     }
 
-    /// Bytes of a quoted string of MLIR hex digits: `"0x0A0B"`.
+    /// Returns the bytes of a quoted string of MLIR hex digits: `"0x0A0B"`.
     pub(super) fn hex_bytes(text: &str) -> Option<Vec<u8>> {
         let digits = text.strip_prefix("0x")?;
         if !digits.len().is_multiple_of(2) {

@@ -15,7 +15,7 @@ use crate::scalar::Scalar;
 pub(super) struct Element {
     kind: Tok,
     negative: bool,
-    // Half the size of usize: there may be millions.
+    // Half the size of usize, because there may be millions of elements.
     start: u32,
     end: u32,
 }
@@ -172,7 +172,7 @@ impl Parser<'_> {
     }
 }
 
-/// A literal from raw bytes: one element is a splat; `i1` is packed in bits or one byte each.
+/// Creates a literal from raw bytes: one element is a splat; `i1` is packed in bits, or one byte each.
 fn blob_literal(bytes: Vec<u8>, element: ElementType, shape: &[i64], count: usize) -> Option<Literal> {
     let n = element.bytes();
     if element == ElementType::I1 && count > 1 && bytes.len() == count.div_ceil(8) {
@@ -180,7 +180,7 @@ fn blob_literal(bytes: Vec<u8>, element: ElementType, shape: &[i64], count: usiz
         return Some(Literal::from_bytes(element, shape, bits));
     }
     let fits = Some(bytes.len()) == count.checked_mul(n) || bytes.len() == n && count > 0;
-    // Bits past a narrow type's width would give one value two encodings.
+    // Bits beyond a narrow type's width would give one value two encodings.
     let bytes = match element.bits() {
         8.. => bytes,
         1 => bytes.into_iter().map(|b| u8::from(b != 0)).collect(),
@@ -189,16 +189,16 @@ fn blob_literal(bytes: Vec<u8>, element: ElementType, shape: &[i64], count: usiz
     fits.then(|| Literal::from_bytes(element, shape, bytes))
 }
 
-/// Literals with more elements than this are printed as hex.
+/// The largest number of elements of a literal that is printed as text; larger ones are printed as hex.
 const MAX_ELEMENTS_AS_TEXT: usize = 100;
 
 impl Printer<'_> {
-    /// `dense<…>` without the type.
+    /// Prints `dense<…>` without the type.
     pub fn dense_value(&mut self, literal: &Literal) {
         self.text("dense<");
         let n = literal.len();
         if literal.stored_bytes().is_empty() {
-            // An empty literal has no element to show; an empty splat has one, which MLIR keeps too.
+            // An empty literal has no element to print; an empty splat has one, which MLIR keeps, too.
         } else if all_equal(literal) {
             self.dense_item(literal, 0);
         } else if n > MAX_ELEMENTS_AS_TEXT && literal.element.bits() >= 8 {

@@ -1,5 +1,5 @@
-//! The text of `#sdy.propagation_edges`: which value each axis was propagated from and to, step by step, as Shardy
-//! records it on request. Source: Shardy's dialect documentation.
+//! The text of `#sdy.propagation_edges`: for each step of propagation and each axis, the source value and the target
+//! values, as Shardy records them on request. Source: Shardy's dialect documentation.
 
 use super::parser::{Parse, Parser};
 use super::printer::Printer;
@@ -32,7 +32,7 @@ impl Parser<'_> {
         Ok(steps)
     }
 
-    /// `operand-0`, `result-1`
+    /// Parses `operand-0` or `result-1`.
     fn edge_value(&mut self) -> Parse<EdgeValue> {
         let is_result = self.at("result");
         if !is_result && !self.at("operand") {
@@ -46,7 +46,7 @@ impl Parser<'_> {
 }
 
 impl Printer<'_> {
-    /// `<[{step-2 = [{"y" = operand-1 -> [operand-0, result-0]}]}]>`
+    /// Prints `<[{step-2 = [{"y" = operand-1 -> [operand-0, result-0]}]}]>`.
     pub fn propagation_edges(&mut self, steps: &[PropagationStep]) {
         let text = |v: &EdgeValue| match v {
             EdgeValue::Operand(i) => format!("operand-{i}"),

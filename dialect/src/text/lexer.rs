@@ -1,5 +1,5 @@
-//! Tokens of MLIR text, made on demand: the parser may step back to any byte (shapes and opaque attributes are read
-//! character by character).
+//! Tokens of MLIR text, produced on demand, because the parser may step back to any byte (it reads shapes and opaque
+//! attributes character by character).
 
 use crate::diagnostic::Span;
 
@@ -28,14 +28,14 @@ pub enum Tok {
     Str,
     /// Any punctuation: one character, or `->`, `::`, `{-#`, `#-}`.
     Punct,
-    /// Something no token starts with, or a string without end.
+    /// A character with which no token starts, or an unterminated string.
     Bad,
 }
 
-/// A token: its kind and its place.
+/// A token: its kind and its position.
 #[derive(Clone, Copy, Debug)]
 pub struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: Tok,
     /// First byte.
     pub start: usize,
@@ -44,13 +44,13 @@ pub struct Token {
 }
 
 impl Token {
-    /// Its place.
+    /// Returns its range of bytes.
     pub fn span(self) -> Span {
         Span::new(self.start, self.end)
     }
 }
 
-/// Makes tokens from a position on.
+/// Produces tokens from a position on.
 #[derive(Clone, Copy)]
 pub(super) struct Lexer<'s> {
     pub(super) text: &'s str,
@@ -61,7 +61,7 @@ fn is_word(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'.')
 }
 
-/// Characters of value, symbol and alias names after their sigil.
+/// Returns whether the byte may be in value, symbol and alias names after their sigil.
 fn is_suffix(b: u8) -> bool {
     is_word(b) || b == b'-'
 }
@@ -91,7 +91,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// The end of a string that starts at `start`; `Err` with the end of its line when it has none.
+    /// Returns the end of a string that starts at `start`; for an unterminated string, `Err` with the end of its line.
     fn string_end(&self, start: usize) -> Result<usize, usize> {
         let bytes = self.text.as_bytes();
         let mut at = start + 1;
@@ -110,7 +110,7 @@ impl Lexer<'_> {
         Err(at)
     }
 
-    /// The next token.
+    /// Returns the next token.
     pub(super) fn next(&mut self) -> Token {
         self.skip();
         let start = self.at;

@@ -1,4 +1,4 @@
-//! `loc(…)`: read into [`LocData`], printed through aliases behind the module as JAX prints them.
+//! `loc(…)`: parsed into [`LocData`], printed through aliases after the module, as JAX prints them.
 
 use super::lexer::Tok;
 use super::parser::{Nest, Parse, Parser};
@@ -14,9 +14,9 @@ impl<'s> Parser<'s> {
         Ok(loc)
     }
 
-    /// Without recursion along call sites, since a chain of calls may be as long as the program.
+    /// Parses a location, without recursion along call sites, because a chain of calls may be as long as the program.
     fn location_inside(&mut self) -> Parse<Loc> {
-        // Of each call site that is open: the callee, once it was read.
+        // The callee of each open call site, once it is parsed.
         let mut open: Vec<Option<Loc>> = Vec::new();
         loop {
             if self.eat("callsite") {
@@ -42,7 +42,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// A location that is no call site.
+    /// Parses a location other than a call site.
     fn plain_location(&mut self) -> Parse<Loc> {
         match self.tok.kind {
             Tok::Hash => {
@@ -70,7 +70,7 @@ impl<'s> Parser<'s> {
         self.fail_expected("a location")
     }
 
-    /// `"file":1:2`, `"file":1:2 to :4`, `"file":1:2 to 3:4`, `"name"`, `"name"(child)`
+    /// Parses `"file":1:2`, `"file":1:2 to :4`, `"file":1:2 to 3:4`, `"name"` or `"name"(child)`.
     fn named_location(&mut self) -> Parse<Loc> {
         let name = AttrData::String(self.byte_string()?);
         let name = self.program.intern_attr(name);

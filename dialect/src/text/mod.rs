@@ -1,4 +1,4 @@
-//! Text: lexer, parser, printer, and the description of each op's syntax that parser and printer share.
+//! Text: lexer, parser, printer, and the description of each op's syntax, which parser and printer share.
 
 mod attribute;
 mod dense;

@@ -7,7 +7,7 @@ use crate::ir::{Attr, AttrData, MeshTensor, Name, TypeData};
 use crate::sharding::Mesh;
 
 impl Parser<'_> {
-    /// What follows `!mpmd.mesh_tensor`.
+    /// Parses the rest of a type after `!mpmd.mesh_tensor`.
     pub(super) fn mesh_tensor(&mut self) -> Parse<TypeData> {
         self.expect("<")?;
         let mesh = self.string()?;
@@ -37,7 +37,8 @@ impl Parser<'_> {
         Ok(tensor.into())
     }
 
-    /// What follows `#mpmd.kind`; `None`, and nothing read, for kinds that are kept as text.
+    /// Parses the rest of an attribute after `#mpmd.kind`; returns `None`, and parses nothing, for kinds that are kept
+    /// as text.
     pub(super) fn mpmd_attribute(&mut self, kind: &str) -> Parse<Option<AttrData>> {
         Ok(match kind {
             "topology" => Some(AttrData::Topology(self.list("<", ">", Self::named_mesh)?)),
@@ -51,7 +52,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `<"m1": <["x"=2]>>`
+    /// Parses `<"m1": <["x"=2]>>`.
     fn named_mesh(&mut self) -> Parse<(Name, Mesh)> {
         self.expect("<")?;
         let name = self.string()?;
@@ -61,7 +62,7 @@ impl Parser<'_> {
         Ok((self.program.name(&name), mesh))
     }
 
-    /// Parses `"f"(1)`, the count being 0 where there is none.
+    /// Parses `"f"(1)`; a missing count is 0.
     pub(crate) fn origin(&mut self) -> Parse<AttrData> {
         let name = self.string()?;
         let mut transposed = 0;
@@ -74,7 +75,7 @@ impl Parser<'_> {
 }
 
 impl Printer<'_> {
-    /// A tensor on a mesh.
+    /// Prints a tensor on a mesh.
     pub(super) fn mesh_tensor(&mut self, tensor: &MeshTensor) {
         let program = self.program;
         self.text("!mpmd.mesh_tensor<");
@@ -92,7 +93,7 @@ impl Printer<'_> {
         self.text(">");
     }
 
-    /// `#mpmd.topology<<"m1": <["x"=2]>>, …>`
+    /// Prints `#mpmd.topology<<"m1": <["x"=2]>>, …>`.
     pub(super) fn topology(&mut self, meshes: &[(Name, Mesh)]) {
         let program = self.program;
         self.text("#mpmd.topology<");
@@ -106,7 +107,7 @@ impl Printer<'_> {
         self.text(">");
     }
 
-    /// `"f"(1)`, without a count of 0.
+    /// Prints `"f"(1)`, without a count of 0.
     pub(crate) fn origin(&mut self, name: Name, transposed: i64) {
         let program = self.program;
         self.string(program.name_text(name));
@@ -115,7 +116,7 @@ impl Printer<'_> {
         }
     }
 
-    /// `["f"(1), "g"]`; false for what isn't a list of origins.
+    /// Prints `["f"(1), "g"]`; returns false if the list has other elements than origins.
     pub(crate) fn origins(&mut self, origins: &[Attr]) -> bool {
         let program = self.program;
         let each: Option<Vec<(Name, i64)>> = origins

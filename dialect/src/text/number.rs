@@ -1,9 +1,9 @@
-//! Numbers' text: floats read without double rounding, and printed as MLIR prints them.
+//! The text of numbers: floats are parsed without double rounding, and printed as MLIR prints them.
 
 use crate::ir::ElementType;
 use crate::scalar::Scalar;
 
-/// The value of a float literal: decimal, or the bits of `element` as hex.
+/// Returns the value of a float literal: decimal, or the bits of `element` as hex.
 pub(super) fn float(text: &str, negative: bool, element: ElementType) -> Option<f64> {
     if let Some(hex) = text.strip_prefix("0x") {
         let bits = u64::from_str_radix(hex, 16).ok()?;
@@ -25,8 +25,8 @@ pub(super) fn float(text: &str, negative: bool, element: ElementType) -> Option<
     }
 }
 
-/// The literal of `bits`' value: the shorter of MLIR's two decimal forms that reads back to the same bits, else hex.
-/// Source: `printFloatValue` in MLIR's AsmPrinter and `APFloat::toString` describe the forms.
+/// Prints the literal of a float: the shorter of MLIR's two decimal forms that reads back as the same bits, or else
+/// hex. Source: `printFloatValue` in MLIR's AsmPrinter and `APFloat::toString` describe the forms.
 pub(super) fn print_float(value: f64, bytes: &[u8], element: ElementType, out: &mut String) {
     let same = |text: &str| {
         let (negative, digits) = text.strip_prefix('-').map_or((false, text), |t| (true, t));
@@ -55,15 +55,16 @@ pub(super) fn print_float(value: f64, bytes: &[u8], element: ElementType, out: &
     }
 }
 
-/// A number as MLIR writes an `f64`.
+/// Returns the text of an `f64`, as MLIR prints it.
 pub(crate) fn float_text(value: f64) -> String {
     let mut out = String::new();
     print_float(value, &value.to_le_bytes(), ElementType::F64, &mut out);
     out
 }
 
-/// `precision` significant digits and the power of ten of the last one. `APFloat::toString` first truncates the exact
-/// digits by an estimate in bits, then rounds half up, and so must we: 0.9f gives 899999, not 900000.
+/// Returns `precision` significant digits and the power of ten of the last digit. `APFloat::toString` first truncates
+/// the exact digits by an estimate in bits, then rounds half up, and this function does the same: 0.9f gives 899999,
+/// not 900000.
 fn significant_digits(value: f64, precision: usize) -> (String, i64) {
     let bits = value.abs().to_bits();
     let (mut mantissa, mut exponent) = match bits >> 52 {
@@ -110,7 +111,7 @@ fn significant_digits(value: f64, precision: usize) -> (String, i64) {
     (digits, power)
 }
 
-/// Six significant digits, six decimals: `4.471500e-02`.
+/// Returns six significant digits with six decimals: `4.471500e-02`.
 fn scientific(value: f64) -> String {
     let (digits, power) = significant_digits(value, 6);
     let sign = if value.is_sign_negative() { "-" } else { "" };
@@ -119,7 +120,8 @@ fn scientific(value: f64) -> String {
     format!("{sign}{}.{:0<6}e{e}{:02}", &digits[..1], &digits[1..], most.abs())
 }
 
-/// As many digits as the type can need, trailing zeros dropped; plain where short: `0.797884583`, `9.99999993E-9`.
+/// Returns as many digits as the type can need, without trailing zeros; short numbers have no exponent: `0.797884583`,
+/// `9.99999993E-9`.
 fn shortest(value: f64, element: ElementType) -> String {
     let precision = match element {
         ElementType::F64 => 17,

@@ -1,8 +1,8 @@
-//! Text with raw bytes: MLIR takes any bytes in strings and comments, while our texts are UTF-8.
+//! Text with raw bytes: MLIR allows any bytes in strings and comments, whereas this parser's texts are UTF-8.
 
 use std::fmt::Write as _;
 
-/// Where in a text a byte is.
+/// The syntactic context of a byte.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     Code,
@@ -12,8 +12,8 @@ enum Place {
     Escape,
 }
 
-/// The same text in UTF-8: bytes in strings that aren't are written as `\FF`, those in comments as `?`. Fails with the
-/// position of the first one that is elsewhere.
+/// Returns the text in UTF-8: invalid bytes in strings become escapes like `\FF`, those in comments become `?`. Fails
+/// with the position of the first invalid byte elsewhere.
 pub fn escape_raw_bytes(bytes: &[u8]) -> Result<String, usize> {
     let (mut place, mut before, mut at) = (Place::Code, 0, 0);
     let mut out = String::with_capacity(bytes.len());
@@ -24,7 +24,7 @@ pub fn escape_raw_bytes(bytes: &[u8]) -> Result<String, usize> {
                 (Place::Code, b'/') if before == b'/' => Place::Comment,
                 (Place::String, b'\\') => Place::Escape,
                 (Place::String, b'"') | (Place::Comment, b'\n') => Place::Code,
-                // A string without an end, which the parser will report.
+                // The string is unterminated, which the parser will report.
                 (Place::String | Place::Escape, b'\n') => Place::Code,
                 (Place::Escape, _) => Place::String,
                 (place, _) => place,

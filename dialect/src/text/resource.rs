@@ -9,10 +9,10 @@ use crate::diagnostic::Span;
 use crate::ir::{Attr, AttrData, ByteString, Name, Op, Program, Ty};
 use crate::literal::Literal;
 
-/// The data of the trailer: bytes and place of each key.
+/// The data of the trailer: the bytes and the span of each key.
 type Blobs = FxHashMap<ByteString, (Vec<u8>, Span)>;
 
-/// What each attribute becomes.
+/// The attribute that replaces each attribute.
 type Filled = FxHashMap<Attr, Attr>;
 
 impl Parser<'_> {
@@ -31,7 +31,7 @@ impl Parser<'_> {
         if self.tok.kind == super::lexer::Tok::Str { self.byte_string() } else { Ok(self.word()?.into()) }
     }
 
-    /// Parses the trailer and fills in what it defines.
+    /// Parses the trailer and fills in the resources that it defines.
     pub(super) fn resources(&mut self) -> Parse<()> {
         self.expect("{-#")?;
         let mut blobs = Blobs::default();
@@ -60,7 +60,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `key: "0x…"`
+    /// Parses `key: "0x…"`.
     fn resource(&mut self, blobs: &mut Blobs) -> Parse<()> {
         let key = self.resource_key()?;
         self.expect(":")?;
@@ -74,7 +74,7 @@ impl Parser<'_> {
     }
 }
 
-/// An attribute with literals in the place of the resources in it. Parsing has limited how deep they nest.
+/// Replaces the resources in an attribute by literals. Parsing has limited their nesting.
 fn fill(program: &mut Program, attr: Attr, blobs: &Blobs, filled: &mut Filled) -> Result<Attr, (Span, String)> {
     if let Some(&known) = filled.get(&attr) {
         return Ok(known);
@@ -113,7 +113,7 @@ fn fill_entries(
     entries.into_iter().map(|(name, value)| Ok((name, fill(program, value, blobs, filled)?))).collect()
 }
 
-/// The literal of a tensor from a resource, whose first four bytes are its alignment.
+/// Returns the literal of a tensor from a resource, whose first four bytes are its alignment.
 fn literal(program: &Program, ty: Ty, bytes: &[u8]) -> Option<Literal> {
     let tensor = program.type_data(ty).tensor()?;
     let data = bytes.get(4..).unwrap_or(&[]);

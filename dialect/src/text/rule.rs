@@ -1,6 +1,6 @@
 //! The text of `#sdy.op_sharding_rule`. Source: Shardy's dialect documentation.
 //!
-//! Factors are called i to z, then z_1, z_2, …, in the order in which their sizes are listed.
+//! Factors are named i to z, then z_1, z_2, …, in the order of the list of their sizes.
 
 use rustc_hash::FxHashMap;
 
@@ -11,7 +11,7 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::sharding::{DimFactors, FactorKind, ShardingRule, TensorFactors};
 
-/// The lists after the sizes, in order.
+/// The keywords of the lists after the sizes, in order.
 const SPECIAL: [&str; 4] = ["reduction", "need_replication", "permutation", "blocked_propagation"];
 
 /// The name of factor `f`.
@@ -35,11 +35,11 @@ impl<'s> Parser<'s> {
                 self.expect("->")?;
             }
             self.expect("(")?;
-            // At least one tensor.
+            // There is at least one tensor.
             tensors.push(self.comma_list(|p| p.list("[", "]", Self::dim_factors))?);
             self.expect(")")?;
         }
-        // A rule without factors has no list of them.
+        // A rule without factors has no list of sizes.
         if self.at("{") {
             self.list("{", "}", |p| {
                 let span = p.tok.span();
@@ -88,7 +88,7 @@ impl<'s> Parser<'s> {
         Ok(rule)
     }
 
-    /// `{i, k}`: known factors in order, each once, in one list of the first three.
+    /// Parses `{i, k}`: known factors in order, each once, and in only one of the first three lists.
     fn special_factors(&mut self, word: &str, names: &FxHashMap<String, u32>, rule: &mut ShardingRule) -> Parse<()> {
         let mut last: Option<u32> = None;
         self.list("{", "}", |p| {
@@ -119,7 +119,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// `*`, or factors written together: `ij`, `z_1k`.
+    /// Parses `*`, or adjacent factors: `ij`, `z_1k`.
     fn dim_factors(&mut self) -> Parse<Vec<String>> {
         if self.eat("*") {
             return Ok(Vec::new());
@@ -160,7 +160,7 @@ impl<'s> Parser<'s> {
 }
 
 impl Printer<'_> {
-    /// `<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}>`
+    /// Prints `<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}>`.
     pub fn sharding_rule(&mut self, rule: &ShardingRule) {
         let name = |f: u32| factor_name(f as usize);
         self.text("<");

@@ -1,5 +1,5 @@
 //! Shardy's attributes: `#sdy.sharding<…>`, meshes, axes, manual axes, sharding rules. Source: Shardy's dialect
-//! documentation and the forms JAX prints.
+//! documentation and the syntax that JAX prints.
 
 use smallvec::SmallVec;
 
@@ -12,7 +12,7 @@ use crate::ir::{AllToAllParam, AttrData, Name};
 use crate::sharding::{AxisList, AxisRef, DimSharding, Mesh, MeshRef, ReductionKind, SubAxis, TensorSharding};
 
 impl<'s> Parser<'s> {
-    /// What follows `#sdy.kind`.
+    /// Parses the rest of an attribute after `#sdy.kind`.
     pub(super) fn sdy_attribute(&mut self, kind: &str, start: Token) -> Parse<AttrData> {
         match kind {
             "sharding" => Ok(AttrData::Sharding(self.sharding()?)),
@@ -40,7 +40,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// `#sdy<manual_axes{"x"}>`: the attributes that MLIR writes inside the dialect's brackets.
+    /// Parses `#sdy<manual_axes{"x"}>`: the attributes that MLIR writes inside the dialect's brackets.
     pub(super) fn sdy_bare_attribute(&mut self) -> Parse<AttrData> {
         self.expect("<")?;
         let kind = self.word()?;
@@ -228,7 +228,7 @@ impl<'s> Parser<'s> {
 }
 
 impl Printer<'_> {
-    /// `"x"` or `"x":(1)2`
+    /// Prints `"x"` or `"x":(1)2`.
     pub fn axis(&mut self, axis: AxisRef) {
         let name = self.program.name_text(axis.name).to_owned();
         self.string(&name);
@@ -237,21 +237,21 @@ impl Printer<'_> {
         }
     }
 
-    /// `{"x", "y"}`
+    /// Prints `{"x", "y"}`.
     pub fn axes(&mut self, axes: &[AxisRef]) {
         self.text("{");
         self.separated(axes.iter(), |p, &a| p.axis(a));
         self.text("}");
     }
 
-    /// `[{"x"}, {}]`
+    /// Prints `[{"x"}, {}]`.
     pub fn axes_per_dim(&mut self, dims: &[AxisList]) {
         self.text("[");
         self.separated(dims.iter(), |p, a| p.axes(a));
         self.text("]");
     }
 
-    /// `[{"b"}: 0->2]`
+    /// Prints `[{"b"}: 0->2]`.
     pub fn all_to_all_params(&mut self, params: &[AllToAllParam]) {
         self.text("[");
         self.separated(params.iter(), |p, a| {
@@ -261,7 +261,7 @@ impl Printer<'_> {
         self.text("]");
     }
 
-    /// `<["x"=2], device_ids=[1, 0]>`
+    /// Prints `<["x"=2], device_ids=[1, 0]>`.
     pub fn mesh(&mut self, mesh: &Mesh) {
         self.text("<[");
         self.separated(mesh.axes.iter(), |p, a| {
@@ -277,7 +277,7 @@ impl Printer<'_> {
         self.text(">");
     }
 
-    /// `<@mesh, [{"x"}, {?}]>`
+    /// Prints `<@mesh, [{"x"}, {?}]>`.
     pub fn sharding(&mut self, s: &TensorSharding) {
         self.text("<");
         match &s.mesh {
@@ -317,7 +317,7 @@ impl Printer<'_> {
         self.text(">");
     }
 
-    /// `{"x", "y"}`
+    /// Prints `{"x", "y"}`.
     pub fn manual_axes(&mut self, axes: &[Name]) {
         let full: SmallVec<[AxisRef; 4]> = axes.iter().map(|&n| AxisRef::full(n)).collect();
         self.axes(&full);

@@ -1,4 +1,4 @@
-//! `sparse<places, values>`: elements at places and zeros elsewhere, read as the dense elements that it means.
+//! `sparse<places, values>`: elements at places and zeros elsewhere, parsed as the equivalent dense elements.
 
 use super::dense::Element;
 use super::lexer::Tok;
@@ -6,11 +6,12 @@ use super::parser::{Parse, Parser};
 use crate::ir::{Attr, AttrData, ElementType, Shape, TypeData};
 use crate::literal::Literal;
 
-/// Tensors with more elements aren't spelled out: they stay text.
+/// The largest number of elements of a tensor that is expanded; larger ones stay text.
 const MOST_ELEMENTS: usize = 1 << 16;
 
 impl Parser<'_> {
-    /// Parses `sparse<…> : type`. What isn't a tensor of known size and elements stays text, and so does what is written in hex.
+    /// Parses `sparse<…> : type`. It stays text if its type isn't a tensor of known size and element type, or if it is
+    /// in hex.
     pub(super) fn sparse(&mut self) -> Parse<Attr> {
         let start = self.tok.span();
         self.expect("sparse")?;
@@ -59,7 +60,7 @@ impl Parser<'_> {
         Ok(self.program.intern_attr(AttrData::Dense(ty, literal)))
     }
 
-    /// A list of elements or one of them; whether it is written in hex instead.
+    /// Parses one element or a list of elements; returns whether it is in hex.
     fn sparse_part(&mut self, elements: &mut Vec<Element>) -> Parse<bool> {
         let hex = self.tok.kind == Tok::Str;
         if self.at("[") {
@@ -70,7 +71,8 @@ impl Parser<'_> {
         Ok(hex)
     }
 
-    /// The positions of elements in row-major order; `None` if one is none of the tensor's. One number stands for all of a place.
+    /// Returns the positions of elements in row-major order; `None` if one is outside the tensor. A single number is
+    /// used for every dimension.
     fn places(&self, given: &[Element], shape: &[i64]) -> Option<Vec<usize>> {
         let number = |e: &Element| match self.element_value(&[*e], ElementType::I64)? {
             crate::scalar::Scalar::Int(n) => i64::try_from(n).ok(),

@@ -5,7 +5,7 @@ use super::parser::{Parse, ParsedOp, Parser};
 use super::printer::Printer;
 use crate::ir::OpRef;
 
-/// How an op is written.
+/// The syntax of an op.
 #[derive(Clone, Copy)]
 pub enum Syntax {
     /// `"name"(operands) <{properties}> ({regions}) {attributes} : (types) -> types`
@@ -16,11 +16,11 @@ pub enum Syntax {
     Custom(&'static CustomSyntax),
 }
 
-/// A pair of functions that must agree.
+/// A parsing and a printing function, which must agree.
 pub struct CustomSyntax {
     /// Parses everything after the op's name.
     pub parse: fn(&mut Parser<'_>, &mut ParsedOp) -> Parse<()>,
-    /// Prints everything after the op's name; `false` if this instance can't be printed so and needs the generic form.
+    /// Prints everything after the op's name; returns `false` if this instance needs the generic form.
     pub print: fn(&mut Printer<'_>, OpRef<'_>) -> bool,
 }
 
@@ -41,7 +41,8 @@ pub enum Piece {
     Enums(&'static str, &'static str),
     /// Any attribute in full form.
     Attr(&'static str),
-    /// Written only when the named attribute is there; recognized by its tokens up to the first attribute.
+    /// Pieces that are printed only if the named attribute is present; the parser recognizes them by their tokens
+    /// before the first attribute.
     Optional(&'static str, &'static [Piece]),
     /// `{name = value, …}` with the attributes that no other piece prints.
     AttrDict,
@@ -49,10 +50,10 @@ pub enum Piece {
     Types(TypeForm),
 }
 
-/// How the types of operands and results are written, after a colon.
+/// The syntax of the types of operands and results, after a colon.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum TypeForm {
-    /// `: T` when all operands and results have one type, else `: (A, B) -> C`.
+    /// `: T` if all operands and results have one type, otherwise `: (A, B) -> C`.
     SameOrFunctional,
     /// `: (A, B) -> C`
     Functional,
@@ -60,12 +61,12 @@ pub enum TypeForm {
     Arrow,
     /// `: T`, the type of the only result; there are no operands.
     Result,
-    /// `: P, T` of select: the predicate's type, then that of the others and the result.
+    /// `: P, T` of select: the predicate's type, then the type of the others and the result.
     Select,
-    /// `: T` of complex: the result's; operands have its element type's part.
+    /// `: T` of complex: the result's type; operands have the type of its parts.
     Complex,
-    /// `: T1, T2`: operands and results pairwise of the same types.
+    /// `: T1, T2`: operand `i` and result `i` have type `Ti`.
     Pairwise,
-    /// `: T1, T2`: the operands' types; no results (returns). Nothing at all without operands.
+    /// `: T1, T2`: the operands' types; no results (returns). Without operands nothing is printed.
     OperandsOnly,
 }

@@ -1,17 +1,17 @@
-//! The keys of StableHLO's parameter structs and the words of its enums, in the order of the specification's numbers, for text
-//! and bytecode.
+//! The keys of StableHLO's parameter structs and the keywords of its enums, in the order of the specification's
+//! numbers, for text and bytecode.
 
 pub(crate) const DIRECTIONS: &[&str] = &["EQ", "NE", "GE", "GT", "LE", "LT"];
 pub(crate) const COMPARISONS: &[&str] = &["NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"];
 pub(crate) const PRECISIONS: &[&str] = &["DEFAULT", "HIGH", "HIGHEST"];
 pub(crate) const FFTS: &[&str] = &["FFT", "IFFT", "RFFT", "IRFFT"];
 pub(crate) const ALGORITHMS: &[&str] = &["DEFAULT", "THREE_FRY", "PHILOX"];
-/// There is none with the number 0.
+/// The number 0 isn't assigned.
 pub(crate) const DISTRIBUTIONS: &[&str] = &["", "UNIFORM", "NORMAL"];
 pub(crate) const TRANSPOSES: &[&str] = &["TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"];
 pub(crate) const ACCURACIES: &[&str] = &["DEFAULT", "HIGHEST", "TOLERANCE"];
 
-/// The dimensions of a gather, in the order in which they are written; the last is one number.
+/// The dimensions of a gather in their textual order; the last is one number.
 pub(crate) const GATHER: &[&str] = &[
     "offset_dims",
     "collapsed_slice_dims",
@@ -52,7 +52,7 @@ pub(crate) const DOT_ALGORITHM: &[&str] = &[
 ];
 pub(crate) const CHANNEL_HANDLE: &[&str] = &["handle", "type"];
 
-/// The enums by the names that text gives them.
+/// The enums, by their names in the text.
 pub(super) const ENUMS: &[(&str, &[&str])] = &[
     ("comparison_direction", DIRECTIONS),
     ("comparison_type", COMPARISONS),

@@ -1,4 +1,4 @@
-//! Shardy's collectives: `out_sharding` is the result of applying their axes to the operand's sharding.
+//! Checks of Shardy's collectives: `out_sharding` must be the result of applying their axes to the operand's sharding.
 
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ use crate::sharding::{
 };
 
 impl<'a> Verifier<'a> {
-    /// The sharding of every value.
+    /// Returns the sharding of every value.
     pub(super) fn table(&self) -> &ShardingTable {
         self.shardings.get_or_init(|| ShardingTable::of(self.program))
     }
@@ -54,7 +54,7 @@ impl<'a> Verifier<'a> {
             }
         };
         let Some(from_mesh) = sdy::resolve(self.program, &from.mesh) else { return };
-        // Shardings invalid by themselves are reported where they stand.
+        // A sharding that is invalid by itself is reported at its own op.
         if !is_proper(from, from_mesh) || !is_proper(out, mesh) {
             return;
         }
@@ -85,7 +85,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Checks the op's own axes; false when they are invalid.
+    /// Checks the op's own axes; returns false if they are invalid.
     fn reshard_axes(&mut self, reshard: &Reshard, mesh: &Mesh, place: Place) -> bool {
         let mut faults = AxisFaults::default();
         let mut ordered = true;
@@ -122,7 +122,7 @@ pub(super) fn is_proper(sharding: &TensorSharding, mesh: &Mesh) -> bool {
     faults.found.is_empty()
 }
 
-/// How `out` differs from `reshard` applied to `from`, or why that can't be applied.
+/// Returns how `out` differs from the result of `reshard` on `from`, or why `reshard` can't be applied.
 fn mismatch(
     program: &Program,
     reshard: &Reshard<AxisPart>,
@@ -149,7 +149,7 @@ fn mismatch(
                 return Some(fault_text(ReshardFault::ReducesShards));
             }
         }
-        // Whether unreduced axes may be combined is checked elsewhere.
+        // Another check tests whether unreduced axes may be combined.
         Reshard::AllSlice(_) | Reshard::ReduceScatter(..) => before.unreduced.clear(),
         _ => {}
     }
@@ -182,7 +182,7 @@ fn mismatch(
     }
 }
 
-/// A valid sharding as parts of axes, keeping axes of size 1: they were written on purpose.
+/// Returns a valid sharding as parts of axes. Axes of size 1 stay, because the user wrote them on purpose.
 fn as_written(sharding: &TensorSharding, mesh: &Mesh) -> Option<Distribution> {
     let dims = sharding.dims.iter().map(|d| mesh.axis_parts(&d.axes)).collect::<Option<_>>()?;
     Some(Distribution { dims, unreduced: mesh.axis_parts(&sharding.unreduced)?, kind: sharding.kind })

@@ -1,4 +1,4 @@
-//! `sdy.propagation_edges`: notes that Shardy's propagation leaves on ops, on request, about how shardings spread.
+//! Checks of `sdy.propagation_edges`: notes about how shardings propagated, which Shardy leaves on ops on request.
 
 use std::rc::Rc;
 
@@ -14,11 +14,11 @@ use crate::ops::func;
 use crate::sharding::TensorSharding;
 
 const EDGES: &str = "sdy.propagation_edges";
-/// Lists of such notes, one per result or argument.
+/// The attributes with lists of such notes, one per result or argument.
 const LISTS: [&str; 2] = ["sdy.result_propagation_edges", "sdy.block_arg_propagation_edges"];
 
 impl<'a> Verifier<'a> {
-    /// The notes on an op.
+    /// Checks the notes on an op.
     pub(super) fn propagation_edges(&mut self, op: OpRef<'a>) {
         match op.attr(EDGES) {
             None => {}
@@ -93,7 +93,7 @@ impl<'a> Verifier<'a> {
         self.meshes.values().copied().chain(inline).any(|mesh| mesh.axis_size(axis.name).is_some())
     }
 
-    /// The known shardings of its operands and results.
+    /// Returns the known shardings of its operands and results.
     fn all_shardings(&self, op: OpRef<'a>) -> Vec<Rc<TensorSharding>> {
         let own = match op.attr(func::SHARDING) {
             Some(AttrData::ShardingPerValue(list)) => list.as_slice(),

@@ -1,4 +1,4 @@
-//! Manual and named computations.
+//! Checks of manual and named computations.
 
 use rustc_hash::FxHashSet;
 
@@ -26,11 +26,11 @@ impl<'a> Verifier<'a> {
             if let Some(AttrData::ShardingPerValue(list)) = op.attr(name) {
                 let mut place = place.after(self.program, name);
                 if name == "in_shardings" {
-                    // Shardings of the other list don't count for this one.
+                    // Find axes in this list, not in the next one.
                     let next = self.program.find_in_source(place.span, "out_shardings");
                     place = if next == place.span { place } else { place.until(next.start) };
                 }
-                // For a manual computation their number is checked with its types.
+                // A manual computation's number of shardings is checked together with its types.
                 if list.len() == types.len() || op.def().control(op) != Some(Control::Manual) {
                     self.per_value(list, types, what, place);
                 }
@@ -56,7 +56,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Manual axes exist, once, and are not manual around the op.
+    /// Checks that manual axes exist, are listed once, and aren't manual around the op.
     fn manual_axes(&mut self, manual: &ManualComputation<'a>, place: Place) {
         let place = place.after(self.program, "manual_axes");
         let mut seen = FxHashSet::default();
@@ -91,7 +91,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// All shardings are on one mesh, except those on a mesh without axes.
+    /// Checks that all shardings are on one mesh, except those on a mesh without axes.
     fn one_mesh(&mut self, op: OpRef<'a>, lists: &[(&'a [TensorSharding], &str, Place)]) {
         let mut first: Option<&Mesh> = None;
         for sharding in lists.iter().flat_map(|l| l.0) {
@@ -111,7 +111,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// In every dimension the manual axes come first and divide its size.
+    /// Checks that the manual axes come first in every dimension and divide its size.
     fn manual_dims(
         &mut self,
         manual: &ManualComputation<'a>,

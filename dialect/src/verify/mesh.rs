@@ -1,4 +1,4 @@
-//! Meshes, named and inlined.
+//! Checks of meshes, named and inlined.
 
 use rustc_hash::FxHashSet;
 
@@ -43,7 +43,7 @@ impl<'a> Verifier<'a> {
                 continue;
             }
             let (devices, other) = *first.get_or_insert((mesh.devices(), op));
-            // The meshes of a topology are over different devices, and so may those be of a module that says how many there are.
+            // The meshes of a topology have different devices; so may those of a module that states its device count.
             let apart = !topology_meshes(program).is_empty() || func::declared_partitions(program).is_some();
             if devices != mesh.devices() && !apart {
                 let message = format!("this mesh has {} devices, another one {devices}", mesh.devices());
@@ -54,7 +54,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// One mesh.
+    /// Checks one mesh.
     pub(super) fn mesh(&mut self, mesh: &Mesh, place: Place) {
         let program = self.program;
         let mut fault = |code, span, message: String, note: &str| {
@@ -110,7 +110,7 @@ impl<'a> Verifier<'a> {
         }
         let mut sorted = ids.clone();
         sorted.sort_unstable();
-        // Of a module that says how many devices it runs on, a mesh may have some.
+        // If the module states its device count, a mesh may have only some of its devices.
         let all = func::declared_partitions(program).unwrap_or(devices).max(devices);
         let is_part = sorted.iter().all(|id| (0..all).contains(id)) && sorted.is_sorted_by(|a, b| a < b);
         if !is_part {

@@ -1,39 +1,40 @@
-//! Whole-module checks: everything that a program must satisfy before any pass runs. All errors are found in one run.
+//! Checks of the whole module: everything that a program must satisfy before any pass runs. One run reports all errors.
 //!
-//! Values (`value`): every operand is defined before the op that reads it, in its block or one around it; functions,
-//! manual and named computations read no values around them.
+//! Values (`value`): every operand is defined before its use, in the user's block or an enclosing one; functions,
+//! manual and named computations don't use values defined outside of them.
 //!
 //! Types (`type`): operands and attributes satisfy the op's constraints, reported with the specification's labels; the
-//! declared result types are the inferred ones; the blocks of functions take and return what their type says.
+//! declared result types are the inferred ones; the blocks of functions take and return the types of the function's
+//! signature.
 //!
-//! Regions (`region`): one block each, ended by the return of the op's dialect and with no other return in it;
-//! functions and meshes stand only directly in the module. A module takes no arguments.
+//! Regions (`region`): each has one block, which ends with the return of the op's dialect and has no other return;
+//! functions and meshes are directly in the module. A module takes no arguments.
 //!
 //! Symbols (`symbol`): names are unique; calls name functions and match their types; no function calls itself, directly
 //! or indirectly.
 //!
 //! Meshes (`mesh`): axis sizes are at least 1, axis names unique, at most 65,536 devices, which is also the limit for
 //! replicas times partitions; device ids are a permutation; a mesh without axes names at most one device; all meshes
-//! have equally many devices (only a warning, since Shardy's own tests violate it).
+//! have the same number of devices (only a warning, because Shardy's own tests violate it).
 //!
-//! Shardings (`sharding`), of arguments, results, ops, constraints, reshards, edges, collectives, manual and named
-//! computations: the mesh exists; there are as many dimensions as the tensor has, none for types other than tensors or
-//! for a single device; axes exist; none is used twice, whole or in overlapping parts; parts divide their axis, are
-//! smaller than it, and are merged with neighbors that continue them; replicated and unreduced axes follow the mesh's
-//! order; a closed empty dimension has no priority; no axis is manual around the op; there are as many shardings as
-//! values.
+//! Shardings (`sharding`) of arguments, results, ops, constraints, reshards, edges, collectives, manual and named
+//! computations: the mesh exists; there is one entry per dimension of a tensor, and none for other types or for a
+//! single device; axes exist; no axis is used twice, as a whole or in overlapping parts; parts divide their axis, are
+//! smaller than it, and are merged with adjacent parts; replicated and unreduced axes are in the mesh's order; a closed
+//! empty dimension has no priority; no axis is manual around the op; there is one sharding per value.
 //!
 //! Manual computations: one mesh; manual axes exist, are listed once, and aren't manual around the op; they come before
 //! the others in each dimension and divide its size; the body's types are those of the shards. Shardy's collectives:
 //! `out_sharding` is the result of applying their axes to the operand's sharding. Members of a sharding group are all
 //! inside one manual computation or all outside. Barriers block at least one direction. Sharding rules fit the op.
-//! Partial results are combined by the reduction that made them, and changes of sharding only make partial sums. A
-//! data-flow edge is its operand's only reader; the operand has static sizes and is no result of an annotation.
+//! Partial results are combined by the reduction that produced them, and changes of sharding only produce partial sums.
+//! A data-flow edge is the only user of its operand; the operand has static sizes and isn't the result of an
+//! annotation.
 //!
 //! Memory kinds of arguments and results are known ones.
 //!
 //! Programs over several meshes: the meshes of a topology have different devices; tensors are on one of its meshes and
-//! sharded evenly over its axes; fragments and transfers stand directly in a function.
+//! sharded evenly over its axes; fragments and transfers are directly in a function.
 //!
 //! Sources: the StableHLO specification, Shardy's dialect documentation and its verifiers.
 
@@ -78,7 +79,7 @@ pub fn verify(program: &Program, diagnostics: &mut Diagnostics) {
 
 const ACCURACY: &str = "result_accuracy";
 
-/// The op around each block.
+/// Returns the enclosing op of each block.
 fn owners(program: &Program) -> FxHashMap<Block, Op> {
     let mut owners = FxHashMap::default();
     program.walk(program.body(), &mut |op| {
@@ -89,34 +90,34 @@ fn owners(program: &Program) -> FxHashMap<Block, Op> {
     owners
 }
 
-/// The blocks of a function, each with the function.
+/// Iterates over the blocks of a function, each with the function.
 fn blocks_of(program: &Program, function: Op) -> impl Iterator<Item = (Block, Op)> + '_ {
     let regions = program.op(function).regions.iter();
     regions.flat_map(|&region| program.region_blocks(region)).map(move |&block| (block, function))
 }
 
-/// The checks' state.
+/// The state of the checks.
 struct Verifier<'a> {
     program: &'a Program,
     diagnostics: &'a mut Diagnostics,
     functions: FxHashMap<&'a str, Op>,
-    /// The function a block is the body of.
+    /// The function of which a block is the body.
     function_of: FxHashMap<Block, Op>,
     /// The op that contains a block.
     owners: FxHashMap<Block, Op>,
-    /// Valid or not: references to an invalid mesh aren't reported again.
+    /// All meshes, valid or not, so that references to an invalid mesh aren't reported again.
     meshes: FxHashMap<&'a str, &'a Mesh>,
     /// The manual axes around the op being checked, each with its op.
     manual: Vec<(Name, Op)>,
     /// The manual computations around the op being checked.
     computations: Vec<Op>,
-    /// The first member of each sharding group, and the manual computation it is in.
+    /// The first member of each sharding group, and its manual computation.
     groups: FxHashMap<i64, (Op, Option<Op>)>,
     /// The sharding of every value, computed on first use.
     shardings: OnceCell<ShardingTable>,
-    /// The number of reads of each value.
+    /// The number of uses of each value.
     uses: Vec<u32>,
-    /// Device groups already found to satisfy a rule.
+    /// The device groups that already passed the checks of a rule.
     sound_groups: FxHashSet<(GroupsRule, Option<Attr>)>,
 }
 
@@ -158,7 +159,7 @@ impl<'a> Verifier<'a> {
     fn op(&mut self, op: OpRef<'a>, owner: Option<OpRef<'a>>) {
         self.structure(op, owner);
         if op.name() == func::MODULE_NAME {
-            // A module inside the module has symbols of its own. It is kept as it is.
+            // A nested module has its own symbols. It is kept unchanged.
             return;
         }
         self.types(op);
@@ -179,7 +180,7 @@ impl<'a> Verifier<'a> {
         self.computations.truncate(outer);
     }
 
-    /// Whether the device groups satisfy the specification. Equal groups are checked once.
+    /// Returns whether the device groups satisfy the specification. Equal groups are checked once.
     fn device_groups(&mut self, op: OpRef<'a>) -> bool {
         let Some(rule) = op.def().groups(op) else { return true };
         let key = (rule, op.attr_id(rule.attribute));
@@ -195,7 +196,7 @@ impl<'a> Verifier<'a> {
         false
     }
 
-    /// `infer` finds no problem, and gives the declared types.
+    /// Checks that `infer` finds no problem, and that it returns the declared types.
     fn types(&mut self, op: OpRef<'a>) {
         let groups_are_right = self.device_groups(op);
         let types = match op.def().infer(op) {
@@ -225,7 +226,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// The accuracy wanted of an elementary function: tolerances are only allowed in mode TOLERANCE.
+    /// Checks the requested accuracy of an elementary function: tolerances are allowed only in mode TOLERANCE.
     fn accuracy(&mut self, op: OpRef<'a>) {
         let Some(AttrData::Opaque(mode)) = op.field(ACCURACY, "mode") else { return };
         let stated = |name: &str| match op.field(ACCURACY, name) {
@@ -260,10 +261,10 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// Whether a declared type matches the inferred one, as far as both are known.
+/// Returns whether a declared type matches the inferred one, as far as both are known.
 fn compatible(program: &Program, declared: &TypeData, inferred: &TypeData) -> bool {
     let (TypeData::Tensor(a), TypeData::Tensor(b)) = (declared, inferred) else { return declared == inferred };
-    // Quantized types and those of other dialects: the types they express aren't inferred.
+    // The element types that quantized types and those of other dialects express aren't inferred.
     let open = |e: ElementType| matches!(e, ElementType::Other(name) if program.name_text(name).starts_with('!'));
     let elements = a.element == b.element || open(a.element) || open(b.element);
     elements && a.fits(b)

@@ -1,5 +1,5 @@
-//! Checks of programs over several meshes: the topology of a function, the tensors on its meshes, and where fragments
-//! and transfers may stand. Source: the documentation of Shardy's mpmd dialect.
+//! Checks of programs over several meshes: the topology of a function, the tensors on its meshes, and the places of
+//! fragments and transfers. Source: the documentation of Shardy's mpmd dialect.
 
 use rustc_hash::FxHashSet;
 
@@ -12,7 +12,7 @@ use crate::sharding::MAX_DEVICES;
 use crate::text::nearest;
 
 impl<'a> Verifier<'a> {
-    /// Checks an op of the dialect, or a function with a topology; `owner` is the op around it.
+    /// Checks an op of the dialect, or a function with a topology; `owner` is the enclosing op.
     pub(super) fn several_meshes(&mut self, op: OpRef<'a>, owner: Option<OpRef<'a>>) {
         if func::is_function(op) {
             return self.topology(op);
@@ -34,7 +34,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// What a fragment says of its operands and results fits its mesh.
+    /// Checks that a fragment's shardings of its operands and results fit its mesh.
     fn fragment_shardings(&mut self, op: OpRef<'a>, owner: OpRef<'a>) {
         let Some(topology) = mpmd::Topology::of(self.program, owner.op) else { return };
         let (operands, results): (Vec<&TypeData>, Vec<&TypeData>) =
@@ -56,7 +56,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Each mesh has different devices, and every tensor on a mesh fits it.
+    /// Checks that the meshes have different devices, and that every tensor on a mesh fits it.
     fn topology(&mut self, function: OpRef<'a>) {
         let program = self.program;
         let Some(topology) = mpmd::Topology::of(program, function.op) else { return };
@@ -97,7 +97,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// What is wrong with a tensor on a mesh, and how to mend it.
+    /// Returns the problem of a tensor on a mesh, and how to fix it.
     fn mesh_tensor(&self, topology: &mpmd::Topology, tensor: &MeshTensor) -> Option<(String, String)> {
         let program = self.program;
         let name = program.name_text(tensor.mesh);
@@ -134,7 +134,7 @@ impl<'a> Verifier<'a> {
         Some((message, "tensors on a mesh are sharded evenly".to_owned()))
     }
 
-    /// The function that a call of a fragment names takes and gives a device's shards.
+    /// Checks that the function that a fragment's call names takes and returns the shards of one device.
     fn fragment_call(&mut self, op: OpRef<'a>) {
         let program = self.program;
         let Some(name) = func::callee(op) else { return };

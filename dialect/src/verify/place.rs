@@ -1,25 +1,25 @@
-//! Where in the source an attribute is, so that a diagnostic points at the wrong axis instead of the whole op.
+//! The positions of attributes in the source, so that a diagnostic points at the wrong axis instead of the whole op.
 
 use crate::diagnostic::Span;
 use crate::ir::{OpRef, Program};
 
-/// A range of source text that holds one attribute; empty for ops that a pass made.
+/// The range of source text of one attribute; empty for ops that a pass made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) span: Span,
-    /// Shown when nothing in the range matches.
+    /// The span of the diagnostic if nothing in the range matches.
     pub(super) fallback: Span,
 }
 
-/// Where the shardings of a list are.
+/// The positions of the shardings of a list.
 pub(super) struct Shardings {
     list: Place,
-    /// Where each begins in the list.
+    /// The start of each sharding in the list.
     starts: Vec<usize>,
 }
 
 impl Shardings {
-    /// The `i`-th; the whole list if it isn't in the text.
+    /// Returns the place of sharding `i`, or of the whole list if the text doesn't have it.
     pub(super) fn nth(&self, i: usize) -> Place {
         let Some(&start) = self.starts.get(i) else { return self.list };
         let base = self.list.span.start as usize;
@@ -29,7 +29,7 @@ impl Shardings {
 }
 
 impl Place {
-    /// The whole op's text, up to its first region.
+    /// Returns the whole op's text, up to its first region.
     pub(super) fn of_op(op: OpRef<'_>) -> Self {
         let data = op.program.op(op.op);
         let mut span = data.text_span;
@@ -41,13 +41,13 @@ impl Place {
         Self { span, fallback: data.span }
     }
 
-    /// The text after the first `word` inside.
+    /// Returns the text after the first `word` inside.
     pub(super) fn after(self, program: &Program, word: &str) -> Self {
         let found = program.find_in_source(self.span, word);
         if found == self.span || found.is_empty() { self } else { self.from(found.end) }
     }
 
-    /// The shardings of a list, each from its mesh to the next one's.
+    /// Finds the shardings of a list, each from its mesh to the mesh of the next one.
     pub(super) fn shardings(self, program: &Program) -> Shardings {
         let source = program.source.as_ref();
         let text = source.and_then(|s| s.get(self.span.start as usize..self.span.end as usize)).unwrap_or_default();
@@ -59,25 +59,25 @@ impl Place {
         Shardings { list: self, starts }
     }
 
-    /// Only the text from byte `at` on.
+    /// Returns only the text from byte `at` on.
     pub(super) fn from(self, at: u32) -> Self {
         let start = at.clamp(self.span.start, self.span.end);
         Self { span: Span { start, end: self.span.end }, fallback: self.fallback }
     }
 
-    /// Only the text before byte `at`.
+    /// Returns only the text before byte `at`.
     pub(super) fn until(self, at: u32) -> Self {
         let end = at.clamp(self.span.start, self.span.end);
         Self { span: Span { start: self.span.start, end }, fallback: self.fallback }
     }
 
-    /// The first `text` inside, else the fallback.
+    /// Finds the first `text` inside, or returns the fallback.
     pub(super) fn find(self, program: &Program, text: &str) -> Span {
         let found = program.find_in_source(self.span, text);
         if found == self.span { self.fallback } else { found }
     }
 
-    /// The last `text` inside, else the fallback: the second use of an axis.
+    /// Finds the last `text` inside, such as the second use of an axis, or returns the fallback.
     pub(super) fn find_last(self, program: &Program, text: &str) -> Span {
         let source = program.source.as_ref().and_then(|s| s.get(self.span.start as usize..self.span.end as usize));
         match source.and_then(|s| s.rfind(text)) {

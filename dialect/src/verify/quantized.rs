@@ -1,12 +1,12 @@
-//! Quantized element types on StableHLO's ops: the specification's constraints on the types themselves, which ops
-//! accept per-axis scales, and how the scales of operands and results must be related.
+//! Checks of quantized element types on StableHLO's ops: the specification's constraints on the types, the ops that
+//! accept per-axis scales, and the relation between the scales of operands and results.
 
 use super::Verifier;
 use crate::ir::{AttrData, DYNAMIC, ElementType, OpRef, Program, Quantized, TensorType, TypeData};
 use crate::op::Problem;
 
-/// Ops that accept operands with a scale for each element of a dimension; all others need one scale. Ops with regions
-/// pass on what they get.
+/// Ops that accept operands with one scale per index of a dimension; all others need a single scale. Ops with regions
+/// pass their operands on.
 const PER_AXIS: [&str; 22] = [
     "add",
     "bitcast_convert",
@@ -63,7 +63,8 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// What is wrong with a quantized type as the element of a tensor. Labels: of the specification's "Types".
+/// Returns the problem of a quantized type as the element type of a tensor. The labels are those of the specification's
+/// "Types".
 fn of_type(q: &Quantized, ty: &TensorType) -> Option<String> {
     let range = q.range.0..=q.range.1;
     if let Some(zero) = q.zero_points.iter().find(|z| !range.contains(z)) {
@@ -77,7 +78,7 @@ fn of_type(q: &Quantized, ty: &TensorType) -> Option<String> {
         .then(|| format!("{} scales for dimension {dimension} of size {size} (C13)", q.scales.len()))
 }
 
-/// What an op requires of the scales of its operands and result, operands first.
+/// Checks an op's constraints on the scales of its operands and result, operands first.
 fn relation(program: &Program, op: OpRef<'_>, name: &str, tensors: &[&TensorType]) -> Option<Problem> {
     let q: Vec<Option<Quantized>> = tensors.iter().map(|t| Quantized::of(program, t.element)).collect();
     let message: String = match (name, &q[..]) {
@@ -173,7 +174,7 @@ fn broadcast(op: OpRef<'_>, tensors: &[&TensorType], operand: &Quantized, result
     if usize::try_from(from).ok().and_then(|d| dims.get(d)) != Some(&to) {
         return Some("the result's scales aren't along the dimension that the operand's comes to (C6)");
     }
-    // One scale may be broadcast with its element.
+    // A single element is broadcast together with its scale.
     let single = tensors[0].shape.get(from as usize) == Some(&1);
     let at = |i: usize| if single { 0 } else { i };
     let same = (0..result.scales.len()).all(|i| {
@@ -182,9 +183,9 @@ fn broadcast(op: OpRef<'_>, tensors: &[&TensorType], operand: &Quantized, result
     (!same).then_some("operand and result have other scales or zero points (C6)")
 }
 
-/// Sums of products, by the scales of left operand, right operand and result. Labels of the constraints on: which of
-/// them are quantized, zero points (none: any are allowed), storage and expressed types, scales, a quantized right
-/// operand alone.
+/// Checks sums of products by the scales of left operand, right operand and result. `labels` are those of the
+/// constraints on: which of them are quantized, zero points (none: any are allowed), storage types, expressed types,
+/// scales, a quantized right operand alone.
 fn product(tensors: &[&TensorType], sides: [Option<&Quantized>; 3], labels: [&str; 6]) -> Option<String> {
     let say = |text: &str, label: usize| Some(format!("{text} ({})", labels[label]));
     let [lhs, rhs, result] = sides;

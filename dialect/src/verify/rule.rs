@@ -1,4 +1,4 @@
-//! A user's `sdy.sharding_rule`.
+//! Checks of a user's `sdy.sharding_rule`.
 
 use super::Verifier;
 use crate::codes;
@@ -7,7 +7,7 @@ use crate::ops::sdy;
 use crate::sharding::{FactorKind, ShardingRule, TensorFactors};
 
 impl<'a> Verifier<'a> {
-    /// The rule maps every value and dimension, and its factors are consistent.
+    /// Checks that the rule maps every value and dimension, and that its factors are consistent.
     pub(super) fn rule(&mut self, op: OpRef<'a>, rule: &ShardingRule) {
         let operands: Vec<&TypeData> = op.operand_types().collect();
         let results: Vec<&TypeData> = op.result_types().collect();
@@ -31,7 +31,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// `shardc.reduction` is a known word and says something about a rule of the op's own.
+    /// Checks that `shardc.reduction` is a known keyword and that the op has a custom rule with reduction factors.
     pub(super) fn stated_reduction(&mut self, op: OpRef<'a>) {
         if op.attr(sdy::REDUCTION).is_none() {
             return;

@@ -23,7 +23,7 @@ impl<'a> Verifier<'a> {
                 let types: Vec<&TypeData> = op.result_types().collect();
                 let place = place.after(self.program, func::SHARDING);
                 match list.as_slice() {
-                    // An op without results may have a sharding that says where it runs.
+                    // An op without results may have a sharding that states its device.
                     [only] if types.is_empty() => self.sharding(only, &TypeData::None, place),
                     _ => self.per_value(list, &types, "results", place),
                 }
@@ -70,7 +70,7 @@ impl<'a> Verifier<'a> {
         self.propagation_edges(op);
     }
 
-    /// Members of a sharding group are all inside one manual computation or all outside of any.
+    /// Checks that the members of a sharding group are all inside one manual computation or all outside.
     fn group(&mut self, op: OpRef<'a>) {
         let Some(id) = sdy::group_id(op) else { return };
         let owner = self.computations.last().copied();
@@ -139,7 +139,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// The mesh of a sharding; reports an error when it doesn't exist.
+    /// Returns the mesh of a sharding; reports an error if it doesn't exist.
     pub(super) fn mesh_of(&mut self, sharding: &'a TensorSharding, place: Place) -> Option<&'a Mesh> {
         match &sharding.mesh {
             MeshRef::Inline(mesh) => {
@@ -213,7 +213,7 @@ impl<'a> Verifier<'a> {
         self.bound_axes(sharding, place);
     }
 
-    /// Axes exist, none is used twice, parts are valid, lists are in order.
+    /// Checks that axes exist, that none is used twice, that parts are valid, and that lists are in order.
     fn axes(&mut self, sharding: &TensorSharding, mesh: &Mesh, place: Place) {
         let lists = sharding.dims.iter().map(|d| &d.axes).chain([&sharding.replicated, &sharding.unreduced]);
         let mut faults = AxisFaults::default();
@@ -232,7 +232,7 @@ impl<'a> Verifier<'a> {
         self.axis_faults(faults, mesh, place);
     }
 
-    /// Reports what is wrong with axes.
+    /// Reports faults of axes.
     pub(super) fn axis_faults(&mut self, faults: AxisFaults, mesh: &Mesh, place: Place) {
         for fault in faults.found {
             let text = |axis: AxisRef| axis_text(self.program.name_text(axis.name), axis);
@@ -283,7 +283,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// No axis is manual around the op.
+    /// Checks that no axis is manual around the op.
     fn bound_axes(&mut self, sharding: &TensorSharding, place: Place) {
         if self.manual.is_empty() {
             return;
@@ -302,7 +302,7 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// Whether nothing that an op is or has concerns shardings, as of most ops of most programs.
+/// Returns whether the op has neither attributes nor a kind that concern shardings, like most ops of most programs.
 fn is_silent(op: OpRef<'_>) -> bool {
     let data = op.program.op(op.op);
     let concerns = |name: &str| {
@@ -316,13 +316,13 @@ fn is_silent(op: OpRef<'_>) -> bool {
         && data.def.reshard(op).is_none()
 }
 
-/// Something wrong with an axis.
+/// A fault of an axis.
 pub(super) enum Fault {
     Unknown(AxisRef),
     Twice(AxisRef),
     Overlap(AxisRef, AxisRef),
     Mergeable(AxisRef, AxisRef),
-    /// An invalid part and its axis's size.
+    /// An invalid part, with the size of its axis.
     Part(AxisRef, i64),
     Whole(AxisRef),
 }
@@ -384,7 +384,7 @@ impl AxisFaults {
     }
 }
 
-/// `"x"` or `"x":(1)2`
+/// Formats `"x"` or `"x":(1)2`.
 fn axis_text(name: &str, axis: AxisRef) -> String {
     match axis.sub {
         Some(sub) => format!("\"{name}\":({}){}", sub.pre, sub.size),
@@ -392,7 +392,7 @@ fn axis_text(name: &str, axis: AxisRef) -> String {
     }
 }
 
-/// Whether axes are in mesh order, parts of one axis by position.
+/// Returns whether axes are in mesh order, and parts of one axis in order of position.
 pub(super) fn in_mesh_order(axes: &[AxisRef], mesh: &Mesh) -> bool {
     axes.is_sorted_by_key(|a| (mesh.axis_index(a.name), a.range(mesh)))
 }

@@ -1,4 +1,4 @@
-//! Checks regions, terminators, and that every value is defined before it is read.
+//! Checks of regions and terminators, and that every value is defined before its use.
 
 use super::Verifier;
 use crate::codes;
@@ -8,7 +8,7 @@ use crate::op::{Control, OpDef};
 use crate::ops::func;
 
 impl<'a> Verifier<'a> {
-    /// A module is one block. Nothing calls it, so it takes no arguments.
+    /// Checks that a module is one block without arguments, because a module has no caller.
     pub(super) fn module(&mut self, op: OpRef<'a>) {
         let blocks = match self.program.op(op.op).regions[..] {
             [region] => self.program.region_blocks(region),
@@ -33,7 +33,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Checks that an op is where it may be, and that its regions have the right form.
+    /// Checks that an op is in an allowed place, and that its regions have the right form.
     pub(super) fn structure(&mut self, op: OpRef<'a>, owner: Option<OpRef<'a>>) {
         let name = op.name();
         let inside = owner.is_some_and(|owner| owner.name() != func::MODULE_NAME);
@@ -78,10 +78,10 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// A block of several ends with an op that goes on to others or returns.
+    /// Checks that one of several blocks ends with a branch or a return.
     fn block_end(&mut self, op: OpRef<'a>, block: Block) {
         let last = self.program.block_ops(block).last().map(|&last| self.program.view(last));
-        // What ends a block of a dialect that isn't known here can't be told.
+        // An unknown op may be a terminator of its dialect.
         let ends = |last: OpRef<'_>| {
             let goes_on = self.program.op(last.op).successors.is_some();
             goes_on || last.def().terminator() || last.def().name() == crate::ops::UNKNOWN.name()
@@ -93,7 +93,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// A block ends with its dialect's return op and has no other.
+    /// Checks that a block ends with its dialect's return op and has no other.
     fn region_end(&mut self, op: OpRef<'a>, region: usize, block: Block) {
         let name = op.name();
         let dialect = name.split('.').next().unwrap_or_default();
@@ -111,7 +111,7 @@ impl<'a> Verifier<'a> {
             }
         }
         let last = ops.last().map(|&last| self.program.view(last));
-        // Exports of JAX end comparators, which are functions too, with StableHLO's return.
+        // JAX's exports end comparators, which are functions, too, with StableHLO's return.
         let other = if name == "func.func" { "stablehlo.return" } else { expected.as_str() };
         if last.is_none_or(|last| last.name() != expected && last.name() != other) {
             let found = last.map_or("nothing".to_owned(), |last| format!("'{}'", last.name()));
@@ -127,7 +127,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// A function's block takes and returns the types that the function's type gives.
+    /// Checks that a function's block takes and returns the types of the function's signature.
     fn function_types(&mut self, op: OpRef<'a>) {
         let program = self.program;
         let name = func::symbol(program, op.op).unwrap_or_default();
@@ -162,7 +162,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// What ends a function gives the types that the function's type says.
+    /// Checks that a function's terminator returns the types of the function's signature.
     fn returned_types(&mut self, op: OpRef<'a>, last: OpRef<'a>) {
         let program = self.program;
         let name = func::symbol(program, op.op).unwrap_or_default();
@@ -181,8 +181,8 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// Every operand is defined before it is read, in a block around the reader and inside the same isolated op. Also
-/// counts the reads of each value.
+/// Checks that every operand is defined before its use, in an enclosing block and inside the same isolated op. Also
+/// counts the uses of each value.
 pub(super) fn values(verifier: &mut Verifier<'_>) {
     let program = verifier.program;
     let none = vec![0; program.value_count()];
@@ -211,19 +211,19 @@ pub(super) fn values(verifier: &mut Verifier<'_>) {
 
 struct Scopes<'a> {
     program: &'a Program,
-    /// The number of the isolated op in which each visible value is defined; 0: not visible.
+    /// The number of the isolated op in which each visible value is defined; 0 for values that aren't visible.
     scope: Vec<u32>,
-    /// The number of reads of each value.
+    /// The number of uses of each value.
     uses: Vec<u32>,
     current: u32,
     next: u32,
-    /// (op, operand, whether the value is visible but outside an isolated op)
+    /// The faults: (op, operand, whether the value is visible but outside an isolated op).
     faults: Vec<(Op, usize, bool)>,
 }
 
 impl Scopes<'_> {
-    /// The blocks of a region. One of several sees the values of those before it in the text: which blocks come before
-    /// it in a run is left to those who run branches.
+    /// Visits the blocks of a region. If there are several, each sees the values of the blocks before it in the text,
+    /// because this doesn't check which blocks precede it at run time.
     fn blocks(&mut self, blocks: &[Block]) {
         let program = self.program;
         blocks.iter().for_each(|&block| self.block(block));
@@ -267,7 +267,7 @@ impl Scopes<'_> {
     }
 }
 
-/// Whether its regions may not read values around them.
+/// Returns whether its regions can't use values defined outside of it.
 fn is_isolated(op: OpRef<'_>) -> bool {
     matches!(op.name(), "func.func" | func::MODULE_NAME)
         || matches!(op.def().control(op), Some(Control::Manual | Control::Inline))

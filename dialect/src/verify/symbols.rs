@@ -1,4 +1,4 @@
-//! Names of functions and meshes, and calls.
+//! Checks of the names of functions and meshes, and of calls.
 
 use rustc_hash::FxHashMap;
 
@@ -11,7 +11,7 @@ use crate::ops::func;
 use crate::text::nearest;
 
 impl<'a> Verifier<'a> {
-    /// Names are unique; calls match their functions; no function is recursive.
+    /// Checks that names are unique, that calls match their functions, and that no function is recursive.
     pub(super) fn symbols(&mut self) {
         let program = self.program;
         let mut seen: FxHashMap<&str, Op> = FxHashMap::default();
@@ -45,7 +45,7 @@ impl<'a> Verifier<'a> {
 
     fn calls(&mut self) {
         let program = self.program;
-        // For each function, in order: the functions it calls, and where.
+        // The functions that each function calls, in order, each with the calling op.
         let functions: Vec<Op> = func::functions(program).collect();
         let number: FxHashMap<Op, usize> = functions.iter().enumerate().map(|(i, &op)| (op, i)).collect();
         let mut edges: Vec<Vec<(usize, Op)>> = Vec::with_capacity(functions.len());
@@ -67,7 +67,7 @@ impl<'a> Verifier<'a> {
         self.recursion(&functions, &edges);
     }
 
-    /// The function a call names, after checking that the call's types match.
+    /// Returns the function that a call names, after checking that the call's types match.
     fn call(&mut self, op: OpRef<'a>) -> Option<Op> {
         let program = self.program;
         let name = func::callee(op)?;
@@ -100,7 +100,7 @@ impl<'a> Verifier<'a> {
         Some(function)
     }
 
-    /// A depth-first search over the calls, without recursion in our code.
+    /// Reports recursion by a depth-first search over the calls, with an explicit stack.
     fn recursion(&mut self, functions: &[Op], edges: &[Vec<(usize, Op)>]) {
         #[derive(Clone, Copy, PartialEq)]
         enum State {

@@ -1,9 +1,9 @@
-//! Checks unreduced axes through every op: axes unreduced before an op are unreduced after it, unless a constraint, a
-//! reshard, a reducing collective or a manual computation combines them.
+//! Checks of unreduced axes through every op: axes unreduced before an op must be unreduced after it, unless a
+//! constraint, a reshard, a reducing collective or a manual computation combines them.
 //!
-//! This isn't a rule of the language, since propagation inserts the ops that combine partial results; passes that run
-//! on its output may rely on it. Source: Shardy, `sdy-verify-unreduced-axes`. Manual computations, which that pass
-//! doesn't let combine, do it by their own collectives; and an op may make partial sums, or partial results of its own
+//! This isn't a rule of the language, because propagation inserts the ops that combine partial results; passes that run
+//! on its output may rely on it. Source: Shardy, `sdy-verify-unreduced-axes`. In contrast to that pass, manual
+//! computations may combine by their own collectives; and an op may produce partial sums, or partial results of its own
 //! reduction.
 
 use std::rc::Rc;
@@ -17,8 +17,7 @@ use crate::op::{CollectiveKind, Control};
 use crate::ops::{func, sdy};
 use crate::sharding::{AxisRef, Mesh, ReductionKind, Reshard, TensorSharding};
 
-/// Checks every op of a verified program; reports each op that drops, makes or changes unreduced axes without being
-/// able to.
+/// Checks every op of a verified program; reports each op that drops, adds or changes unreduced axes but can't do that.
 pub fn verify_transitions(program: &Program, diagnostics: &mut Diagnostics) {
     let mut verifier = Verifier::new(program, diagnostics);
     let partial = verifier.is_anything_unreduced();
@@ -28,7 +27,8 @@ pub fn verify_transitions(program: &Program, diagnostics: &mut Diagnostics) {
 type Stated = Option<Rc<TensorSharding>>;
 
 impl<'a> Verifier<'a> {
-    /// Whether any value or any result of a function is unreduced: not where no attribute says so, used or not.
+    /// Returns whether any value or any result of a function is unreduced. If no attribute of the program has unreduced
+    /// axes, it returns early.
     fn is_anything_unreduced(&self) -> bool {
         let program = self.program;
         let says_so = |attr: &AttrData| match attr {
@@ -46,7 +46,7 @@ impl<'a> Verifier<'a> {
         stated || self.table().iter().any(|s| !s.unreduced.is_empty())
     }
 
-    /// Checks the ops under `block`; where nothing is `partial`, ops that only pass on what they read are fine.
+    /// Checks the ops under `block`; if nothing is `partial`, ops that only pass on their operands are skipped.
     fn transitions(&mut self, block: Block, partial: bool) {
         let program = self.program;
         for &op in program.block_ops(block) {
@@ -68,7 +68,7 @@ impl<'a> Verifier<'a> {
                     self.push(d.note("state its sharding with the axes it is unreduced along"));
                 }
             }
-            // The verifier has checked the axes that these make.
+            // The verifier has checked the axes that these add.
             Some(Reshard::ReplicatedToUnreduced(..) | Reshard::ShardedToUnreduced(..)) => {}
             _ if !partial || is_explicit(op) || sdy::group_id(op).is_some() => {}
             _ if op.def().terminator() => self.returned(op, block),
@@ -80,7 +80,8 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// The sharding of an operand; `None` where it was just stated, since that may combine partial results.
+    /// Returns the sharding of an operand; `None` if an explicit op just stated it, because that op may combine partial
+    /// results.
     fn read(&self, value: Value) -> Stated {
         let value = self.past_barriers(value);
         match self.program.value_source(value) {
@@ -146,11 +147,11 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// A returned value has the same unreduced axes as the result it becomes.
+    /// Checks that a returned value has the same unreduced axes as the result that it becomes.
     fn returned(&mut self, op: OpRef<'a>, block: Block) {
         let Some(&owner) = self.owners.get(&block) else { return };
         let around = self.program.view(owner);
-        // Scalar code and conditions return no tensor that the op around them returns.
+        // Scalar code and conditions don't return tensors that the enclosing op returns.
         let first = around.block(0) == Some(block);
         match around.def().control(around) {
             _ if self.function_of.contains_key(&block) => {}
@@ -170,7 +171,7 @@ impl<'a> Verifier<'a> {
                     }),
                 };
             let Some(wanted) = wanted.filter(|_| !self.is_stated(value)) else { continue };
-            // A value without a sharding may get any, and one on another mesh is resharded anyway.
+            // A value without a sharding may get any sharding, and a value on another mesh is resharded anyway.
             let Some(own) = self.sharding_of(self.past_barriers(value)) else { continue };
             if sdy::resolve(self.program, &own.mesh) != sdy::resolve(self.program, &wanted.mesh) {
                 continue;
@@ -179,7 +180,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Arguments and results of a call have the same unreduced axes as the function's.
+    /// Checks that arguments and results of a call have the same unreduced axes as those of the function.
     fn called(&mut self, op: OpRef<'a>) {
         let Some(&function) = func::callee(op).and_then(|name| self.functions.get(name)) else { return };
         let name = op.name();
@@ -197,8 +198,8 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Whether the op that makes `value` states its unreduced axes, perhaps as an op that propagation put for a
-    /// constraint.
+    /// Returns whether the op that defines `value` states its unreduced axes, possibly an op that propagation inserted
+    /// for a constraint.
     fn is_stated(&self, value: Value) -> bool {
         match self.program.value_source(self.past_barriers(value)) {
             ValueSource::Result(op, _) => {
@@ -225,7 +226,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// The mesh that all of them share, if they do.
+    /// Returns the mesh of all of them, if it is the same.
     fn common_mesh<'s>(&self, shardings: impl Iterator<Item = &'s Rc<TensorSharding>>) -> Option<&'s Mesh>
     where
         'a: 's,

@@ -1,6 +1,6 @@
-//! Checks unreduced axes from one value to the next, and data-flow edges.
+//! Checks of unreduced axes from one value to the next, and of data-flow edges.
 //!
-//! Partial results are combined by the reduction that made them; changes of sharding only make partial sums.
+//! Partial results are combined by the reduction that produced them; changes of sharding only produce partial sums.
 
 use super::Verifier;
 use super::collective::is_proper;
@@ -14,7 +14,8 @@ use crate::sharding::{AxisRef, Mesh, ReductionKind, Reshard, TensorSharding};
 impl<'a> Verifier<'a> {
     /// Checks what a constraint, reshard or reducing collective does to the unreduced axes of its operand.
     pub(super) fn unreduced(&mut self, op: OpRef<'a>) {
-        // The reduction of axes that become unreduced, and of those that are combined; any where the op doesn't say.
+        // The reduction of axes that become unreduced, and of axes that are combined; any reduction if the op states
+        // none.
         let (made, combined) = match op.def().reshard(op) {
             Some(Reshard::AllReduce(_, kind) | Reshard::ReduceScatter(_, kind)) => (None, Some(kind)),
             _ if matches!(op.name(), "sdy.sharding_constraint" | "sdy.reshard") => (Some(ReductionKind::Sum), None),
@@ -63,7 +64,7 @@ impl<'a> Verifier<'a> {
         self.error(codes::UNREDUCED_AXES, op, message, &format!("the operand is sharded {text}"));
     }
 
-    /// The operand behind any barriers.
+    /// Returns the operand before any barriers.
     pub(super) fn past_barriers(&self, mut value: Value) -> Value {
         loop {
             match self.program.value_source(value) {
@@ -78,7 +79,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// A data-flow edge is the only reader of its operand, whose sizes are static.
+    /// Checks that a data-flow edge is the only user of its operand, whose sizes are static.
     pub(super) fn edge(&mut self, op: OpRef<'a>) {
         let name = op.name();
         let of_function = match name {
@@ -127,7 +128,7 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// Whether the union of `axes` contains `axis`.
+/// Returns whether the union of `axes` contains `axis`.
 pub(super) fn is_covered(axis: AxisRef, axes: &[AxisRef], mesh: &Mesh) -> bool {
     let mut parts: Vec<(i64, i64)> = axes.iter().filter(|a| a.name == axis.name).map(|a| a.range(mesh)).collect();
     parts.sort_unstable();

@@ -1,7 +1,7 @@
-//! The parser: MLIR text of StableHLO, Shardy and anything in generic form, to a [`Program`].
+//! The parser: converts MLIR text of StableHLO, Shardy and anything in generic form to a [`Program`].
 //!
-//! It never stops at the first mistake: an invalid op is skipped to its end, its results are poisoned so that uses of
-//! them report nothing, and parsing continues after it. Nesting is limited, so no text overflows the stack.
+//! It never stops at the first error: an invalid op is skipped to its end, its results are poisoned so that their uses
+//! report nothing, and parsing continues after it. Nesting is limited, so no text overflows the stack.
 
 mod ops;
 mod types;
@@ -25,12 +25,12 @@ pub type Parse<T> = Result<T, Failed>;
 /// The deepest nesting of regions inside of a function, and of types, attributes and locations inside of an op.
 pub const MAX_NESTING: usize = 128;
 
-/// What nests; each kind has [`MAX_NESTING`] levels of its own.
+/// The kinds of nesting; each has its own limit of [`MAX_NESTING`] levels.
 #[derive(Clone, Copy)]
 pub(in crate::text) enum Nest {
-    /// Regions that see the values around them.
+    /// Regions that can use values defined outside of them.
     Region,
-    /// Modules, functions and other regions that don't.
+    /// Modules, functions and other regions that can't.
     Isolated,
     /// Types, attributes and locations.
     Data,
@@ -44,13 +44,13 @@ pub struct ParsedOp {
     pub name: String,
     /// Its operands.
     pub operands: SmallVec<[Value; 3]>,
-    /// The operands' places in the text.
+    /// The operands' spans in the text.
     pub operand_spans: SmallVec<[Span; 3]>,
     /// Its attributes.
     pub attrs: SmallVec<[(Name, Attr); 4]>,
     /// Its regions.
     pub regions: SmallVec<[Region; 1]>,
-    /// The blocks that may come after it.
+    /// The successor blocks.
     pub successors: Vec<Block>,
     /// The types of its results.
     pub results: SmallVec<[Ty; 2]>,
@@ -75,17 +75,17 @@ impl ParsedOp {
 #[derive(Clone, Copy)]
 enum Binding {
     Values(Value, u32),
-    /// Defined by an op that failed.
+    /// The value is defined by an op that failed to parse.
     Poison,
 }
 
-/// A block that has a name.
+/// A block with a name.
 #[derive(Clone, Copy)]
 pub(super) struct Label {
     pub block: Block,
-    /// Where it is named first.
+    /// The span of its first mention.
     pub span: Span,
-    /// Whether it was seen, and not only named by a branch.
+    /// Whether its definition was parsed, in addition to branches to it.
     pub defined: bool,
 }
 
@@ -104,7 +104,7 @@ pub struct Parser<'s> {
     pub(super) attr_aliases: FxHashMap<&'s str, Attr>,
     pub(super) type_aliases: FxHashMap<&'s str, Ty>,
     loc_aliases: FxHashMap<&'s str, u32>,
-    /// The blocks of the innermost region that were named so far.
+    /// The named blocks of the innermost region, so far.
     pub(super) labels: FxHashMap<&'s str, Label>,
     /// The levels of each kind of [`Nest`] around the current token.
     nesting: [usize; 3],
@@ -112,8 +112,8 @@ pub struct Parser<'s> {
     fatal: bool,
 }
 
-/// Parses a module (or bare functions) with the given ops. Errors go to `diagnostics`; the program holds what could be
-/// parsed.
+/// Parses a module (or bare functions) with the given ops. Reports errors to `diagnostics` and returns the program of
+/// all that could be parsed.
 pub fn parse_with(text: &str, registry: &Registry, diagnostics: &mut Diagnostics) -> Program {
     if text.len() > MAX_TEXT {
         let message = format!("the text has {} bytes; at most {MAX_TEXT} are read", text.len());
@@ -144,7 +144,7 @@ pub fn parse_with(text: &str, registry: &Registry, diagnostics: &mut Diagnostics
     parser.program
 }
 
-/// [`parse_with`] the standard registry.
+/// Calls [`parse_with`] with the standard registry.
 pub fn parse(text: &str, diagnostics: &mut Diagnostics) -> Program {
     parse_with(text, &Registry::standard(), diagnostics)
 }
@@ -162,7 +162,7 @@ impl<'s> Parser<'s> {
         &self.lexer.text[self.tok.start..self.tok.end]
     }
 
-    /// Goes to the next token; returns the previous one.
+    /// Advances to the next token; returns the previous one.
     pub fn advance(&mut self) -> Token {
         let t = self.tok;
         self.prev_end = t.end;
@@ -175,7 +175,7 @@ impl<'s> Parser<'s> {
         matches!(self.tok.kind, Tok::Word | Tok::Punct) && self.token_text() == text
     }
 
-    /// Whether the current token and the next are these.
+    /// Returns whether the current token and the next are these.
     pub fn at_both(&self, first: &str, second: &str) -> bool {
         if !self.at(first) {
             return false;
@@ -185,7 +185,7 @@ impl<'s> Parser<'s> {
         matches!(t.kind, Tok::Word | Tok::Punct) && &self.lexer.text[t.start..t.end] == second
     }
 
-    /// Consumes this word or punctuation if it is here.
+    /// Consumes this word or punctuation if it is the current token.
     pub fn eat(&mut self, text: &str) -> bool {
         let found = self.at(text);
         if found {
@@ -194,7 +194,7 @@ impl<'s> Parser<'s> {
         found
     }
 
-    /// Consumes this word or punctuation, else fails.
+    /// Consumes this word or punctuation, or fails.
     pub fn expect(&mut self, text: &str) -> Parse<()> {
         if self.eat(text) { Ok(()) } else { self.fail_expected(&format!("'{text}'")) }
     }
@@ -228,7 +228,7 @@ impl<'s> Parser<'s> {
         self.error(Diagnostic::error(codes::SYNTAX, span, message))
     }
 
-    /// One level deeper; fails when too deep.
+    /// Calls `f` one level deeper; fails if that is too deep.
     pub(in crate::text) fn nested<T>(&mut self, kind: Nest, f: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         if self.nesting[kind as usize] >= MAX_NESTING {
             let d = Diagnostic::error(
@@ -260,7 +260,7 @@ impl<'s> Parser<'s> {
         Ok(text)
     }
 
-    /// Parses an integer, perhaps negative.
+    /// Parses an integer, possibly negative.
     pub fn integer(&mut self) -> Parse<i64> {
         let start = self.tok.start;
         let negative = self.eat("-");
@@ -291,14 +291,14 @@ impl<'s> Parser<'s> {
         Ok(unescape(&text[1..text.len() - 1]).into())
     }
 
-    /// Parses a string that has to be text; returns its content.
+    /// Parses a string that must be UTF-8; returns its content.
     pub fn string(&mut self) -> Parse<String> {
         let span = self.tok.span();
         let bytes = self.byte_string()?;
         self.text_of(bytes.as_bytes(), span)
     }
 
-    /// The text of a name in the program; fails for bytes that aren't UTF-8.
+    /// Returns the text of a name in the program; fails for bytes that aren't UTF-8.
     fn text_of(&mut self, bytes: &[u8], span: Span) -> Parse<String> {
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(text.to_owned()),
@@ -327,7 +327,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// `f`, then `, f` as often as there are commas.
+    /// Parses `f`, then `, f` while commas follow.
     pub fn comma_list<T>(&mut self, mut f: impl FnMut(&mut Self) -> Parse<T>) -> Parse<Vec<T>> {
         let mut items = vec![f(self)?];
         while self.eat(",") {
@@ -336,7 +336,7 @@ impl<'s> Parser<'s> {
         Ok(items)
     }
 
-    /// `open`, items between commas, `close`.
+    /// Parses `open`, items separated by commas, `close`.
     pub fn list<T>(&mut self, open: &str, close: &str, f: impl FnMut(&mut Self) -> Parse<T>) -> Parse<Vec<T>> {
         self.expect(open)?;
         if self.eat(close) {
@@ -347,12 +347,12 @@ impl<'s> Parser<'s> {
         Ok(items)
     }
 
-    /// `[0, -1]`
+    /// Parses `[0, -1]`.
     pub fn int_list(&mut self) -> Parse<Vec<i64>> {
         self.list("[", "]", Self::integer)
     }
 
-    /// Runs `f`; when it fails, goes back and removes its diagnostics.
+    /// Runs `f`; if it fails, restores the position and removes its diagnostics.
     pub(super) fn attempt<T>(&mut self, f: impl FnOnce(&mut Self) -> Parse<T>) -> Option<T> {
         let (lexer, tok, prev, nesting, fatal) = (self.lexer, self.tok, self.prev_end, self.nesting, self.fatal);
         let kept = self.diagnostics.clone();
@@ -375,7 +375,7 @@ impl<'s> Parser<'s> {
 
     // Values ---------------------------------------------------------------------------------------------------
 
-    /// Parses `%name` without looking it up; returns name and place.
+    /// Parses `%name` without looking it up; returns the name and its span.
     pub fn value_name(&mut self) -> Parse<(&'s str, Span)> {
         if self.tok.kind != Tok::Percent {
             return self.fail_expected("a value like %0");
@@ -409,7 +409,7 @@ impl<'s> Parser<'s> {
                 Some(n) => self.fail(span, format!("%{name} has {count} results, so there is no number {n}")),
             },
             None => {
-                // Finding a similar name compares with all names: only done for a text's first mistakes.
+                // Finding a similar name compares with all names, so only the first errors of a text get one.
                 let few = self.diagnostics.iter().count() < 20;
                 let mut near: Vec<&str> = if few { self.values.keys().copied().collect() } else { Vec::new() };
                 near.sort_unstable();
@@ -432,7 +432,7 @@ impl<'s> Parser<'s> {
         Ok(value)
     }
 
-    /// Parses `%a, %b`, perhaps none; stops before a comma that no value follows.
+    /// Parses `%a, %b`, possibly none; stops before a comma that no value follows.
     pub fn operands(&mut self, op: &mut ParsedOp) -> Parse<()> {
         if self.tok.kind != Tok::Percent {
             return Ok(());
@@ -462,7 +462,7 @@ impl<'s> Parser<'s> {
 
     // Attribute dictionaries -----------------------------------------------------------------------------------
 
-    /// Parses `{a = 1, b}` if it is here, into `op`.
+    /// Parses `{a = 1, b}`, if present, into `op`.
     pub fn attr_dict(&mut self, op: &mut ParsedOp) -> Parse<()> {
         if self.at("{") {
             let entries = self.dict_entries()?;
@@ -471,7 +471,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// Parses `attributes {…}` if it is here, into `op`.
+    /// Parses `attributes {…}`, if present, into `op`.
     pub fn attributes_keyword(&mut self, op: &mut ParsedOp) -> Parse<()> {
         if self.eat("attributes") { self.attr_dict(op) } else { Ok(()) }
     }
@@ -486,12 +486,12 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// At most 40 characters of `text`, for messages.
+/// Returns at most 40 characters of `text`, for messages.
 pub(crate) fn short(text: &str) -> String {
     if text.chars().count() <= 40 { text.to_owned() } else { text.chars().take(39).chain(['…']).collect() }
 }
 
-/// The candidate nearest to `word` by edit distance, if it is near enough to be meant.
+/// Returns the candidate nearest to `word` by edit distance, if it is near enough to be a likely typo.
 pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > 64 {
         return None;
@@ -520,7 +520,7 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// The bytes that an MLIR string's text represents.
+/// Returns the bytes that an MLIR string's text represents.
 fn unescape(text: &str) -> Vec<u8> {
     if !text.contains('\\') {
         return text.as_bytes().to_vec();
@@ -549,7 +549,7 @@ fn unescape(text: &str) -> Vec<u8> {
     }
     out
 }
-/// The attribute that `text` spells, in `program`; `None` when it isn't an attribute.
+/// Parses `text` as an attribute of `program`; returns `None` if it isn't one.
 pub fn attribute_of_text(program: &mut Program, text: &str) -> Option<Attr> {
     let mut diagnostics = Diagnostics::default();
     let mut lexer = Lexer { text, at: 0 };

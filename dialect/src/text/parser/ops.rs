@@ -9,7 +9,7 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::ir::{AttrData, Block, ElementType, LOC_ALIAS, Loc, MAX_OPS, Region, Ty, Value};
 
-/// How a module of MHLO becomes one of StableHLO.
+/// The advice for converting a module of MHLO to StableHLO.
 const CONVERT_MHLO: &str =
     "convert the module with mlir-hlo-opt --hlo-legalize-to-stablehlo, or lower it again with a newer JAX";
 
@@ -42,7 +42,7 @@ impl<'s> Parser<'s> {
             }
         }
         self.program.settle_locations();
-        // A single module in the text is the program itself; several top-level ops are in an implicit one.
+        // If the text has a single module, that is the program; several top-level ops are in an implicit module.
         let modules: Vec<_> = self.program.block_ops(body).to_vec();
         if let [only] = modules[..]
             && self.program.op_name(only) == "builtin.module"
@@ -84,7 +84,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// The slot of location alias `name`; it may be defined later.
+    /// Returns the slot of location alias `name`; the alias may be defined later.
     fn loc_alias(&mut self, name: &'s str) -> u32 {
         let next = self.program.loc_aliases.len() as u32;
         let slot = *self.loc_aliases.entry(name).or_insert(next);
@@ -94,23 +94,23 @@ impl<'s> Parser<'s> {
         slot
     }
 
-    /// The location id of `#name`.
+    /// Returns the location id of `#name`.
     pub(in crate::text) fn loc_of_alias(&mut self, name: &'s str) -> Loc {
         Loc::new(LOC_ALIAS + self.loc_alias(name) as usize)
     }
 
-    /// Parses `loc(…)` if it is here.
+    /// Parses `loc(…)` if present.
     pub fn optional_loc(&mut self) -> Parse<Option<Loc>> {
         if self.at("loc") { self.location().map(Some) } else { Ok(None) }
     }
 
-    /// Parses an op into `block`; an invalid one is skipped and its results poisoned.
+    /// Parses an op into `block`; an invalid op is skipped and its results are poisoned.
     fn op_recovering(&mut self, block: Block) {
         let start = self.tok.start;
         if self.op(block).is_ok() {
             return;
         }
-        // The results it would have defined.
+        // The names of the results that the op would have defined.
         let mut lexer = Lexer { text: self.lexer.text, at: start };
         let mut t = lexer.next();
         let mut names = Vec::new();
@@ -130,8 +130,8 @@ impl<'s> Parser<'s> {
         self.skip_op(start);
     }
 
-    /// Skips the op that starts at `start` and failed before the current token: to the end of the first line, or of the
-    /// last brace, that leaves no brace open.
+    /// Skips the op that starts at `start` and failed before the current token: to the first end of a line, or to the
+    /// brace, after which no brace is open.
     fn skip_op(&mut self, start: usize) {
         let broke = self.tok.start.max(start + 1).min(self.lexer.text.len());
         if self.fatal {
@@ -162,7 +162,7 @@ impl<'s> Parser<'s> {
                         // The end of the enclosing block.
                         break;
                     }
-                    // Text already parsed isn't parsed again, however its braces match.
+                    // Text that is parsed already isn't parsed again, even if its braces don't match.
                     depth = depth.max(0);
                 }
                 _ => {}
@@ -177,7 +177,7 @@ impl<'s> Parser<'s> {
 
     fn op(&mut self, block: Block) -> Parse<()> {
         let start = self.tok.start;
-        // Names of results: (name, how many, where).
+        // Names of results: (name, number of results, span).
         let mut names: SmallVec<[(&'s str, u32, Span); 2]> = SmallVec::new();
         if self.tok.kind == Tok::Percent {
             loop {
@@ -213,7 +213,7 @@ impl<'s> Parser<'s> {
                 } else if let Some(op) = parsed.name.strip_prefix("mhlo.")
                     && let Some(name) = self.name_of_mhlo(op)
                 {
-                    // Others are kept as they are, like all ops that nobody knows.
+                    // Other ops of MHLO are kept as they are, like all unknown ops.
                     let message = format!("'{}' is '{name}' in StableHLO", short(&parsed.name));
                     return self.error(Diagnostic::error(codes::UNKNOWN_OP, span, message).note(CONVERT_MHLO));
                 }
@@ -258,7 +258,8 @@ impl<'s> Parser<'s> {
         self.error(d)
     }
 
-    /// The name today of an op of MHLO, the dialect before StableHLO: most are called the same in it, or in CHLO.
+    /// Returns today's name of an op of MHLO, the dialect before StableHLO: most have the same name in StableHLO or
+    /// CHLO.
     fn name_of_mhlo(&self, op: &str) -> Option<String> {
         let op = if op == "topk" { "top_k" } else { op };
         let names = ["stablehlo", "chlo"].map(|dialect| format!("{dialect}.{op}"));
@@ -310,7 +311,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// Parses the rest after the name in generic form.
+    /// Parses the rest of an op after its name, in generic form.
     pub fn generic_rest(&mut self, op: &mut ParsedOp) -> Parse<()> {
         self.expect("(")?;
         self.operands(op)?;
@@ -474,8 +475,8 @@ impl<'s> Parser<'s> {
 
     // Regions --------------------------------------------------------------------------------------------------
 
-    /// Parses `{ ops }` of one block. `args` are the block's arguments when the op's own text names them; otherwise a
-    /// label `^bb0(%a: T):` may follow. Names defined inside end with the region.
+    /// Parses `{ ops }` of one block. `args` are the block's arguments if the op's own text names them; otherwise a
+    /// label `^bb0(%a: T):` may follow. Names defined inside go out of scope at the end of the region.
     pub fn region(&mut self, args: &[(&'s str, Span, Ty, Loc)]) -> Parse<Region> {
         self.region_of(Nest::Region, args)
     }
@@ -509,7 +510,7 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// The same for a region that doesn't see the values around it: names may be used again.
+    /// Parses a region that can't use values defined outside of it, so that names may be reused.
     pub fn isolated_region(&mut self, args: &[(&'s str, Span, Ty, Loc)]) -> Parse<Region> {
         let outer = std::mem::take(&mut self.values);
         let region = self.region_of(Nest::Isolated, args);
@@ -524,7 +525,7 @@ impl<'s> Parser<'s> {
         value
     }
 
-    /// A block that an op goes on to: `^bb1`. It may be further down.
+    /// Parses a successor block `^bb1`, which may be defined later.
     pub fn successor(&mut self, op: &mut ParsedOp) -> Parse<()> {
         if self.tok.kind != Tok::Caret {
             return self.fail_expected("a block, like ^bb1");
@@ -538,7 +539,8 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// The label of a block with its arguments: `^bb1(%a: T):`. `entry` is the region's first block, if it is that one's.
+    /// Parses the label of a block with its arguments: `^bb1(%a: T):`. `entry` is the region's first block, if the
+    /// label is for it.
     fn label(&mut self, entry: Option<Block>) -> Parse<Block> {
         let (name, span) = (self.token_text(), self.tok.span());
         self.advance();
@@ -599,7 +601,7 @@ impl<'s> Parser<'s> {
                     let before = self.tok.start;
                     self.op_recovering(blocks[blocks.len() - 1]);
                     if self.tok.start == before && !self.at("}") {
-                        // No op can start here and skipping to the line's end doesn't help: skip one token.
+                        // No op can start here, and skipping to the end of the line doesn't help: skip one token.
                         self.advance();
                     }
                 }

@@ -1,4 +1,4 @@
-//! Types, as the parser reads them.
+//! Parsing of types.
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
@@ -67,7 +67,7 @@ impl<'s> Parser<'s> {
         if !self.at("<") {
             return self.fail_expected("'<'");
         }
-        // Sizes are read by characters: `4x8xf32` is no sequence of MLIR tokens.
+        // Sizes are read by characters, because `4x8xf32` isn't a sequence of MLIR tokens.
         let text = self.lexer.text;
         let open = self.tok;
         let mut at = open.end;
@@ -203,7 +203,7 @@ impl<'s> Parser<'s> {
         self.error(d)
     }
 
-    /// What follows `!stablehlo.future`: the types of the values that will come.
+    /// Parses the rest of a type after `!stablehlo.future`: the types of its values.
     fn future_type(&mut self) -> Parse<TypeData> {
         self.expect("<")?;
         let types = self.comma_list(|p| {
@@ -219,7 +219,7 @@ impl<'s> Parser<'s> {
         Ok(TypeData::Opaque(format!("!stablehlo.future<{}>", types.join(", ")).into()))
     }
 
-    /// What follows `!quant.…`; one type has one text, however it was written.
+    /// Parses the rest of a type after `!quant.…`; each type has one canonical text, for any spelling.
     fn quantized(&mut self, tok: Token) -> Parse<ElementType> {
         if self.at("<") {
             self.skip_balanced()?;
@@ -246,7 +246,7 @@ impl<'s> Parser<'s> {
         Ok((inputs, results))
     }
 
-    /// Checks the operands' types against those the text declares.
+    /// Checks the operands' types against the declared ones.
     pub fn check_operands(&mut self, op: &ParsedOp, types: &[Ty]) -> Parse<()> {
         if op.operands.len() != types.len() {
             let message = format!("'{}' has {} operands but {} operand types", op.name, op.operands.len(), types.len());
@@ -269,7 +269,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// Consumes everything of a bracketed group the current token opens, whatever is inside.
+    /// Consumes a whole bracketed group that starts at the current token, with any content.
     pub(in crate::text) fn skip_balanced(&mut self) -> Parse<()> {
         let opened = self.tok.span();
         let mut stack: Vec<u8> = Vec::new();
@@ -286,7 +286,7 @@ impl<'s> Parser<'s> {
                     .note("close the bracket");
                     return self.error(d);
                 }
-                // `>=` and `<=` compare, as in a set's constraints.
+                // `>=` and `<=` are comparisons, as in a set's constraints.
                 (Tok::Punct, "<" | ">") if self.lexer.text[self.tok.end..].starts_with('=') => {}
                 (Tok::Punct, "<" | "(" | "[" | "{") => stack.push(text.as_bytes()[0]),
                 (Tok::Punct, ">" | ")" | "]" | "}") => {

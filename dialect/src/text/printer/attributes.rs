@@ -7,7 +7,7 @@ use crate::collective::{as_lists, is_compact};
 use crate::ir::{Attr, AttrData, ElementType, Name, OpRef, TypeData};
 
 impl Printer<'_> {
-    /// An attribute in full form.
+    /// Prints an attribute in full form.
     pub fn attr(&mut self, attr: Attr) {
         let program = self.program;
         match program.attr_data(attr) {
@@ -126,8 +126,8 @@ impl Printer<'_> {
         }
     }
 
-    /// Prints groups given by axes of a mesh as lists of devices; false for other attributes and where axes are to be
-    /// printed.
+    /// Prints device groups along axes of a mesh as lists of devices; returns false for other attributes, and if the
+    /// options ask for axes.
     fn groups(&mut self, attr: Attr) -> bool {
         let program = self.program;
         if self.options.group_axes && is_compact(program, attr) && crate::ops::func::num_replicas(program) == 1 {
@@ -165,7 +165,7 @@ impl Printer<'_> {
         self.text(">");
     }
 
-    /// `<key = value, …>`: integers without type, lists bare.
+    /// Prints `<key = value, …>`: integers without type, lists without `array`.
     pub fn struct_fields(&mut self, fields: &[(Name, Attr)]) {
         let program = self.program;
         self.text("<");
@@ -184,7 +184,7 @@ impl Printer<'_> {
         self.text(">");
     }
 
-    /// `raw input_batch_dimension = 0, …`
+    /// Prints `raw input_batch_dimension = 0, …`.
     fn raw_conv_dims(&mut self, dims: &crate::ir::ConvDims) {
         let int = |name: &str, value: i64| format!("{name} = {value}");
         let list = |name: &str, values: &[i64]| format!("{name} = {values:?}");
@@ -202,7 +202,7 @@ impl Printer<'_> {
         self.text(&format!("raw {}", fields.join(", ")));
     }
 
-    /// `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`
+    /// Prints `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`.
     pub fn conv_dims(&mut self, dims: &crate::ir::ConvDims) {
         let list = |named: [(&str, i64); 2], spatial: &[i64]| {
             let mut items = vec![String::new(); spatial.len() + 2];
@@ -220,7 +220,7 @@ impl Printer<'_> {
         self.text(&format!("{input}x{kernel}->{output}"));
     }
 
-    /// `{a = 1, b}`
+    /// Prints `{a = 1, b}`.
     pub fn dict(&mut self, entries: &[(Name, Attr)]) {
         self.text("{");
         let program = self.program;
@@ -239,7 +239,7 @@ impl Printer<'_> {
         self.text("}");
     }
 
-    /// ` {…}` of the op's attributes that are not in `elided`; nothing when none is left.
+    /// Prints ` {…}` with the op's attributes that aren't in `elided`; prints nothing if there are none.
     pub fn attr_dict(&mut self, op: OpRef<'_>, elided: &[&str]) {
         let entries = self.remaining(op, elided, |_| true);
         if !entries.is_empty() {
@@ -248,7 +248,7 @@ impl Printer<'_> {
         }
     }
 
-    /// ` attributes {…}`, nothing when no attribute is left.
+    /// Prints ` attributes {…}`; prints nothing if no attribute remains.
     pub fn attributes_keyword(&mut self, op: OpRef<'_>, elided: &[&str]) {
         let entries = self.remaining(op, elided, |_| true);
         if !entries.is_empty() {
@@ -263,7 +263,7 @@ impl Printer<'_> {
     }
 }
 
-/// Whether MLIR reads it as one word, so that it needs no quotes.
+/// Returns whether MLIR reads the text as one word, which needs no quotes.
 fn is_word(text: &str) -> bool {
     let letter = |b: u8| b.is_ascii_alphabetic() || b == b'_';
     let good = |(i, b): (usize, u8)| letter(b) || i > 0 && (b.is_ascii_digit() || matches!(b, b'$' | b'.'));

@@ -10,25 +10,25 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ir::{Attr, Block, ElementType, Loc, LocData, Name, OpRef, Program, Ty, TypeData, Value};
 
-/// What to print.
+/// The options of printing.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct PrintOptions {
-    /// Locations too.
+    /// Print locations.
     pub locations: bool,
-    /// Locations where they are used, in place of aliases behind the module.
+    /// Print each location at its use, instead of aliases after the module.
     pub local_scope: bool,
-    /// Every op in generic form.
+    /// Print every op in generic form.
     pub generic: bool,
-    /// `shardc.cause` attributes too: why a collective was inserted.
+    /// Print `shardc.cause` attributes, which state why a collective was inserted.
     pub causes: bool,
     /// Print collectives' groups along axes of a mesh as `#stablehlo.replica_group_mesh_axes`, whose size doesn't
-    /// depend on the number of devices, instead of the lists of devices that JAX writes; and the pairs of permutes, for which
-    /// the specification has no such words, as `#shardc.permutation` and `#shardc.pairs`, which only we read.
+    /// depend on the number of devices, instead of the lists of devices that JAX writes. The pairs of permutes, for
+    /// which the specification has no such syntax, become `#shardc.permutation` and `#shardc.pairs`, which only shardc
+    /// reads.
     pub group_axes: bool,
 }
 
-/// Attributes that only [`PrintOptions::causes`] shows.
-/// The attribute that tells why a collective was inserted.
+/// The attribute that states why a collective was inserted; it is printed only with [`PrintOptions::causes`].
 pub const CAUSE: &str = "shardc.cause";
 
 #[derive(Clone, Copy, Default)]
@@ -38,7 +38,7 @@ struct Counters {
     conflict: u32,
 }
 
-/// Writes a program's text. Ops' custom printers use its methods.
+/// Prints a program's text. Ops' custom printers use its methods.
 pub struct Printer<'p> {
     /// The program.
     pub program: &'p Program,
@@ -49,22 +49,22 @@ pub struct Printer<'p> {
     names: FxHashMap<Value, Box<str>>,
     used: FxHashSet<Box<str>>,
     counters: Counters,
-    /// The number of each block of regions of several.
+    /// The number of each block in regions of several blocks.
     blocks: FxHashMap<Block, usize>,
     locs: FxHashMap<Loc, usize>,
     loc_list: Vec<Loc>,
-    /// Where in the text the lists of devices are that were printed for groups by axes.
+    /// The ranges of the text that have the lists of devices printed for groups along axes.
     lists: FxHashMap<Attr, std::ops::Range<usize>>,
-    /// Attributes the pieces of the current op have written.
+    /// The attributes that the pieces of the current op have printed.
     written: Vec<&'static str>,
 }
 
-/// The text of a program.
+/// Prints a program.
 pub fn print(program: &Program) -> String {
     print_with(program, PrintOptions::default())
 }
 
-/// The text of a program.
+/// Prints a program with the given options.
 pub fn print_with(program: &Program, options: PrintOptions) -> String {
     let mut p = Printer { options, ..program.printer() };
     p.op(program.module);
@@ -107,7 +107,7 @@ impl Program {
         p.out
     }
 
-    /// The text of a type that may not be interned.
+    /// Returns the text of a type, which need not be interned.
     pub fn type_data_text(&self, ty: &TypeData) -> String {
         let mut p = self.printer();
         p.type_data(ty);
@@ -129,14 +129,14 @@ impl Program {
         p.out
     }
 
-    /// The text of an attribute, printed so.
+    /// Returns the text of an attribute, printed with the given options.
     pub(crate) fn attr_text_with(&self, attr: Attr, options: PrintOptions) -> String {
         let mut p = Printer { options, ..self.printer() };
         p.attr(attr);
         p.out
     }
 
-    /// All attributes of an op that are printed.
+    /// Returns all attributes of an op that are printed.
     pub(crate) fn printed_attributes(&self, op: OpRef<'_>, options: PrintOptions) -> Vec<(Name, Attr)> {
         Printer { options, ..self.printer() }.remaining(op, &[], |_| true)
     }
@@ -168,12 +168,12 @@ impl Program {
 impl Printer<'_> {
     // Pieces of text -------------------------------------------------------------------------------------------
 
-    /// Appends text as it is.
+    /// Appends text unchanged.
     pub fn text(&mut self, text: &str) {
         self.out.push_str(text);
     }
 
-    /// Items with commas between.
+    /// Prints items separated by commas.
     pub fn separated<T>(&mut self, items: impl Iterator<Item = T>, mut f: impl FnMut(&mut Self, T)) {
         for (i, item) in items.enumerate() {
             if i > 0 {
@@ -183,7 +183,7 @@ impl Printer<'_> {
         }
     }
 
-    /// `[0, 1]`
+    /// Prints `[0, 1]`.
     pub fn int_list(&mut self, values: &[i64]) {
         self.text("[");
         self.separated(values.iter(), |p, v| {
@@ -192,7 +192,7 @@ impl Printer<'_> {
         self.text("]");
     }
 
-    /// A quoted string.
+    /// Prints a quoted string.
     pub fn string(&mut self, text: impl AsRef<[u8]>) {
         self.out.push('"');
         for &b in text.as_ref() {
@@ -208,7 +208,7 @@ impl Printer<'_> {
         self.out.push('"');
     }
 
-    /// `@name`, quoted where needed. Nested symbols come as `a::@b`.
+    /// Prints `@name`, quoted if necessary. Nested symbols are passed as `a::@b`.
     pub fn symbol(&mut self, name: &str) {
         for (i, part) in name.split("::@").enumerate() {
             self.text(if i > 0 { "::@" } else { "@" });
@@ -219,7 +219,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A new line at the current depth.
+    /// Prints a new line with the current indentation.
     pub fn newline(&mut self) {
         self.out.push('\n');
         for _ in 0..self.indent {
@@ -229,7 +229,7 @@ impl Printer<'_> {
 
     // Values ---------------------------------------------------------------------------------------------------
 
-    /// `%0`, `%1#2`
+    /// Prints `%0`, `%1#2`.
     pub fn value(&mut self, value: Value) {
         self.out.push('%');
         if let Some(name) = self.names.get(&value) {
@@ -242,11 +242,11 @@ impl Printer<'_> {
             let _ = write!(self.out, "{name}#{index}");
             return;
         }
-        // Printed outside of its scope: only happens in messages.
+        // The value is printed outside of its scope, which happens only in messages.
         let _ = write!(self.out, "value{}", value.index());
     }
 
-    /// `%0, %1`
+    /// Prints `%0, %1`.
     pub fn values(&mut self, values: &[Value]) {
         self.separated(values.iter(), |p, &v| p.value(v));
     }
@@ -260,7 +260,7 @@ impl Printer<'_> {
         name
     }
 
-    /// Names everything a block defines, before anything inside its ops.
+    /// Names the values that a block defines, before the values inside its ops.
     fn name_block(&mut self, block: Block, arg_name: Option<&str>) {
         for &arg in self.program.block_args(block) {
             let name = match arg_name {
@@ -286,7 +286,7 @@ impl Printer<'_> {
             };
             self.names.insert(first, name);
             if self.program.result_count(op) > 1 {
-                // Uses print the number: the first result's entry must not hide it.
+                // Uses print the number, so the first result's entry must not hide it.
                 let name = self.names.remove(&first).unwrap_or_default();
                 for (i, v) in self.program.results(op).enumerate() {
                     self.names.insert(v, format!("{name}#{i}").into());
@@ -297,13 +297,13 @@ impl Printer<'_> {
 
     // Types ----------------------------------------------------------------------------------------------------
 
-    /// A type.
+    /// Prints a type.
     pub fn ty(&mut self, ty: Ty) {
         let data = self.program.type_data(ty);
         self.type_data(data);
     }
 
-    /// `T1, T2`
+    /// Prints `T1, T2`.
     pub fn types(&mut self, types: &[Ty]) {
         self.separated(types.iter(), |p, &t| p.ty(t));
     }
@@ -347,7 +347,7 @@ impl Printer<'_> {
         }
     }
 
-    /// `(A, B) -> C`
+    /// Prints `(A, B) -> C`.
     pub fn functional_type(&mut self, inputs: &[Ty], results: &[Ty]) {
         self.text("(");
         self.types(inputs);
@@ -362,7 +362,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The types of an op's operands and results.
+    /// Prints the types of an op's operands and results.
     pub fn op_type(&mut self, op: OpRef<'_>) {
         let inputs: Vec<Ty> = op.operands().iter().map(|&v| self.program.value_type(v)).collect();
         self.functional_type(&inputs, &op.result_type_ids());
@@ -370,7 +370,7 @@ impl Printer<'_> {
 
     // Locations ------------------------------------------------------------------------------------------------
 
-    /// ` loc(#loc1)`, when asked for.
+    /// Prints ` loc(#loc1)`, if the options ask for locations.
     pub fn trailing_location(&mut self, loc: Loc) {
         if self.options.locations {
             self.text(" loc(");
@@ -402,11 +402,13 @@ impl Printer<'_> {
         n
     }
 
-    /// The definitions of all aliases used, each behind those it uses: MLIR knows an alias only from its definition on.
+    /// Prints the definitions of all used aliases, each after those that it uses, because MLIR requires definitions
+    /// before uses.
     fn location_aliases(&mut self) {
         let program = self.program;
         let mut defined: FxHashSet<Loc> = FxHashSet::default();
-        // Locations with those inside that are still to be defined; they may nest as deep as the program is long.
+        // Locations with their inner locations that are still undefined; a stack, because they may nest as deep as the
+        // program is long.
         let mut open: Vec<(Loc, Vec<Loc>)> = Vec::new();
         for used in std::mem::take(&mut self.loc_list) {
             let mut next = Some(used);

@@ -8,7 +8,7 @@ use crate::bytecode::is_property;
 use crate::ir::{AttrData, Block, ElementType, Op, OpRef, Region, Ty, Value};
 
 impl Printer<'_> {
-    /// An op: results, name, the rest, location.
+    /// Prints an op: results, name, the rest, location.
     pub fn op(&mut self, op: Op) {
         let view = self.program.view(op);
         if let Some(first) = view.results().next() {
@@ -31,7 +31,7 @@ impl Printer<'_> {
         self.trailing_location(self.program.op(op).loc);
     }
 
-    /// Prints the op in its own syntax; `false` when it has none.
+    /// Prints the op in its own syntax; returns `false` if it has none.
     fn pretty(&mut self, op: OpRef<'_>) -> bool {
         let mark = self.out.len();
         let name = match op.name() {
@@ -63,7 +63,8 @@ impl Printer<'_> {
         }
     }
 
-    /// Functions default to `call` directly in their body; inside other ops' regions MLIR writes `func.call`.
+    /// Returns whether the op is inside another op's region, where MLIR writes `func.call`; directly in a function's
+    /// body it writes `call`.
     fn in_nested_region(&self) -> bool {
         self.indent > 2
     }
@@ -132,7 +133,7 @@ impl Printer<'_> {
         }
     }
 
-    /// ` : types` in the given form.
+    /// Prints ` : types` in the given form.
     pub fn type_form(&mut self, op: OpRef<'_>, form: TypeForm) {
         let operands: Vec<Ty> = op.operands().iter().map(|&v| self.program.value_type(v)).collect();
         let results = op.result_type_ids();
@@ -172,7 +173,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Whether the operands' types follow from the complex result's.
+    /// Returns whether the operands' types follow from the complex result's type.
     fn has_parts(&self, operands: &[Ty], results: &[Ty]) -> bool {
         let tensor = |t: &Ty| self.program.type_data(*t).tensor();
         let &[result] = results else { return false };
@@ -191,7 +192,7 @@ impl Printer<'_> {
         self.generic_rest(op);
     }
 
-    /// What follows the name in generic form.
+    /// Prints the rest of an op after its name, in generic form.
     pub fn generic_rest(&mut self, op: OpRef<'_>) {
         self.text("(");
         self.values(op.operands());
@@ -230,8 +231,8 @@ impl Printer<'_> {
 
     // Regions --------------------------------------------------------------------------------------------------
 
-    /// Names the values of an op's region ahead of printing it, so that its arguments can be written in a header.
-    /// Give the result to [`Printer::named_region`].
+    /// Names the values of an op's region before it is printed, so that its arguments can be printed in a header. Pass
+    /// the result to [`Printer::named_region`].
     pub fn name_region(&mut self, region: Region, owner: OpRef<'_>) -> RegionScope {
         let scope = RegionScope { counters: self.counters };
         let arg_name = owner.def().block_arg_name();
@@ -243,13 +244,13 @@ impl Printer<'_> {
         scope
     }
 
-    /// Prints `{ ops }` of a region named before, without a block label.
+    /// Prints `{ ops }` of a region whose values are named already, without a block label.
     pub fn named_region(&mut self, region: Region, scope: RegionScope) {
         self.region_body(region, false);
         self.leave_region(region, scope);
     }
 
-    /// Ends the scope of a region: its names are free again.
+    /// Ends the scope of a region, so that its names can be reused.
     fn leave_region(&mut self, region: Region, scope: RegionScope) {
         for &block in self.program.region_blocks(region) {
             let args = self.program.block_args(block).to_vec();
@@ -265,14 +266,14 @@ impl Printer<'_> {
         self.counters = scope.counters;
     }
 
-    /// Prints `{ ops }`; with `label` the block's arguments as `^bb0(…):`.
+    /// Prints `{ ops }`; if `label`, with the block's arguments as `^bb0(…):`.
     pub fn region(&mut self, region: Region, owner: OpRef<'_>, label: bool) {
         let scope = self.name_region(region, owner);
         self.region_body(region, label);
         self.leave_region(region, scope);
     }
 
-    /// Prints a function's region: numbering starts anew.
+    /// Prints a function's region, with a new numbering.
     pub fn isolated_region(&mut self, region: Region, owner: OpRef<'_>, header: impl FnOnce(&mut Self)) {
         let counters = std::mem::take(&mut self.counters);
         let used = std::mem::take(&mut self.used);
@@ -283,7 +284,7 @@ impl Printer<'_> {
         self.used = used;
     }
 
-    /// `^bb1`
+    /// Prints `^bb1`.
     pub fn block_name(&mut self, block: Block) {
         let number = self.blocks.get(&block).copied().unwrap_or(0);
         let _ = write!(self.out, "^bb{number}");
@@ -307,7 +308,7 @@ impl Printer<'_> {
                 });
                 self.text("):");
             } else if label && (i > 0 || program.block_ops(block).is_empty()) {
-                // Without it there would be no block.
+                // Without the label the text would have no block.
                 self.newline();
                 self.block_name(block);
                 self.text(":");
@@ -324,7 +325,7 @@ impl Printer<'_> {
     }
 }
 
-/// Whether the op has everything that its syntax pieces print.
+/// Returns whether the op has everything that its syntax pieces print.
 fn fits(op: OpRef<'_>, pieces: &[Piece]) -> bool {
     pieces.iter().all(|piece| match *piece {
         Piece::Int(name) => matches!(op.attr(name), Some(AttrData::Int(..))),
