@@ -1,5 +1,5 @@
-//! The branches of MLIR's `cf` dialect, so that functions which have them can be read and kept. Nothing is computed or
-//! sharded across them. Source: MLIR's documentation of the dialect.
+//! The branches of MLIR's `cf` dialect, so that functions with branches can be parsed and kept. They are neither
+//! computed nor sharded. Source: MLIR's documentation of the dialect.
 
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{AttrData, Block, ElementType, OpRef, Ty, TypeData, Value};
@@ -16,10 +16,10 @@ struct Branch;
 /// `cf.cond_br`
 struct ConditionalBranch;
 
-/// How many operands the condition and each successor have.
+/// The numbers of operands of the condition and of each successor.
 const SEGMENTS: &str = "operandSegmentSizes";
 
-/// `^bb1(%a, %b : T, U)`; returns the values' types.
+/// Parses `^bb1(%a, %b : T, U)`; returns the values' types.
 fn parse_successor(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<Vec<Ty>> {
     p.successor(op)?;
     if !p.eat("(") {
@@ -100,7 +100,7 @@ static CONDITIONAL_BRANCH: CustomSyntax = CustomSyntax {
     },
 };
 
-/// A block takes what is passed to it.
+/// Checks that a block takes the values that are passed to it.
 fn check_passed(op: OpRef<'_>, block: Block, values: &[Value]) -> Checked<()> {
     let types = |values: &[Value]| values.iter().map(|&v| op.program.value_type(v)).collect::<Vec<Ty>>();
     let (passed, taken) = (types(values), types(op.program.block_args(block)));

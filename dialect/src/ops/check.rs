@@ -1,4 +1,4 @@
-//! The `check` dialect of StableHLO's test suite: ops that compare a value with the expected one and stop the run when
+//! The `check` dialect of StableHLO's test suite: ops that compare a value with the expected one and stop the run if
 //! they differ. Source: StableHLO's reference documentation, "Testing"; defaults as in its `CheckOps`.
 
 use crate::eval::{Context, EvalError, EvalResult};
@@ -13,14 +13,14 @@ use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax};
 /// The ops of this dialect.
 pub static OPS: &[&dyn OpDef] = &[&ExpectEq, &ExpectEqConst, &ExpectAlmostEq, &ExpectAlmostEqConst, &ExpectClose];
 
-/// How far apart two elements may be.
+/// The allowed difference between two elements.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Tolerance {
     /// Equal; NaN equals NaN.
     Exact,
-    /// An absolute difference of at most this; NaN and infinities equal themselves.
+    /// An absolute difference of at most this value; NaN and infinities equal themselves.
     Absolute(f64),
-    /// The distance in units in the last place is within these bounds.
+    /// A distance in units in the last place within these bounds.
     Ulps {
         /// Smallest allowed distance.
         min: i64,
@@ -34,7 +34,7 @@ const TOLERANCE: &str = "tolerance";
 /// The default tolerance of `expect_almost_eq`.
 pub(crate) const ALMOST: f64 = 1e-4;
 
-/// Compares element by element; the error names the first that differs.
+/// Compares element by element; the error names the first element that differs.
 pub(crate) fn compare(found: &Literal, expected: &Literal, tolerance: Tolerance) -> Result<(), String> {
     if found.ty() != expected.ty() {
         return Err(format!("expected a value like {expected:?}, found {found:?}"));
@@ -94,7 +94,7 @@ fn close_float(a: f64, b: f64, element: ElementType, tolerance: Tolerance) -> bo
     }
 }
 
-/// The rank of a finite float among the values of its type; both zeros are 0.
+/// Returns the rank of a finite float among the values of its type; both zeros have rank 0.
 fn ordinal(value: f64, element: ElementType) -> i128 {
     let mut bytes = Vec::new();
     Scalar::Float(value).encode(element, &mut bytes);
@@ -206,7 +206,7 @@ fn infer(op: OpRef<'_>, constant: bool) -> Inferred {
     }
 }
 
-/// `%a, %b, word = 3, … {…} : T`; a constant brings its own type.
+/// Parses `%a, %b, word = 3, … {…} : T`; a constant has its own type.
 fn parse(p: &mut Parser<'_>, op: &mut ParsedOp, constant: bool, words: &[&str]) -> Parse<()> {
     p.operand(op)?;
     p.expect(",")?;
@@ -236,7 +236,7 @@ fn parse(p: &mut Parser<'_>, op: &mut ParsedOp, constant: bool, words: &[&str]) 
     p.check_operands(op, &types)
 }
 
-/// A number without its type; a type that follows is skipped.
+/// Parses a number without its type, and skips a type that follows.
 fn parse_number(p: &mut Parser<'_>, float: bool) -> Parse<Attr> {
     let element = if float { ElementType::F64 } else { ElementType::UI64 };
     let ty = p.program.intern_type(TypeData::Scalar(element));
@@ -268,7 +268,7 @@ fn print(p: &mut Printer<'_>, op: OpRef<'_>, constant: bool, words: &[&str]) -> 
     }
     for word in words.iter().filter(|w| op.attr(w).is_some()) {
         p.text(&format!(", {word} = "));
-        // The op's own form leaves out the type.
+        // This op's custom syntax leaves out the type.
         let text = op.attr_id(word).map(|a| op.program.attr_text(a)).unwrap_or_default();
         p.text(text.split(" : ").next().unwrap_or_default());
     }
@@ -277,7 +277,7 @@ fn print(p: &mut Printer<'_>, op: OpRef<'_>, constant: bool, words: &[&str]) -> 
     if !constant {
         p.text(" : ");
         let types = op.type_ids(op.operands());
-        // Two types only where MLIR's own form has two.
+        // Two types are printed only if MLIR's own syntax has two.
         p.types(if words.len() > 1 { &types } else { &types[..1] });
     }
     true

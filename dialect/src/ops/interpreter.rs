@@ -1,5 +1,5 @@
-//! The `interpreter` dialect of StableHLO's test suite: programs that run side by side on many devices, with values
-//! recorded along the way. Source: StableHLO's reference documentation, "Testing", and its `InterpreterOps`.
+//! The `interpreter` dialect of StableHLO's test suite: programs that run in parallel on many devices, with values
+//! recorded at run time. Source: StableHLO's reference documentation, "Testing", and its `InterpreterOps`.
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -19,10 +19,10 @@ const PROGRAMS: &str = "programs";
 const PROBE_ID: &str = "probe_id";
 
 /// `"interpreter.run_parallel"(%a, %b) {programs = [[@f], [@f]]}`: function `programs[replica][partition]` runs on that
-/// device; operands and results are the devices' concatenated, in that order.
+/// device; operands and results are those of the devices concatenated, in that order.
 pub struct RunParallel;
 
-/// The functions by replica and partition; `None` unless the attribute is rows of names, all of one length.
+/// Returns the functions by replica and partition; `None` unless the attribute is rows of names, all of one length.
 fn programs<'a>(op: OpRef<'a>) -> Option<Vec<Vec<&'a str>>> {
     let rows = list(op, op.attr(PROGRAMS)?)?;
     let rows: Vec<Vec<&str>> =
@@ -91,7 +91,7 @@ impl OpDef for RunParallel {
         if !known {
             return;
         }
-        // Types are checked at run time: the programs may not be partitioned yet.
+        // Types are checked at run time, because the programs may not be partitioned yet.
         let signatures: Vec<_> = found.into_iter().map(|f| func::signature(op.program, f)).collect();
         for (what, given, wanted) in [
             ("operands", op.operands().len(), signatures.iter().map(|s| s.inputs.len()).sum::<usize>()),
@@ -132,7 +132,7 @@ impl OpDef for RunParallel {
     }
 }
 
-/// `interpreter.print %a : T`: shows a value to whoever reads the run's output; here it is an annotation.
+/// `interpreter.print %a : T`: prints a value in the reference interpreter; here it is an annotation.
 pub struct Print;
 
 impl OpDef for Print {
@@ -165,7 +165,7 @@ impl OpDef for Print {
     }
 }
 
-/// `%r = interpreter.probe %a, probe_id = "p" : T`: its operand, recorded each time it runs.
+/// `%r = interpreter.probe %a, probe_id = "p" : T`: returns its operand, and records it each time it runs.
 pub struct Probe;
 
 impl OpDef for Probe {
@@ -201,8 +201,8 @@ impl OpDef for Probe {
     }
 }
 
-/// `check.expect_serialized_eq %a, probe_id = "p", iter = 1 : T`: compares with what the probe recorded at the
-/// `iter`-th run, from 0.
+/// `check.expect_serialized_eq %a, probe_id = "p", iter = 1 : T`: compares with the value that the probe recorded in
+/// its run number `iter`, from 0.
 pub struct ExpectSerializedEq;
 
 impl OpDef for ExpectSerializedEq {

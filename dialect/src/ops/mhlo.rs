@@ -1,20 +1,20 @@
-//! MHLO attributes that modules still carry; the dialect's ops are now StableHLO's.
+//! MHLO attributes that modules still have; the dialect's ops are now StableHLO's.
 
 use crate::ir::{AttrData, OpRef};
 
 /// On a module: how many replicas run it, each with arguments of its own.
 pub const NUM_REPLICAS: &str = "mhlo.num_replicas";
-/// On a module: how many devices run each replica.
+/// On a module: the number of devices that run each replica.
 pub const NUM_PARTITIONS: &str = "mhlo.num_partitions";
-/// On arguments, results and ops: a sharding from before Shardy, in HLO's syntax.
+/// On arguments, results and ops: a sharding in HLO's syntax, used before Shardy.
 pub const SHARDING: &str = "mhlo.sharding";
-/// On modules, arguments, results and ops: text that a frontend left for other tools.
+/// On modules, arguments, results and ops: text from a frontend for other tools.
 pub const FRONTEND_ATTRIBUTES: &str = "mhlo.frontend_attributes";
-/// The custom call that holds a sharding of its operand, from before Shardy.
+/// The custom call that states a sharding of its operand, used before Shardy.
 pub const SHARDING_CALL: &str = "Sharding";
-/// The custom call from a global value to a device's shard, into a manual region from before Shardy.
+/// The custom call from a global value to a device's shard: the entry of a manual region before Shardy.
 pub const ENTER_MANUAL: &str = "SPMDFullToShardShape";
-/// The custom call from a device's shard to the global value, out of a manual region from before Shardy.
+/// The custom call from a device's shard to the global value: the exit of a manual region before Shardy.
 pub const LEAVE_MANUAL: &str = "SPMDShardToFullShape";
 
 /// The text that a frontend left on an op under this name.

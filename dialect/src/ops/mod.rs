@@ -1,5 +1,5 @@
-//! Every op, by dialect and family. An op is a unit struct with one `impl OpDef` and one line in its family's `OPS`, both
-//! in one file; a new family is a module and a row in its dialect's `mod.rs`.
+//! Every op, by dialect and family. An op is a unit struct with one `impl OpDef` and one line in its family's `OPS`,
+//! both in one file; a new family is a module and a row in its dialect's `mod.rs`.
 
 pub mod build;
 mod cf;
@@ -34,7 +34,7 @@ static DIALECTS: [&[&[&dyn OpDef]]; 10] = [
     linalg::OPS,
 ];
 
-/// All known ops. They are in the order of the dialects, which has no meaning.
+/// All known ops, in the order of the dialects, which has no meaning.
 pub static OPS: &[&dyn OpDef] = &joined::<{ count() }>();
 
 const fn count() -> usize {

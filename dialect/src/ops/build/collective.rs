@@ -1,6 +1,6 @@
-//! Typed builders for collectives of the per-device program. Groups are of partitions; every collective gets a channel,
-//! so that partitions communicate, and does the same in every replica. Wrong operands are a bug of the calling pass and
-//! panic.
+//! Typed builders for collectives of the per-device program. Groups consist of partitions; every collective gets a
+//! channel, so that it communicates between partitions, and does the same in every replica. Invalid operands are a bug
+//! of the calling pass and panic.
 
 use super::pointwise;
 use crate::collective::MeshAttr;
@@ -22,25 +22,25 @@ pub struct Along<'a> {
     pub mesh: MeshAttr,
     /// Its axes, major first.
     pub axes: &'a [AxisPart],
-    /// Devices of a group: the product of the axes' sizes.
+    /// The number of devices of a group: the product of the axes' sizes.
     pub devices: i64,
 }
 
 const GROUPS: &str = "replica_groups";
 
-/// `stablehlo.all_gather` along `dim`.
+/// Builds `stablehlo.all_gather` along `dim`.
 pub fn all_gather(b: &mut Builder<'_>, x: Value, dim: usize, groups: Along<'_>, channel: i64) -> Value {
     let dim = b.program.attr_i64(dim as i64);
     global(b, &AllGather, x, groups, channel, &[("all_gather_dim", dim)], &[])
 }
 
-/// `stablehlo.all_reduce` by a commutative scalar operation.
+/// Builds `stablehlo.all_reduce` with a commutative scalar operation.
 pub fn all_reduce(b: &mut Builder<'_>, x: Value, op: ScalarOp, groups: Along<'_>, channel: i64) -> Value {
     let computation = computation(b, op, x);
     global(b, &AllReduce, x, groups, channel, &[], &[computation])
 }
 
-/// `stablehlo.reduce_scatter` along `dim` by a commutative scalar operation.
+/// Builds `stablehlo.reduce_scatter` along `dim` with a commutative scalar operation.
 pub fn reduce_scatter(
     b: &mut Builder<'_>,
     x: Value,
@@ -54,7 +54,7 @@ pub fn reduce_scatter(
     global(b, &ReduceScatter, x, groups, channel, &[("scatter_dimension", dim)], &[computation])
 }
 
-/// `stablehlo.all_to_all`: splits along `split`, concatenates along `concat`. Ids are partitions.
+/// Builds `stablehlo.all_to_all`, which splits along `split` and concatenates along `concat`. Ids are partitions.
 pub fn all_to_all(
     b: &mut Builder<'_>,
     x: Value,
@@ -75,24 +75,24 @@ pub fn all_to_all(
     b.inferred(&AllToAll, &[x], &attrs, &[])[0]
 }
 
-/// `stablehlo.collective_permute` by pairs of [`MeshAttr`]: devices that nobody sends to get zeros.
+/// Builds `stablehlo.collective_permute` by pairs of [`MeshAttr`]; devices that no device sends to get zeros.
 pub fn permute(b: &mut Builder<'_>, x: Value, pairs: Attr, channel: i64) -> Value {
     let channel = handle(b.program, channel);
     b.inferred(&CollectivePermute, &[x], &[("channel_handle", channel), ("source_target_pairs", pairs)], &[])[0]
 }
 
-/// `stablehlo.collective_broadcast` from the first partition of each group.
+/// Builds `stablehlo.collective_broadcast` from the first partition of each group.
 pub fn collective_broadcast(b: &mut Builder<'_>, x: Value, groups: Along<'_>, channel: i64) -> Value {
     let (groups, channel) = (groups.mesh.along(b.program, groups.axes, 1), handle(b.program, channel));
     b.inferred(&CollectiveBroadcast, &[x], &[("channel_handle", channel), (GROUPS, groups)], &[])[0]
 }
 
-/// `stablehlo.partition_id`, a rank-0 `ui32`.
+/// Builds `stablehlo.partition_id`, a rank-0 `ui32`.
 pub fn partition_id(b: &mut Builder<'_>) -> Value {
     b.inferred(&PartitionId, &[], &[], &[])[0]
 }
 
-/// Builds an op whose groups hold flat device ids, `replica * partitions + partition`.
+/// Builds an op whose groups have flat device ids, `replica * partitions + partition`.
 fn global(
     b: &mut Builder<'_>,
     def: &'static dyn OpDef,
@@ -110,12 +110,12 @@ fn global(
     b.inferred(def, &[x], &attrs, regions)[0]
 }
 
-/// The attribute `channel_handle` of communication between partitions.
+/// Returns the attribute `channel_handle` for communication between partitions.
 pub fn handle(program: &mut Program, channel: i64) -> Attr {
     program.attr_struct("stablehlo.channel_handle", &[], &[("handle", channel), ("type", 1)])
 }
 
-/// `(x, y) { return op(x, y) }` over scalars of the operand's element type.
+/// Builds the region `(x, y) { return op(x, y) }` over scalars of the operand's element type.
 fn computation(b: &mut Builder<'_>, op: ScalarOp, x: Value) -> Region {
     let element = b.tensor(x).element;
     let ty = b.program.tensor(&[], element);

@@ -1,4 +1,4 @@
-//! Typed builders for pointwise ops, constants and iota: `build::add(b, x, y)`. Types follow from the operands; wrong
+//! Typed builders for pointwise ops, constants and iota: `build::add(b, x, y)`. Types follow from the operands; invalid
 //! operands are a bug of the calling pass and panic. Scalars are rank-0 tensors and are not broadcast implicitly, see
 //! [`shape::splat`].
 
@@ -18,7 +18,7 @@ use crate::memory::MemorySpace;
 use crate::op::OpDef;
 use crate::scalar::{Comparison, Scalar, ScalarOp};
 
-/// `stablehlo.constant`
+/// Builds `stablehlo.constant`.
 pub fn constant(b: &mut Builder<'_>, literal: Literal) -> Value {
     let ty = b.program.intern_type(literal.ty());
     let value = b.program.intern_attr(AttrData::Dense(ty, literal));
@@ -26,22 +26,22 @@ pub fn constant(b: &mut Builder<'_>, literal: Literal) -> Value {
     b.program.result(op, 0)
 }
 
-/// A constant whose every element is `value`.
+/// Builds a constant whose every element is `value`.
 pub fn splat(b: &mut Builder<'_>, element: ElementType, shape: &[i64], value: Scalar) -> Value {
     constant(b, Literal::splat(element, shape, value))
 }
 
-/// A rank-0 constant.
+/// Builds a rank-0 constant.
 pub fn scalar(b: &mut Builder<'_>, element: ElementType, value: Scalar) -> Value {
     splat(b, element, &[], value)
 }
 
-/// A rank-0 `i64`.
+/// Builds a rank-0 `i64` constant.
 pub fn index(b: &mut Builder<'_>, value: i64) -> Value {
     scalar(b, ElementType::I64, Scalar::Int(value.into()))
 }
 
-/// `stablehlo.iota` counting along `dim`.
+/// Builds `stablehlo.iota` counting along `dim`.
 pub fn iota(b: &mut Builder<'_>, element: ElementType, shape: &[i64], dim: usize) -> Value {
     let ty = b.program.tensor(shape, element);
     let dim = b.program.attr_i64(dim as i64);
@@ -53,7 +53,7 @@ fn one(b: &mut Builder<'_>, def: &'static dyn OpDef, operands: &[Value]) -> Valu
     b.inferred(def, operands, &[], &[])[0]
 }
 
-/// The op that computes one scalar operation, with operands and result of one element type.
+/// Builds the op for one scalar operation, with operands and result of one element type.
 pub fn pointwise(b: &mut Builder<'_>, op: ScalarOp, operands: &[Value]) -> Value {
     match (op, operands) {
         (ScalarOp::Compare(c), &[x, y]) => compare(b, c, x, y),
@@ -78,33 +78,33 @@ binary! {
     shift_left Shl, shift_right_logical ShrLogical,
 }
 
-/// `stablehlo.negate`
+/// Builds `stablehlo.negate`.
 pub fn negate(b: &mut Builder<'_>, x: Value) -> Value {
     pointwise(b, ScalarOp::Neg, &[x])
 }
 
-/// `stablehlo.not`
+/// Builds `stablehlo.not`.
 pub fn not(b: &mut Builder<'_>, x: Value) -> Value {
     pointwise(b, ScalarOp::Not, &[x])
 }
 
-/// `stablehlo.compare` with the default comparison type of the operands' elements.
+/// Builds `stablehlo.compare` with the default comparison type of the operands' elements.
 pub fn compare(b: &mut Builder<'_>, direction: Comparison, x: Value, y: Value) -> Value {
     let direction = b.program.attr_enum("comparison_direction", direction.text());
     b.inferred(&COMPARE, &[x, y], &[("comparison_direction", direction)], &[])[0]
 }
 
-/// `stablehlo.select`; the predicate may be a scalar.
+/// Builds `stablehlo.select`; the predicate may be a scalar.
 pub fn select(b: &mut Builder<'_>, predicate: Value, on_true: Value, on_false: Value) -> Value {
     one(b, &SELECT, &[predicate, on_true, on_false])
 }
 
-/// `stablehlo.clamp`; the bounds may be scalars.
+/// Builds `stablehlo.clamp`; the bounds may be scalars.
 pub fn clamp(b: &mut Builder<'_>, min: Value, x: Value, max: Value) -> Value {
     one(b, &CLAMP, &[min, x, max])
 }
 
-/// `stablehlo.convert`; `x` itself when it has this element type already.
+/// Builds `stablehlo.convert`; returns `x` if it has this element type already.
 pub fn convert(b: &mut Builder<'_>, x: Value, element: ElementType) -> Value {
     if b.tensor(x).element == element {
         return x;
@@ -115,7 +115,7 @@ pub fn convert(b: &mut Builder<'_>, x: Value, element: ElementType) -> Value {
     b.program.result(op, 0)
 }
 
-/// `stablehlo.bitcast_convert` to elements of the same width.
+/// Builds `stablehlo.bitcast_convert` to elements of the same width.
 pub fn bitcast(b: &mut Builder<'_>, x: Value, element: ElementType) -> Value {
     let ty = b.tensor(x).with_element(element);
     let ty = b.program.intern_type(ty);
@@ -123,7 +123,7 @@ pub fn bitcast(b: &mut Builder<'_>, x: Value, element: ElementType) -> Value {
     b.program.result(op, 0)
 }
 
-/// `stablehlo.optimization_barrier` of one value.
+/// Builds `stablehlo.optimization_barrier` of one value.
 pub fn optimization_barrier(b: &mut Builder<'_>, x: Value) -> Value {
     one(b, &OptimizationBarrier, &[x])
 }
@@ -138,8 +138,8 @@ pub fn is_expressible(body: &Body) -> bool {
     !body.insts.iter().any(|inst| matches!(inst, Inst::Op { op: ScalarOp::MulAdd, .. }))
 }
 
-/// The ops that compute a body's results on tensors of `shape`; `None` when the body reads loop positions or
-/// accumulators.
+/// Builds the ops that compute a body's results on tensors of `shape`; returns `None` if the body reads loop positions
+/// or accumulators.
 pub fn body(b: &mut Builder<'_>, body: &Body, operands: &[Value], shape: &[i64]) -> Option<Vec<Value>> {
     if !is_expressible(body) {
         return None;

@@ -9,7 +9,7 @@ use crate::ops::stablehlo::reduction::Reduce;
 use crate::ops::stablehlo::sort::Sort;
 use crate::scalar::{Scalar, ScalarOp};
 
-/// `value` combined by `op` along `dims`, starting from the rank-0 `init`.
+/// Builds a reduction of `value` by `op` along `dims`, starting from the rank-0 `init`.
 pub fn reduce(b: &mut Builder<'_>, value: Value, init: Value, dims: &[i64], op: ScalarOp) -> Value {
     let ty = b.program.value_type(init);
     let region = b.region(&[ty, ty], |b, args| {
@@ -20,14 +20,14 @@ pub fn reduce(b: &mut Builder<'_>, value: Value, init: Value, dims: &[i64], op: 
     b.inferred(&Reduce, &[value, init], &[("dimensions", dims)], &[region])[0]
 }
 
-/// The sum of `value` along `dims`.
+/// Builds the sum of `value` along `dims`.
 pub fn sum(b: &mut Builder<'_>, value: Value, dims: &[i64]) -> Value {
     let element = b.tensor(value).element;
     let zero = build::scalar(b, element, Scalar::zero(element));
     reduce(b, value, zero, dims, ScalarOp::Add)
 }
 
-/// `on_true` where `predicate` holds, else `on_false`; both give values of these types.
+/// Builds an `if` with the results of `on_true` if `predicate` holds, or else of `on_false`; both have these types.
 pub fn if_else(
     b: &mut Builder<'_>,
     predicate: Value,
@@ -48,7 +48,8 @@ pub fn if_else(
     b.program.results(op).collect()
 }
 
-/// `values` sorted together along `dim`, by the first of them in descending order; stable. Floats are in total order.
+/// Builds a stable sort of `values` together along `dim`, by the first of them in descending order. Floats are in total
+/// order.
 pub fn sort_down(b: &mut Builder<'_>, values: &[Value], dim: i64) -> Vec<Value> {
     let types: Vec<Ty> = values
         .iter()

@@ -1,5 +1,5 @@
-//! Typed builders for Shardy's ops: meshes, annotations of a value, changes of its sharding; without a [`Builder`], they
-//! give an op that isn't in a block yet.
+//! Typed builders for Shardy's ops: meshes, annotations of a value, changes of its sharding. Functions without a
+//! [`Builder`] return an op that isn't in a block yet.
 
 use crate::ir::build::Builder;
 use crate::ir::{Attr, AttrData, Loc, Name, Op, Program, Ty, Value};
@@ -7,7 +7,7 @@ use crate::op::OpDef;
 use crate::ops::sdy::{self, MESH, OUT_SHARDING, ReshardOp, SHARDING, ShardingConstraint};
 use crate::sharding::{Mesh, Reshard, TensorSharding};
 
-/// `sdy.mesh @name = <mesh>`
+/// Creates `sdy.mesh @name = <mesh>`.
 pub fn mesh(program: &mut Program, name: &str, mesh: Mesh) -> Op {
     let attrs = [
         (program.name("sym_name"), program.attr_str(name)),
@@ -16,20 +16,20 @@ pub fn mesh(program: &mut Program, name: &str, mesh: Mesh) -> Op {
     program.new_op(&MESH, MESH.name(), &[], &[], &attrs, &[], Loc::UNKNOWN)
 }
 
-/// `sdy.sharding_constraint`: `value`, which is sharded as `sharding`. At the location of the value.
+/// Creates `sdy.sharding_constraint` of `value`, at the location of the value.
 pub fn constraint(program: &mut Program, value: Value, sharding: TensorSharding) -> Op {
     let loc = program.value_loc(value);
     annotation(program, &ShardingConstraint, value, sharding, SHARDING, Vec::new(), loc)
 }
 
-/// `sdy.reshard`: `value`, resharded to `sharding`. At the location of the value.
+/// Creates `sdy.reshard` of `value`, at the location of the value.
 pub fn reshard(program: &mut Program, value: Value, sharding: TensorSharding) -> Op {
     let loc = program.value_loc(value);
     annotation(program, &ReshardOp, value, sharding, SHARDING, Vec::new(), loc)
 }
 
-/// The Shardy collective on the global `value` that performs `change`, after which it is sharded as `out`; a reshard
-/// where nothing changes.
+/// Creates the Shardy collective on the global `value` that performs `change`, with the sharding `out` as its result;
+/// creates a reshard if nothing changes.
 pub fn collective(program: &mut Program, value: Value, change: &Reshard, out: TensorSharding, loc: Loc) -> Op {
     match sdy::written(program, change) {
         Some((def, attrs)) => annotation(program, def, value, out, OUT_SHARDING, attrs, loc),
@@ -37,8 +37,8 @@ pub fn collective(program: &mut Program, value: Value, change: &Reshard, out: Te
     }
 }
 
-/// `sdy.manual_computation` of these in_shardings, out_shardings and manual axes, with results of these types; `body`
-/// makes the local results from the local operands, whose types are the global ones.
+/// Builds `sdy.manual_computation` with these in_shardings, out_shardings and manual axes, and results of these types.
+/// `body` builds the local results from the local operands, whose types are the global ones.
 pub fn manual_computation(
     b: &mut Builder<'_>,
     operands: &[Value],

@@ -1,5 +1,5 @@
-//! Typed builders for the ops that move, slice, join and contract tensors. Each appends one op and gives its result;
-//! each panics when the op would be invalid, since then the pass that builds it is wrong.
+//! Typed builders for the ops that move, slice, join and contract tensors. Each appends one op and returns its result;
+//! each panics if the op would be invalid, because that is a bug of the calling pass.
 
 use crate::ir::build::Builder;
 use crate::ir::{Attr, ElementType, Value};
@@ -14,7 +14,7 @@ fn one(b: &mut Builder<'_>, def: &'static dyn OpDef, operands: &[Value], attrs: 
     b.inferred(def, operands, attrs, &[])[0]
 }
 
-/// An op whose result type doesn't follow from operands and attributes.
+/// Builds an op whose result type doesn't follow from operands and attributes.
 fn typed(
     b: &mut Builder<'_>,
     def: &'static dyn OpDef,
@@ -31,13 +31,13 @@ fn typed(
     b.program.result(op, 0)
 }
 
-/// `value[start:limit:stride, …]`
+/// Builds `value[start:limit:stride, …]`.
 pub fn slice(b: &mut Builder<'_>, value: Value, start: &[i64], limit: &[i64], stride: &[i64]) -> Value {
     let [start, limit, stride] = [start, limit, stride].map(|v| b.program.attr_i64s(v));
     one(b, &Slice, &[value], &[("start_indices", start), ("limit_indices", limit), ("strides", stride)])
 }
 
-/// Positions `start..limit` of dimension `dim`, all positions of the others.
+/// Builds the slice of positions `start..limit` of dimension `dim`, and all positions of the others.
 pub fn slice_dim(b: &mut Builder<'_>, value: Value, dim: usize, start: i64, limit: i64) -> Value {
     let mut limits = b.tensor(value).shape.to_vec();
     let (mut starts, strides) = (vec![0; limits.len()], vec![1; limits.len()]);
@@ -45,20 +45,20 @@ pub fn slice_dim(b: &mut Builder<'_>, value: Value, dim: usize, start: i64, limi
     slice(b, value, &starts, &limits, &strides)
 }
 
-/// A box of `sizes` from rank-0 integer `starts`, one per dimension, clamped into `value`.
+/// Builds the slice of `sizes` at rank-0 integer `starts`, one per dimension, clamped so that it fits into `value`.
 pub fn dynamic_slice(b: &mut Builder<'_>, value: Value, starts: &[Value], sizes: &[i64]) -> Value {
     let sizes = b.program.attr_i64s(sizes);
     let operands: Vec<Value> = [value].into_iter().chain(starts.iter().copied()).collect();
     one(b, &DynamicSlice, &operands, &[("slice_sizes", sizes)])
 }
 
-/// `value` with `update` written over it at rank-0 integer `starts`, clamped so that it fits.
+/// Builds `value` with `update` written over it at rank-0 integer `starts`, clamped so that it fits.
 pub fn dynamic_update_slice(b: &mut Builder<'_>, value: Value, update: Value, starts: &[Value]) -> Value {
     let operands: Vec<Value> = [value, update].into_iter().chain(starts.iter().copied()).collect();
     one(b, &DynamicUpdateSlice, &operands, &[])
 }
 
-/// The same elements in `shape`; `value` itself when it has this shape already.
+/// Builds a reshape to `shape`; returns `value` if it has this shape already.
 pub fn reshape(b: &mut Builder<'_>, value: Value, shape: &[i64]) -> Value {
     let ty = b.tensor(value);
     if ty.shape[..] == *shape {
@@ -68,31 +68,31 @@ pub fn reshape(b: &mut Builder<'_>, value: Value, shape: &[i64]) -> Value {
     typed(b, &Reshape, &[value], shape, element, &[])
 }
 
-/// Result dimension `d` is dimension `permutation[d]`.
+/// Builds a transpose: result dimension `d` is dimension `permutation[d]`.
 pub fn transpose(b: &mut Builder<'_>, value: Value, permutation: &[i64]) -> Value {
     let permutation = b.program.attr_i64s(permutation);
     one(b, &Transpose, &[value], &[("permutation", permutation)])
 }
 
-/// `value` with the elements along `dims` in reverse order.
+/// Builds the reversal of `value` along `dims`.
 pub fn reverse(b: &mut Builder<'_>, value: Value, dims: &[i64]) -> Value {
     let dims = b.program.attr_i64s(dims);
     one(b, &Reverse, &[value], &[("dimensions", dims)])
 }
 
-/// Dimension `d` of `value` becomes dimension `dims[d]` of `shape`.
+/// Builds a broadcast: dimension `d` of `value` becomes dimension `dims[d]` of `shape`.
 pub fn broadcast_in_dim(b: &mut Builder<'_>, value: Value, shape: &[i64], dims: &[i64]) -> Value {
     let element = b.tensor(value).element;
     let dims = b.program.attr_i64s(dims);
     typed(b, &BroadcastInDim, &[value], shape, element, &[("broadcast_dimensions", dims)])
 }
 
-/// A rank-0 value in every element of `shape`; the value itself when `shape` is rank 0.
+/// Builds a broadcast of a rank-0 value to `shape`; returns the value if `shape` has rank 0.
 pub fn splat(b: &mut Builder<'_>, value: Value, shape: &[i64]) -> Value {
     if shape.is_empty() { value } else { broadcast_in_dim(b, value, shape, &[]) }
 }
 
-/// `values` one after the other along `dim`; a single one is returned as it is.
+/// Builds the concatenation of `values` along `dim`; returns a single value unchanged.
 pub fn concatenate(b: &mut Builder<'_>, values: &[Value], dim: usize) -> Value {
     if let [only] = values {
         return *only;
@@ -101,15 +101,15 @@ pub fn concatenate(b: &mut Builder<'_>, values: &[Value], dim: usize) -> Value {
     one(b, &Concatenate, values, &[("dimension", dim)])
 }
 
-/// `value` with the rank-0 `padding` around and between its elements.
+/// Builds `value` with the rank-0 `padding` around and between its elements.
 pub fn pad(b: &mut Builder<'_>, value: Value, padding: Value, low: &[i64], high: &[i64], interior: &[i64]) -> Value {
     let [low, high, interior] = [low, high, interior].map(|v| b.program.attr_i64s(v));
     let attrs = [("edge_padding_low", low), ("edge_padding_high", high), ("interior_padding", interior)];
     one(b, &Pad, &[value, padding], &attrs)
 }
 
-/// The product of `lhs` and `rhs` over pairs of batching and contracting dimensions, with result elements of type
-/// `element`. `attrs` may carry `precision_config` and `algorithm`.
+/// Builds the product of `lhs` and `rhs` over pairs of batching and contracting dimensions, with result elements of
+/// type `element`. `attrs` may have `precision_config` and `algorithm`.
 pub fn dot_general(
     b: &mut Builder<'_>,
     (lhs, rhs): (Value, Value),

@@ -1,5 +1,5 @@
 //! CHLO's pointwise ops over operands of different shapes: a dimension of size 1 is repeated, and missing leading
-//! dimensions are added. The computation is that of the op on equal shapes.
+//! dimensions are added. Otherwise they compute the same as the op on equal shapes.
 //!
 //! Source: <https://openxla.org/stablehlo/generated/chlo>.
 
@@ -102,7 +102,7 @@ pub static BROADCAST_SELECT: Broadcasting = Broadcasting {
     ],
 };
 
-/// The dimension of a result of `rank` that each of operand `i`'s dimensions becomes.
+/// Returns the dimension of a result of `rank` for each of operand `i`'s dimensions.
 fn places(op: OpRef<'_>, i: usize, rank: usize) -> Checked<Vec<usize>> {
     let own = tensor(op, i)?.rank();
     match op.ints("broadcast_dimensions").filter(|_| own < rank) {
@@ -122,7 +122,7 @@ fn places(op: OpRef<'_>, i: usize, rank: usize) -> Checked<Vec<usize>> {
 }
 
 impl Broadcasting {
-    /// The result's shape, and the places of each operand's dimensions in it.
+    /// Returns the result's shape, and the result's dimension for each of the operands' dimensions.
     fn shape(&self, op: OpRef<'_>, types: &[TensorType]) -> Checked<(Shape, Vec<Vec<usize>>)> {
         let rank = types.iter().map(TensorType::rank).max().unwrap_or(0);
         let mut shape = Shape::from_elem(1, rank);

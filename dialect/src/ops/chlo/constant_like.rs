@@ -15,7 +15,7 @@ use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax};
 /// The ops of this family.
 pub static OPS: &[&dyn OpDef] = &[&CHLO_CONSTANT, &ARITH_CONSTANT, &ConstantLike];
 
-/// A tensor constant of another dialect: works as `stablehlo.constant`.
+/// A tensor constant of another dialect, which works as `stablehlo.constant`.
 pub struct OtherConstant {
     name: &'static str,
     examples: &'static [&'static str],
@@ -61,14 +61,14 @@ fn print(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     true
 }
 
-/// The type of elements that are kept as text, such as those of a vector.
+/// Returns the type of elements that are kept as text, such as those of a vector.
 fn kept_type(text: &str) -> Option<TypeData> {
     let (_, ty) = text.rsplit_once(':')?;
     Some(TypeData::Opaque(ty.trim().into()))
 }
 
 impl OtherConstant {
-    /// The type of the value; `arith` has scalars and vectors too, which nothing here computes with.
+    /// Returns the type of the value; `arith` also has scalars and vectors, which this crate doesn't compute with.
     fn value_type(op: OpRef<'_>) -> Option<TypeData> {
         let scalar = |ty: &Ty| Some(op.program.type_data(*ty).clone()).filter(|ty| matches!(ty, TypeData::Scalar(_)));
         match op.attr("value")? {
@@ -97,7 +97,7 @@ impl OpDef for OtherConstant {
         }
     }
 
-    /// Of a scalar, so that bodies of structured ops can have it.
+    /// Returns a kernel for scalars, because bodies of structured ops may have them.
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
         let Some((value, element)) = number(op) else { return Kernel::None };
         let mut body = Body::default();
@@ -105,7 +105,7 @@ impl OpDef for OtherConstant {
         Kernel::Nest(Nest { body, ..Nest::default() })
     }
 
-    /// Nothing is sharded along a constant.
+    /// Returns no rule, because nothing is sharded along a constant.
     fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
         None
     }
@@ -130,7 +130,7 @@ impl OpDef for OtherConstant {
     }
 }
 
-/// The number that the attribute `value` is, and its type.
+/// Returns the number in the attribute `value`, and its type.
 fn number(op: OpRef<'_>) -> Option<(Scalar, ElementType)> {
     let (value, ty) = match op.attr("value")? {
         AttrData::Int(v, ty) => (Scalar::Int((*v).into()), *ty),
@@ -145,7 +145,7 @@ fn number(op: OpRef<'_>) -> Option<(Scalar, ElementType)> {
 }
 
 impl ConstantLike {
-    /// The value and its type.
+    /// Returns the value and its type.
     fn value(op: OpRef<'_>) -> Checked<(Scalar, ElementType)> {
         operand_count(op, 1)?;
         number(op).ok_or_else(|| Problem::new("expected an attribute 'value' of one number"))
@@ -171,7 +171,7 @@ impl OpDef for ConstantLike {
         let (Ok((value, element)), Some(ty), true) = (Self::value(op), op.result_tensor(0), is_static(op)) else {
             return Kernel::None;
         };
-        // The elements' values don't matter, but reading each ties the result's shape to the operand's.
+        // The elements' values don't matter, but reading each element ties the result's shape to the operand's.
         let read = op.operand_tensor(0).map_or(element, |t| t.element);
         let mut body = Body { inputs: vec![read], ..Body::default() };
         body.results = vec![body.push(Inst::Const(value, element))];

@@ -1,5 +1,5 @@
 //! The pointwise ops of CHLO that JAX emits, each as a formula of StableHLO's scalar operations: the import pass
-//! expands them into StableHLO ops, everything else reads the formula. Types narrower than f32 are computed in f32.
+//! expands them into StableHLO ops, other code uses the formula. Types narrower than f32 are computed in f32.
 //!
 //! Source: <https://openxla.org/stablehlo/generated/chlo>.
 
@@ -76,7 +76,7 @@ rows! { formula, true:
     CHLO_ASIN_ACOS_KERNEL "chlo._asin_acos_kernel" Typing::Same(Classes::COMPLEX_NUMBER), Formula::asin_acos_kernel,
         ["complex<f32>" "complex<f32>", "complex<f64>" "complex<f64>"];
     CHLO_ATANH "chlo.atanh" FLOATING, Formula::atanh, ["f32" "f32"];
-    // (e + e / (e + 1)) / 2 of e = e^|x| - 1
+    // (e + e / (e + 1)) / 2 for e = e^|x| - 1
     CHLO_SINH "chlo.sinh" FLOATING, |m, x| {
         if m.is_complex() {
             return m.hyperbolic(x, Sub);
@@ -91,7 +91,7 @@ rows! { formula, true:
         let value = m.half_exponential_beyond(magnitude, value);
         m.signed_like(value, x)
     }, ["f32" "f32", "bf16" "bf16"];
-    // (e + 1 / e) / 2 of e = e^|x|
+    // (e + 1 / e) / 2 for e = e^|x|
     CHLO_COSH "chlo.cosh" FLOATING, |m, x| {
         if m.is_complex() {
             return m.hyperbolic(x, Add);
@@ -122,7 +122,7 @@ rows! { formula, true:
     CHLO_ERF_INV "chlo.erf_inv" REAL, Formula::erf_inv, ["f32" "f32", "f64" "f64"];
 }
 
-// Long formulas in f64, which other compilers shouldn't see: they stay as they are.
+// Long formulas in f64, which stay ops of CHLO so that other compilers don't get them.
 rows! { formula_in_double, false:
     CHLO_ERFC "chlo.erfc" REAL, Formula::erfc, ["f32" "f32", "f64" "f64"];
     CHLO_LGAMMA "chlo.lgamma" REAL, Formula::lgamma, ["f32" "f32", "f64" "f64"];

@@ -1,4 +1,4 @@
-//! `chlo.minimum_broadcast_shapes`: the lowest-rank shapes that broadcast as the given ones do.
+//! `chlo.minimum_broadcast_shapes`: the lowest-rank shapes that broadcast like the given ones.
 
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
@@ -40,8 +40,8 @@ fn print(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     true
 }
 
-/// The reduced form of each shape. Dimensions are aligned from the last; neighbors where the same shapes have size 1
-/// (or no dimension at all) broadcast alike and are merged, those where all shapes do are dropped.
+/// Returns the reduced form of each shape. Dimensions are aligned from the last. Adjacent dimensions in which the same
+/// shapes have size 1 (or no dimension) broadcast alike and are merged; those in which all shapes do are dropped.
 fn minimum(shapes: &[Vec<i64>]) -> Vec<Vec<i64>> {
     let rank = shapes.iter().map(Vec::len).max().unwrap_or(0);
     let size = |shape: &Vec<i64>, dim: usize| (dim + shape.len()).checked_sub(rank).map_or(1, |d| shape[d]);
@@ -80,14 +80,14 @@ impl MinimumBroadcastShapes {
         Ok(())
     }
 
-    /// Whether the result types have as many elements as the shapes have dimensions.
+    /// Returns whether the result types have as many elements as the shapes have dimensions.
     fn fits(op: OpRef<'_>, shapes: &[Vec<i64>]) -> bool {
         let declared = |i| op.result_tensor(i).and_then(|t| t.shape.first().copied());
         shapes.iter().enumerate().all(|(i, s)| declared(i).is_none_or(|n| n < 0 || n == s.len() as i64))
     }
 }
 
-/// A shape as a list of sizes.
+/// Returns a shape as a list of sizes.
 fn literal(shape: &[i64]) -> Literal {
     let sizes = shape.iter().map(|&n| Scalar::Int(n.into()));
     Literal::from_scalars(ElementType::Index, &[shape.len() as i64], sizes)
@@ -118,7 +118,7 @@ impl OpDef for MinimumBroadcastShapes {
         }
     }
 
-    /// Constant shapes give constants.
+    /// Replaces the results by constants if all shapes are constants.
     fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
         let view = b.program.view(op);
         let shapes: Option<Vec<Vec<i64>>> =

@@ -4,7 +4,7 @@ use crate::ir::{ElementType, OpRef};
 use crate::kernel::{Arg, Body, Inst};
 use crate::scalar::{Scalar, ScalarOp};
 
-/// The product in a type of twice the width; for 64 bits it is built from products of halves.
+/// Computes the product in a type of twice the width; 64-bit products are built from products of halves.
 pub(super) fn mulhi(op: OpRef<'_>) -> Option<Body> {
     let ty = op.operand_tensor(0)?.element;
     let signed = ty.class() == crate::ir::ElementClass::Signed;
@@ -27,7 +27,7 @@ pub(super) fn mulhi(op: OpRef<'_>) -> Option<Body> {
         let mask = m.push(Inst::Const(Scalar::Int(0xFFFF_FFFF), ty));
         let [(a0, a1), (b0, b1)] =
             [a, b].map(|x| (push(&mut m, ScalarOp::And, &[x, mask], ty), push(&mut m, right, &[x, by], ty)));
-        // Products of the lower halves are unsigned whatever the type; the other products don't overflow.
+        // Products of the lower halves are unsigned for any type; the other products don't overflow.
         let low = push(&mut m, ScalarOp::Mul, &[a0, b0], ty);
         let carry = push(&mut m, ScalarOp::ShrLogical, &[low, by], ty);
         let cross = push(&mut m, ScalarOp::Mul, &[a1, b0], ty);

@@ -1,8 +1,7 @@
-//! `chlo.ragged_dot`: a matrix product in which one dimension of the left operand is divided into groups of given
-//! sizes.
+//! `chlo.ragged_dot`: a matrix product with one dimension of the left operand divided into groups of given sizes.
 //!
-//! Where that dimension is free, each group's rows are multiplied by a matrix of their own; where it is contracted,
-//! each group gives a result of its own; where it is a batch dimension, it is an ordinary product. Source:
+//! If that dimension is free, each group's rows are multiplied by the group's own matrix; if it is contracted, each
+//! group has its own result; if it is a batch dimension, this is an ordinary product. Source:
 //! <https://openxla.org/stablehlo/generated/chlo#chloragged_dot_chloraggeddotop>.
 
 use crate::eval::{Context, EvalResult};
@@ -28,16 +27,16 @@ const NUMBERS: &str = "ragged_dot_dimension_numbers";
 /// The role of the ragged dimension in the product.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ragged {
-    /// Each group's rows are multiplied by a matrix of their own.
+    /// Each group's rows are multiplied by the group's own matrix.
     Free,
-    /// Each group gives a result of its own.
+    /// Each group has its own result.
     Contracted,
     /// An ordinary product.
     Batch,
 }
 
-/// The role of each dimension of a ragged product. Dimensions of the result are the groups, where each gives one, then
-/// batch, left free and right free ones.
+/// The role of each dimension of a ragged product. Dimensions of the result are the groups, if each has its own result,
+/// then batch, left free and right free dimensions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RaggedDims {
     /// Batch dimensions of the left operand.
@@ -54,11 +53,11 @@ pub struct RaggedDims {
     pub rhs_free: Vec<usize>,
     /// The left dimension that is divided into groups.
     pub ragged: usize,
-    /// What it is in the product.
+    /// Its role in the product.
     pub kind: Ragged,
-    /// The right dimension that counts groups, where the ragged one is free.
+    /// The right dimension that numbers the groups, if the ragged dimension is free.
     pub group: Option<usize>,
-    /// The left dimensions along which group sizes differ, where group sizes have rank above one.
+    /// The left dimensions along which group sizes differ, if group sizes have rank above one.
     pub prefix: Vec<usize>,
 }
 
@@ -153,7 +152,7 @@ impl RaggedDims {
     }
 }
 
-/// The group of position `at` of the left operand; `None` past the last group.
+/// Returns the group of position `at` of the left operand; `None` after the last group.
 fn group_of(dims: &RaggedDims, sizes: &Literal, at: &[i64]) -> Option<i64> {
     let groups = *sizes.shape.last()?;
     let mut place: Shape =
@@ -192,7 +191,7 @@ impl OpDef for RaggedDot {
         }
     }
 
-    /// As for a product, but the ragged dimension and the one that counts groups must be replicated.
+    /// Returns the rule of a product, with the ragged dimension and the one that numbers groups replicated.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let dims = RaggedDims::of(op).ok().filter(|_| is_static(op))?;
         let (lhs, rhs, sizes) = (op.operand_tensor(0)?, op.operand_tensor(1)?, op.operand_tensor(2)?);
@@ -248,7 +247,7 @@ impl OpDef for RaggedDot {
                     match (dims.group, group) {
                         (Some(d), Some(g)) => right[d] = g,
                         (None, Some(g)) if Some(g) == own => {}
-                        // Past the last group, or in another one.
+                        // The position is after the last group, or in another group.
                         _ => continue,
                     }
                 }
@@ -272,7 +271,7 @@ impl OpDef for RaggedDot {
         Some(ReductionKind::Sum)
     }
 
-    /// Every left row is multiplied by one group's matrix only.
+    /// Counts each left row once, because it is multiplied by only one group's matrix.
     fn flops_of(&self, op: OpRef<'_>, _: &Kernel) -> f64 {
         let (Ok(dims), Some(lhs), Some(rhs)) = (RaggedDims::of(op), op.operand_tensor(0), op.operand_tensor(1)) else {
             return 0.0;

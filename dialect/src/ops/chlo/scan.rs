@@ -1,5 +1,5 @@
-//! `chlo.scan`: a computation applied to slice after slice along a dimension, with values carried from one to the next.
-//! The import pass expands it to a loop. Source: <https://openxla.org/stablehlo/generated/chlo>.
+//! `chlo.scan`: a computation applied to the slices along a dimension in order, with values carried from each to the
+//! next. The import pass expands it to a loop. Source: <https://openxla.org/stablehlo/generated/chlo>.
 
 use crate::eval::{Context, EvalError, EvalResult, region_on_lane};
 use crate::ir::build::Builder;
@@ -78,7 +78,7 @@ fn print(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     true
 }
 
-/// How many operands are scanned, and how many results are outputs; the remaining ones of each are carried.
+/// Returns the numbers of scanned operands and of output results; the remaining operands and results are carried.
 fn segments(op: OpRef<'_>) -> Option<(usize, usize)> {
     let split = |name: &str, count: usize| {
         let sizes = op.ints(name)?;
@@ -96,12 +96,12 @@ struct Form {
     inputs: usize,
     outputs: usize,
     dim: usize,
-    /// The number of slices along it.
+    /// The number of slices along `dim`.
     size: i64,
     reverse: bool,
 }
 
-/// `shape` without dimension `dim`.
+/// Returns `shape` without dimension `dim`.
 fn without(shape: &[i64], dim: usize) -> Shape {
     shape.iter().enumerate().filter(|d| d.0 != dim).map(|d| *d.1).collect()
 }
@@ -226,7 +226,7 @@ impl OpDef for Scan {
         Ok(results)
     }
 
-    /// A loop over a counter, the outputs so far and the carried values.
+    /// Builds a loop over a counter, the outputs so far and the carried values.
     fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
         let view = b.program.view(op);
         let form = Self::check(view).ok().filter(|_| is_static(view))?;
@@ -304,7 +304,7 @@ impl OpDef for Scan {
     }
 }
 
-/// Slice `at` along `dim`, without that dimension.
+/// Returns slice `at` along `dim`, without that dimension.
 fn slice(literal: &Literal, dim: usize, at: i64) -> Literal {
     let shape = without(&literal.shape, dim);
     let value = |inner: Shape| literal.get(literal.position(&with(&inner, dim, at)));

@@ -107,7 +107,7 @@ impl OpDef for TopK {
         ])
     }
 
-    /// A sort of values and positions together, cut off after the first k.
+    /// Builds a sort of values and positions together, cut off after the first k.
     fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
         let view = b.program.view(op);
         let k = Self::check(view).ok().filter(|_| is_static(view))?;

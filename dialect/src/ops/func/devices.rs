@@ -1,20 +1,21 @@
-//! On how many devices a module runs: from `mhlo.num_replicas` and `mhlo.num_partitions`, otherwise from its meshes.
+//! The number of devices of a module: from `mhlo.num_replicas` and `mhlo.num_partitions`, or else from its meshes.
 
 use crate::ir::{AttrData, ElementType, Program, TypeData};
 use crate::ops::mhlo::{NUM_PARTITIONS, NUM_REPLICAS};
 use crate::ops::{mpmd, sdy};
 
-/// The number of replicas the module declares; 1 when it doesn't.
+/// Returns the number of replicas that the module declares; 1 by default.
 pub fn num_replicas(program: &Program) -> i64 {
     count(program, NUM_REPLICAS).unwrap_or(1)
 }
 
-/// The number of partitions the module declares, else the number of devices of its largest mesh, else 1.
+/// Returns the number of partitions that the module declares, or else the number of devices of its largest mesh, or
+/// else 1.
 pub fn num_partitions(program: &Program) -> i64 {
     count(program, NUM_PARTITIONS).or_else(|| mesh_devices(program)).unwrap_or(1)
 }
 
-/// The numbers of replicas and partitions, from the module's attributes or meshes; `None` when neither gives them.
+/// Returns the numbers of replicas and partitions from the module's attributes or meshes; `None` if it has neither.
 pub fn declared_devices(program: &Program) -> Option<(i64, i64)> {
     let (replicas, partitions) = (count(program, NUM_REPLICAS), count(program, NUM_PARTITIONS));
     if replicas.is_none() && partitions.is_none() {
@@ -23,7 +24,7 @@ pub fn declared_devices(program: &Program) -> Option<(i64, i64)> {
     Some((replicas.unwrap_or(1), partitions.or_else(|| mesh_devices(program)).unwrap_or(1)))
 }
 
-/// The number of partitions that the module declares, if it does.
+/// Returns the number of partitions that the module declares, if any.
 pub fn declared_partitions(program: &Program) -> Option<i64> {
     count(program, NUM_PARTITIONS)
 }
@@ -41,8 +42,8 @@ fn count(program: &Program, name: &str) -> Option<i64> {
     program.attr(program.module, name).and_then(|a| program.attr_data(a).as_int()).filter(|&n| n >= 1)
 }
 
-/// The number of devices of the largest mesh; single-device meshes don't count. The functions of a program over several
-/// meshes run on devices of different numbers, which the module doesn't say.
+/// Returns the number of devices of the largest mesh; single-device meshes don't count. `None` for a program with a
+/// topology, whose functions run on different numbers of devices, which the module doesn't state.
 fn mesh_devices(program: &Program) -> Option<i64> {
     if super::function(program, "main").is_some_and(|main| program.attr(main, mpmd::TOPOLOGY).is_some()) {
         return None;

@@ -1,8 +1,8 @@
 //! `builtin.module` and the `func` dialect: functions, their returns, calls.
 //!
-//! Stored as MLIR stores them: a module and a function are ops with one region; a function's name, type, visibility and
-//! the dictionaries of its arguments and results are attributes. `signature` reads and changes those, `grid` reads on
-//! how many devices the module runs. Source: MLIR's builtin and func dialects.
+//! Stored as in MLIR: a module and a function are ops with one region; a function's name, type, visibility and the
+//! dictionaries of its arguments and results are attributes. `signature` reads and changes these attributes, `devices`
+//! reads the number of devices of the module. Source: MLIR's builtin and func dialects.
 
 mod devices;
 mod signature;
@@ -113,7 +113,7 @@ pub struct Call;
 /// `func.call`
 pub static CALL: Call = Call;
 
-/// The function an op calls, if it is a call or a composite.
+/// Returns the name of the function that an op calls, if it is a call or a composite.
 pub fn callee<'a>(op: OpRef<'a>) -> Option<&'a str> {
     match op.attr("callee").or_else(|| op.attr("decomposition")) {
         Some(AttrData::Symbol(name)) => Some(name),
@@ -130,7 +130,7 @@ impl OpDef for Call {
         Syntax::Custom(&text::CALL)
     }
 
-    /// The declared types; the module's verifier, which knows all symbols, checks them against the callee's.
+    /// Returns the declared types; the module's verifier, which has all symbols, checks them against the callee's.
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         if callee(op).is_none() {
             return Err(Problem::new("a call needs the name of a function").note("write `call @name(…)`").into());

@@ -21,9 +21,9 @@ pub const SHARDING: &str = "sdy.sharding";
 /// The types of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Signature<'a> {
-    /// Of its arguments.
+    /// The types of its arguments.
     pub inputs: &'a [Ty],
-    /// Of its results.
+    /// The types of its results.
     pub results: &'a [Ty],
 }
 
@@ -42,7 +42,7 @@ pub fn function(program: &Program, name: &str) -> Option<Op> {
     functions(program).find(|&op| symbol(program, op) == Some(name))
 }
 
-/// All functions by name; of several with the same name, the first. For passes that look up many.
+/// Returns all functions by name, and the first of several with the same name. For passes with many lookups.
 pub fn functions_by_name(program: &Program) -> FxHashMap<&str, Op> {
     let mut by_name = FxHashMap::default();
     for op in functions(program) {
@@ -53,7 +53,8 @@ pub fn functions_by_name(program: &Program) -> FxHashMap<&str, Op> {
     by_name
 }
 
-/// The block of a function; `None` for a declaration, and for a function of several blocks, which is kept as it is.
+/// Returns the block of a function; `None` for a declaration, and for a function of several blocks, which passes don't
+/// change.
 pub fn block(program: &Program, function: Op) -> Option<Block> {
     let &region = program.op(function).regions.first()?;
     match program.region_blocks(region) {
@@ -62,7 +63,7 @@ pub fn block(program: &Program, function: Op) -> Option<Block> {
     }
 }
 
-/// Whether a function branches between blocks of its own.
+/// Returns whether a function has several blocks.
 pub fn has_branches(program: &Program, function: Op) -> bool {
     program.op(function).regions.iter().any(|&region| program.region_blocks(region).len() > 1)
 }
@@ -85,7 +86,7 @@ pub fn set_signature(program: &mut Program, function: Op, inputs: &[Ty], results
     program.set_attr(function, FUNCTION_TYPE, attr);
 }
 
-/// A new function at the end of the module with an empty block over its arguments.
+/// Creates a function at the end of the module with an empty block over its arguments.
 pub fn new_function(
     program: &mut Program,
     name: &str,
@@ -130,7 +131,7 @@ pub fn arg_attr(program: &Program, function: Op, i: usize, name: &str) -> Option
     entry(program, function, ARG_ATTRS, i, name)
 }
 
-/// Whether the caller donates argument `i`, so that its memory may be overwritten.
+/// Returns whether the caller donates argument `i`, so that its memory may be overwritten.
 pub fn is_donated(program: &Program, function: Op, i: usize) -> bool {
     ["jax.buffer_donor", "tf.aliasing_output"].iter().any(|name| arg_attr(program, function, i, name).is_some())
 }

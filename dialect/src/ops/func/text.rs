@@ -120,7 +120,7 @@ fn print_func(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     let (Some(region), Some(name)) = (op.region(0), name_of(op)) else { return false };
     let body = op.block(0);
     let signature = signature(op.program, op.op);
-    // When signature and block arguments disagree, only the generic form can be printed.
+    // If signature and block arguments differ, only the generic form can be printed.
     if body.is_some_and(|b| op.type_ids(op.program.block_args(b)) != signature.inputs) {
         return false;
     }

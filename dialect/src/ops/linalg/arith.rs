@@ -1,6 +1,6 @@
-//! The arithmetic of MLIR's dialects `arith` and `math`, on scalars in the bodies of structured ops and on whole tensors.
-//! MLIR's integers have no signs, its ops have: what an op takes for unsigned is computed on the same bits as an unsigned
-//! type. Source: MLIR's documentation of the dialects.
+//! The arithmetic of MLIR's dialects `arith` and `math`, on scalars in the bodies of structured ops and on whole
+//! tensors. In MLIR the ops have a sign, not the integers: an op on unsigned integers is computed on the same bits in
+//! an unsigned type. Source: MLIR's documentation of the dialects.
 
 use smallvec::SmallVec;
 
@@ -14,7 +14,7 @@ use crate::ops::support::constraint::{operand_count, require};
 use crate::scalar::{Comparison, Scalar, ScalarOp};
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax};
 
-/// How the types of an op are written.
+/// The syntax of an op's types.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// `%a, %b : T`
@@ -36,35 +36,35 @@ pub(super) struct Arith {
     examples: &'static [&'static str],
 }
 
-/// What an op computes.
+/// The computation of an op.
 enum Meaning {
-    /// This operation of operands of the given type; `None` where nothing here computes the same.
+    /// This operation on operands of the given type; `None` if this crate has no such operation.
     Of(fn(ElementType) -> Option<ScalarOp>),
-    /// This operation of the same bits without signs; the result has no sign either.
+    /// This operation on the same bits as unsigned integers; the result's bits become the result type again.
     Unsigned(ScalarOp),
-    /// Its lowest bits.
+    /// The lowest bits of the operand.
     LowBits,
-    /// What its predicate says.
+    /// The test of its predicate.
     Test,
 }
 
-/// What a predicate asks of two numbers.
+/// The test of two numbers by a predicate.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Test {
-    /// A comparison, which is false of NaN unless it is `!=`.
+    /// A comparison, which is false for NaN unless it is `!=`.
     Is(Comparison),
-    /// That it doesn't hold.
+    /// The negation of a comparison.
     IsNot(Comparison),
-    /// A comparison of the same bits without signs.
+    /// A comparison of the same bits as unsigned integers.
     Unsigned(Comparison),
-    /// Whether one is larger, or not.
+    /// Whether one number is less than the other (`true`), or neither is (`false`).
     Differ(bool),
-    /// Whether none of them is NaN, or some is.
+    /// Whether neither number is NaN (`true`), or one is (`false`).
     Numbers(bool),
     Always(bool),
 }
 
-/// The predicates of `arith.cmpf` by number: of NaN those with `u` are true.
+/// The predicates of `arith.cmpf` by number: for NaN, those with `u` are true.
 const FLOAT_PREDICATES: &[(&str, Test)] = &[
     ("false", Test::Always(false)),
     ("oeq", Test::Is(Comparison::Eq)),
@@ -98,13 +98,13 @@ const INTEGER_PREDICATES: &[(&str, Test)] = &[
     ("uge", Test::Unsigned(Comparison::Ge)),
 ];
 
-/// Attributes that stand between operands and types: `fastmath<contract>`.
+/// Attributes between operands and types: `fastmath<contract>`.
 const FLAGS: [(&str, &str); 2] = [("fastmath", "fastmath"), ("overflow", "overflowFlags")];
-/// That a division leaves nothing: `exact`.
+/// The attribute that a division has no remainder: `exact`.
 const EXACT: (&str, &str) = ("exact", "isExact");
 const PREDICATE: &str = "predicate";
 
-/// An example with elements of one type, or with different ones for operand and result.
+/// An example with elements of one type, or of different types for operand and result.
 macro_rules! example {
     ($name:literal, 1, $e:literal) => {
         concat!("(%a: tensor<2x4x", $e, ">) %r = ", $name, " %a : tensor<2x4x", $e, ">")
@@ -139,7 +139,7 @@ macro_rules! is {
     };
 }
 
-/// An operation of integers, and what it is on single bits, of which the set one is -1.
+/// An operation on integers, and the equivalent operation on single bits, of which the set bit is -1.
 macro_rules! int {
     ($op:ident) => {
         Meaning::Of(|ty| (ty != ElementType::I1).then_some(ScalarOp::$op))
@@ -149,7 +149,7 @@ macro_rules! int {
     };
 }
 
-/// An operation of integers without signs.
+/// An operation on unsigned integers.
 macro_rules! unsigned {
     ($op:ident) => {
         Meaning::Unsigned(ScalarOp::$op)
@@ -221,7 +221,7 @@ rows! {
     TANH "math.tanh" 1 Form::Same, is!(Tanh), ["f32"];
 }
 
-/// The op that computes `op` on elements of this type.
+/// Returns the op that computes `op` on elements of this type.
 pub(super) fn of_scalar(op: ScalarOp, ty: ElementType) -> Option<&'static Arith> {
     let kind = |name: &str| match ty {
         ElementType::I1 => name.ends_with("ui") || name.ends_with('i') && !name.ends_with("si"),
@@ -236,7 +236,7 @@ pub(super) fn of_scalar(op: ScalarOp, ty: ElementType) -> Option<&'static Arith>
     ROWS.iter().copied().find(|row| row.form == Form::Same && computes(row) && kind(row.name))
 }
 
-/// What the structured op of this name computes of single bits: sums and products of them are "or" and "and".
+/// Returns the operation of a named structured op on single bits: sums are "or", products are "and".
 pub(super) fn of_element(op: ScalarOp, ty: ElementType) -> ScalarOp {
     match (op, ty) {
         (ScalarOp::Add, ElementType::I1) => ScalarOp::Or,
@@ -245,7 +245,7 @@ pub(super) fn of_element(op: ScalarOp, ty: ElementType) -> ScalarOp {
     }
 }
 
-/// The type of the same bits without signs; single bits have none.
+/// Returns the unsigned type of the same width; for single bits, the same type.
 fn without_sign(ty: ElementType) -> Option<ElementType> {
     use ElementType::{I1, I2, I4, I8, I16, I32, I64, Index, UI2, UI4, UI8, UI16, UI32, UI64};
     Some(match ty {
@@ -265,7 +265,7 @@ pub(super) fn of_name(name: &str) -> Option<&'static Arith> {
     ROWS.iter().copied().find(|row| row.name == name)
 }
 
-/// The element type of a scalar or tensor, and the shape.
+/// Returns the element type and the shape of a scalar or tensor.
 pub(super) fn element(op: OpRef<'_>, value: Value) -> Option<(ElementType, Shape)> {
     match op.program.type_data(op.program.value_type(value)) {
         TypeData::Scalar(element) => Some((*element, Shape::new())),
@@ -275,12 +275,12 @@ pub(super) fn element(op: OpRef<'_>, value: Value) -> Option<(ElementType, Shape
 }
 
 impl Arith {
-    /// Whether it has so many operands.
+    /// Returns whether it has this number of operands.
     pub(super) fn takes(&self, operands: usize) -> bool {
         self.arity == operands
     }
 
-    /// From operands with elements of these types to a result of type `ty`.
+    /// Returns the body from operands with elements of types `inputs` to a result of type `ty`.
     fn body(&self, op: OpRef<'_>, inputs: &[ElementType], ty: ElementType) -> Option<Body> {
         let mut b = Steps(Body { inputs: inputs.to_vec(), ..Body::default() });
         let args: SmallVec<[Arg; 3]> = (0..inputs.len()).map(Arg::Input).collect();
@@ -329,7 +329,7 @@ impl Arith {
     }
 }
 
-/// A body that is being written.
+/// A body under construction.
 struct Steps(Body);
 
 impl Steps {
@@ -337,24 +337,24 @@ impl Steps {
         self.0.push(Inst::Op { op, args: args.into(), ty })
     }
 
-    /// The same bits as another type of their width.
+    /// Reinterprets the bits as another type of the same width.
     fn of_type(&mut self, arg: Arg, ty: ElementType) -> Arg {
         if self.0.arg_type(arg) == ty { arg } else { self.op(ScalarOp::Bitcast, &[arg], ty) }
     }
 
     fn without_signs(&mut self, args: &[Arg]) -> Option<SmallVec<[Arg; 3]>> {
-        // Of floats the result alone has no sign.
+        // Floats stay; only the result becomes unsigned.
         let unsigned = |ty: ElementType| if ty.is_float() { Some(ty) } else { without_sign(ty) };
         args.iter().map(|&arg| unsigned(self.0.arg_type(arg)).map(|ty| self.of_type(arg, ty))).collect()
     }
 
-    /// Whether two numbers pass a test.
+    /// Builds the test of two numbers.
     fn test(&mut self, test: Test, x: Arg, y: Arg) -> Option<Arg> {
         let truth = ElementType::I1;
         let bits = self.0.arg_type(x) == truth;
         let mut compare = |c: Comparison, x: Arg, y: Arg| self.op(ScalarOp::Compare(c), &[x, y], truth);
         let (found, wanted) = match test {
-            // The set bit is -1, the smaller of both.
+            // The set bit is -1, the smaller of the two.
             Test::Is(c) if bits => (compare(c, y, x), true),
             Test::Is(c) => (compare(c, x, y), true),
             Test::IsNot(c) => (compare(c, x, y), false),
@@ -496,7 +496,7 @@ fn print_cast(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     true
 }
 
-/// The type of truth values in the shape of `ty`.
+/// Returns the type of truth values in the shape of `ty`.
 fn truths(p: &mut Parser<'_>, ty: Ty) -> Ty {
     match p.program.type_data(ty).clone() {
         TypeData::Tensor(tensor) => p.program.intern_type(tensor.with_element(ElementType::I1)),

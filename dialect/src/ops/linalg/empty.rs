@@ -1,4 +1,4 @@
-//! `tensor.empty`: a tensor of which nothing but the type is known, in which structured ops write.
+//! `tensor.empty`: a tensor with undefined contents, into which structured ops write.
 
 use crate::eval::{Context, EvalResult};
 use crate::ir::OpRef;
@@ -53,7 +53,7 @@ impl OpDef for Empty {
         None
     }
 
-    /// Zeros: whatever it holds, nothing may depend on it.
+    /// Returns a nest of zeros, because results must not depend on the contents.
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
         let Some(ty) = op.result_tensor(0) else { return Kernel::None };
         let mut body = Body::default();

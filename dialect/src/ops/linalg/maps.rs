@@ -1,11 +1,11 @@
-//! Affine maps as MLIR writes them: which element of an operand an iteration reads.
+//! Affine maps in MLIR's syntax: the element of an operand that an iteration reads.
 
 use crate::kernel::Index;
 
-/// Constants beyond this are in no program, and products of them with positions would overflow.
+/// The limit of constants: programs don't have larger ones, and products of them with positions would overflow.
 const MAX_CONSTANT: i64 = 1 << 31;
 
-/// Parentheses nested deeper are in no program.
+/// The limit of nested parentheses: programs don't have more.
 const MAX_DEPTH: usize = 32;
 
 /// A map from loops to positions.
@@ -18,7 +18,7 @@ pub(super) struct Map {
 }
 
 impl Map {
-    /// `affine_map<(d0, d1) -> (d1, d0 * 2 + 1)>`; `None` for maps with symbols, and what is no map.
+    /// Parses `affine_map<(d0, d1) -> (d1, d0 * 2 + 1)>`; returns `None` for maps with symbols and for other text.
     pub(super) fn of_text(text: &str) -> Option<Self> {
         let inside = text.trim().strip_prefix("affine_map<")?.strip_suffix('>')?;
         let (dims, results) = inside.split_once("->")?;
@@ -130,7 +130,8 @@ impl Reader<'_> {
     }
 }
 
-/// The smallest and the largest value of a position in loops of these sizes, none of which is 0. `None` where they don't fit.
+/// Returns the smallest and the largest value of a position in loops of these sizes, none of which is 0. `None` on
+/// overflow or for an unknown loop.
 pub(super) fn bounds(index: &Index, loops: &[i64]) -> Option<(i64, i64)> {
     Some(match index {
         Index::Loop(i) => (0, *loops.get(*i)? - 1),

@@ -1,6 +1,6 @@
-//! MLIR's structured ops on tensors (`linalg`), the arithmetic in their bodies (`arith`, `math`), and `tensor.empty`. What a
-//! structured op computes is read off its maps, the kinds of its loops and its body, so that all of them are one
-//! definition; named ones differ in their text. Source: MLIR's documentation of the dialects.
+//! MLIR's structured ops on tensors (`linalg`), the arithmetic in their bodies (`arith`, `math`), and `tensor.empty`.
+//! The computation of a structured op is derived from its maps, the kinds of its loops and its body, so that all of
+//! them share one definition; named ops differ only in their text. Source: MLIR's documentation of the dialects.
 
 mod arith;
 mod empty;
@@ -32,27 +32,27 @@ static YIELD: Terminator = Terminator {
     syntax: &[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::OperandsOnly)],
 };
 
-/// How many operands are only read, and how many say what the results are before.
+/// The numbers of operands that are only read, and of those with the initial values of the results.
 const SEGMENTS: &str = "operandSegmentSizes";
 const MAPS: &str = "indexing_maps";
 const ITERATORS: &str = "iterator_types";
-/// What `linalg.elementwise` computes.
+/// The attribute with the operation of `linalg.elementwise`.
 const KIND: &str = "kind";
 
-/// What a structured op's loops are.
+/// The loops of a structured op.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Loops {
-    /// Its attributes say.
+    /// The loops stated by its attributes.
     Stated,
-    /// Those of the result, each of which reads every operand there; scalars are read as they are.
+    /// The loops of the result, at whose position every operand is read; scalars are read without a position.
     Elementwise,
-    /// A product of matrices, of as many as the first dimensions say.
+    /// The loops of a product of matrices, with `batch` leading batch dimensions.
     Matmul { batch: usize },
-    /// The attribute `permutation`.
+    /// The loops given by the attribute `permutation`.
     Transpose,
-    /// The attribute `dimensions` says which dimensions of the result the operand doesn't have.
+    /// The loops of the result; the attribute `dimensions` lists those that the operand doesn't have.
     Broadcast,
-    /// The attribute `dimensions` says which dimensions of the operands the results don't have.
+    /// The loops of the operands; the attribute `dimensions` lists those that the results don't have.
     Reduce,
 }
 
@@ -74,7 +74,7 @@ impl StructuredOp {
         require(maps.len() == operands.len(), || {
             Problem::new(format!("expected a map for each of {} operands, found {}", operands.len(), maps.len()))
         })?;
-        // The body of a map needn't take the results.
+        // The body of a map may leave out the results.
         require(args.len() == operands.len() || args.len() == inputs && self.text == text::Form::Map, || {
             Problem::new(format!("expected a region of {} arguments, found {}", operands.len(), args.len()))
         })?;
@@ -100,14 +100,14 @@ impl StructuredOp {
         let body =
             op.region(0).and_then(|region| body_of_loops(op.program, region, &all, &|op| position::instruction(op)));
         let body = body.filter(|body| body.results.len() == op.result_count()).map(|mut body| {
-            // So that each operand has its element.
+            // Each operand has its element among the inputs, even if the body leaves it out.
             body.inputs.extend(operands[args.len()..].iter().filter_map(|&v| structured::element_type(op, v)));
             with_numbers(body)
         });
         Ok(Structured { maps, reduced, body })
     }
 
-    /// The map of each operand, and which loops are reductions.
+    /// Returns the map of each operand, and which loops are reductions.
     fn maps(&self, op: OpRef<'_>) -> Checked<(Vec<Map>, Vec<bool>)> {
         let rank =
             |i: usize| op.operands().get(i).and_then(|&v| arith::element(op, v)).map_or(0, |found| found.1.len());
@@ -160,7 +160,8 @@ impl StructuredOp {
     }
 }
 
-/// The body with positions as integers of their width, for which there is machine code; positions in memory stay.
+/// Replaces index positions in the body by integers of their width, for which there is machine code, unless index
+/// elements are in memory.
 fn with_numbers(mut body: Body) -> Body {
     let in_memory = body.results.iter().map(|&r| body.arg_type(r)).chain(body.inputs.iter().copied());
     if !in_memory.into_iter().any(|ty| ty == ElementType::Index) {
@@ -190,7 +191,7 @@ fn stated_maps(op: OpRef<'_>) -> Checked<Vec<Map>> {
     maps.ok_or_else(|| Problem::new(format!("expected maps without symbols in '{MAPS}'")))
 }
 
-/// Whether the maps of a named op are those that it has when nothing is said.
+/// Returns whether the maps of a named op are its default maps.
 fn has_usual_maps(op: OpRef<'_>) -> bool {
     let at = |position: &Index| if let Index::Loop(l) = position { Some(*l) } else { None };
     let loops = |map: &Map| map.positions.iter().map(at).collect::<Option<Vec<usize>>>();
@@ -206,7 +207,7 @@ fn has_usual_maps(op: OpRef<'_>) -> bool {
     }
 }
 
-/// The maps and kinds of loops that the attributes state.
+/// Returns the maps and kinds of loops that the attributes state.
 fn stated(op: OpRef<'_>) -> Checked<(Vec<Map>, Vec<bool>)> {
     let maps = stated_maps(op)?;
     let reduced = |attr: &AttrData| match attr {
@@ -263,7 +264,7 @@ impl OpDef for StructuredOp {
         match position::as_operands(&structured, op, b) {
             Some(read) => {
                 let structured = self.structured(b.program.view(read)).ok()?;
-                // It is the last op, which what begins at an identity replaces.
+                // `read` is the last op; the form that begins at an identity replaces it.
                 b.ops.pop();
                 structured.begun_at_identity(read, b).or_else(|| {
                     b.ops.push(read);
@@ -279,7 +280,7 @@ impl OpDef for StructuredOp {
     }
 
     fn rule_reads_operands(&self) -> bool {
-        // Whether a reduction can be sharded depends on what its result begins with.
+        // The initial value of its result decides whether a reduction can be sharded.
         true
     }
 

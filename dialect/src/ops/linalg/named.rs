@@ -1,4 +1,4 @@
-//! Named structured ops: what their names say of loops and bodies.
+//! Named structured ops: the loops and bodies that their names imply.
 
 use super::arith::{Arith, of_element, of_name, of_scalar};
 use super::structured::element_type;
@@ -10,16 +10,16 @@ use crate::kernel::{Arg, Inst, body_of_region};
 use crate::op::OpDef;
 use crate::scalar::ScalarOp;
 
-/// What the body of a named op computes.
+/// The computation of a named op's body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Named {
     /// The operand's element.
     Copy,
-    /// The result so far and the product of two elements.
+    /// The sum of the result so far and the product of two elements.
     Product,
-    /// One operation of the operands' elements.
+    /// One operation on the operands' elements.
     Op(ScalarOp),
-    /// What `linalg.elementwise` of this kind computes.
+    /// The operation of `linalg.elementwise` of this kind.
     Kind(&'static str),
 }
 
@@ -30,7 +30,7 @@ macro_rules! rows {
         /// The structured ops.
         pub(super) static OPS: &[&dyn OpDef] = &[$(&$id),*];
 
-        /// What the body of the op called `name` computes; `None` where its text says it.
+        /// Returns the computation of the body of the op called `name`; `None` if its text states it.
         fn named(name: &str) -> Option<Named> {
             match name {
                 $($name => $body,)*
@@ -152,7 +152,7 @@ rows! {
     ];
 }
 
-/// The types of elements, if all are scalars or tensors of them.
+/// Returns the types of elements, if all types are scalars or tensors.
 fn elements(program: &Program, types: &[Ty]) -> Option<Vec<ElementType>> {
     let element = |&ty: &Ty| match program.type_data(ty) {
         TypeData::Scalar(element) => Some(*element),
@@ -162,7 +162,7 @@ fn elements(program: &Program, types: &[Ty]) -> Option<Vec<ElementType>> {
     types.iter().map(element).collect()
 }
 
-/// A region of scalars that ends with what `f` gives.
+/// Builds a region of scalars that returns the result of `f`.
 fn region(
     program: &mut Program,
     elements: &[ElementType],
@@ -181,7 +181,7 @@ fn region(
     made.map(|_| region)
 }
 
-/// The op that `linalg.elementwise` of this kind computes of elements of a type, and which operands that takes.
+/// Returns the op for `linalg.elementwise` of this kind on elements of a type, and the operands that it takes.
 fn of_kind(kind: &str, element: ElementType) -> Option<(&'static Arith, &'static [usize])> {
     let scalar = |op: ScalarOp| of_scalar(of_element(op, element), element);
     let either = |float: &str, integer: &str| of_name(if element.is_float() { float } else { integer });
@@ -218,7 +218,7 @@ fn of_kind(kind: &str, element: ElementType) -> Option<(&'static Arith, &'static
     Some((row?, takes))
 }
 
-/// The body of `linalg.elementwise` of this kind on operands of these types, likewise.
+/// Returns the body of `linalg.elementwise` of this kind on operands of these types; `None` if they don't fit.
 pub(super) fn body_of_kind(program: &mut Program, kind: &str, types: &[Ty]) -> Option<Region> {
     let elements = elements(program, types)?;
     let (&element, inputs) = elements.split_last()?;
@@ -235,7 +235,7 @@ pub(super) fn body_of_kind(program: &mut Program, kind: &str, types: &[Ty]) -> O
     })
 }
 
-/// Whether the body is what the kind says.
+/// Returns whether the body is the one that the kind implies.
 fn has_body_of_kind(op: OpRef<'_>, kind: &str) -> bool {
     let Some(block) = op.block(0) else { return false };
     let (args, ops) = (op.program.block_args(block), op.program.block_ops(block));
@@ -250,7 +250,7 @@ fn has_body_of_kind(op: OpRef<'_>, kind: &str) -> bool {
         && end.operands().iter().copied().eq(one.results())
 }
 
-/// The body of the named op on operands of these types; `None` where it computes with elements of different types.
+/// Returns the body of the named op on operands of these types; `None` if it computes with elements of different types.
 pub(super) fn body(program: &mut Program, name: &str, types: &[Ty]) -> Option<Region> {
     let elements = elements(program, types)?;
     let (&element, inputs) = elements.split_last()?;
@@ -279,13 +279,13 @@ pub(super) fn body(program: &mut Program, name: &str, types: &[Ty]) -> Option<Re
     })
 }
 
-/// How many operands the named ops of one operation have.
+/// Returns the number of operands of the named ops with this operation.
 fn arity(op: ScalarOp) -> usize {
     use ScalarOp::{Add, Div, Max, Min, Mul, Sub};
     if matches!(op, Add | Sub | Mul | Div | Max | Min) { 2 } else { 1 }
 }
 
-/// A body of the one op with this name and these attributes, of these arguments.
+/// Builds a body of the one op with this name and these attributes, on these arguments.
 pub(super) fn one_op(
     program: &mut Program,
     (name, attrs): (&str, &[(Name, Attr)]),
@@ -302,13 +302,13 @@ pub(super) fn one_op(
     })
 }
 
-/// The kind that the attribute of `linalg.elementwise` says: `add` of `#linalg.elementwise_kind<add>`.
+/// Returns the kind in the attribute of `linalg.elementwise`: `add` for `#linalg.elementwise_kind<add>`.
 pub(super) fn kind_of(op: OpRef<'_>) -> Option<&str> {
     let Some(AttrData::Opaque(text)) = op.attr(KIND) else { return None };
     text.strip_prefix("#linalg.elementwise_kind<")?.strip_suffix('>')
 }
 
-/// Whether the region is what the name says, so that it needn't be printed.
+/// Returns whether the region is the one that the name implies, so that it needn't be printed.
 pub(super) fn has_own_body(op: OpRef<'_>) -> bool {
     if let Some(kind) = kind_of(op) {
         return has_body_of_kind(op, kind);

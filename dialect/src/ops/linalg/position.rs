@@ -1,4 +1,4 @@
-//! `linalg.index`: in the body of a structured op, the position of one of its loops.
+//! `linalg.index`: the position of a loop, in the body of a structured op.
 
 use super::structured::Structured;
 use super::{MAPS, SEGMENTS, YIELD, arith};
@@ -17,12 +17,12 @@ const DIM: &str = "dim";
 /// `linalg.index`
 pub(super) struct Position;
 
-/// The loop whose position an op is.
+/// Returns the loop whose position an op returns.
 pub(super) fn loop_of(op: OpRef<'_>) -> Option<usize> {
     (op.name() == Position.name()).then(|| usize::try_from(op.int(DIM)?).ok()).flatten()
 }
 
-/// The same as an instruction.
+/// Returns the op as an instruction.
 pub(super) fn instruction(op: OpRef<'_>) -> Option<Inst> {
     loop_of(op).map(|l| Inst::Index(Index::Loop(l), ElementType::Index))
 }
@@ -47,13 +47,14 @@ impl OpDef for Position {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        // Alone it means nothing: `linalg.generic` has one with it.
+        // The op is meaningless alone: an example of `linalg.generic` has one.
         &[]
     }
 }
 
-/// The op with lists of positions as further operands in the place of those in its body, so that devices that have a shard
-/// of a loop have the same shard of its positions. `None` if the body asks for none, or the op doesn't state its maps.
+/// Rewrites the op with lists of positions as additional operands in place of the `linalg.index` ops in its body, so
+/// that devices that have a shard of a loop have the same shard of its positions. `None` if the body has no such ops,
+/// or the op doesn't state its maps.
 pub(super) fn as_operands(structured: &Structured, op: Op, b: &mut Builder<'_>) -> Option<Op> {
     let view = b.program.view(op);
     let (block, sizes) = (view.block(0)?, structured.sizes(view).ok()?);

@@ -1,5 +1,5 @@
-//! What a structured op computes: loops, the elements of operands that each iteration reads, and a body, from which
-//! everything else follows.
+//! The computation of a structured op: loops, the elements of operands that each iteration reads, and a body;
+//! everything else is derived from these.
 
 use smallvec::SmallVec;
 
@@ -17,31 +17,32 @@ use crate::ops::support::constraint::{Checked, require, splat_operand};
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::ReductionKind;
 
-/// A structured op. Of its operands, the last ones, one for each result, say what the results are before.
+/// A structured op. Its last operands, one for each result, are the initial values of the results.
 #[derive(Clone, Debug)]
 pub(super) struct Structured {
-    /// The positions that are read of each operand.
+    /// The positions that are read from each operand.
     pub(super) maps: Vec<Map>,
     /// Which loops are reductions.
     pub(super) reduced: Vec<bool>,
-    /// From the elements of all operands to those of the results; `None` where nothing here computes the same.
+    /// The computation from the elements of all operands to those of the results; `None` if this crate has no such
+    /// computation.
     pub(super) body: Option<Body>,
 }
 
-/// How a result is combined from the terms of all iterations.
+/// The operation that combines the terms of all iterations to a result.
 struct Combiner {
     op: ScalarOp,
-    /// What is combined with the result so far.
+    /// The value that is combined with the result so far.
     term: Arg,
 }
 
 impl Structured {
-    /// The number of operands that are only read.
+    /// Returns the number of operands that are only read.
     fn inputs(&self, op: OpRef<'_>) -> usize {
         op.operands().len() - op.result_count()
     }
 
-    /// The sizes of the loops, or what is wrong with the maps and types.
+    /// Returns the sizes of the loops, or the problem of the maps and types.
     pub(super) fn sizes(&self, op: OpRef<'_>) -> Checked<Vec<i64>> {
         let operands = op.operands().len();
         require(self.maps.len() == operands && op.result_count() <= operands, || {
@@ -71,7 +72,7 @@ impl Structured {
         let sizes: Option<Vec<i64>> = sizes.into_iter().collect();
         let sizes =
             sizes.ok_or_else(|| Problem::new("a loop runs over no dimension of any operand, so it has no size"))?;
-        // Loops without iterations read nothing, wherever that would be.
+        // Loops without iterations read nothing, so their positions may be outside.
         let runs = sizes.iter().all(|&n| n > 0);
         let some: Vec<i64> = sizes.iter().map(|&n| n.max(1)).collect();
         for (i, (map, shape)) in self.maps.iter().zip(&shapes).enumerate() {
@@ -83,7 +84,7 @@ impl Structured {
         Ok(sizes)
     }
 
-    /// For each dimension of the results its loop; `None` where results are written in any other way.
+    /// Returns the loop for each dimension of the results; `None` if results are written in any other way.
     fn parallel(&self, op: OpRef<'_>) -> Option<Vec<usize>> {
         let (first, others) = self.maps[self.inputs(op)..].split_first()?;
         let loops: Vec<usize> = first
@@ -100,7 +101,7 @@ impl Structured {
         self.reduced.contains(&true)
     }
 
-    /// How the only result is combined, where the body ends with that and uses the result for nothing else.
+    /// Returns the combiner of the only result, if the body ends with it and doesn't use the result otherwise.
     fn combiner(&self, op: OpRef<'_>) -> Option<Combiner> {
         let (body, so_far) = (self.body.as_ref()?, Arg::Input(self.inputs(op)));
         let &[Arg::Inst(last)] = &body.results[..] else { return None };
@@ -118,14 +119,14 @@ impl Structured {
         (combine.commutes() && typed && !used_elsewhere).then_some(Combiner { op: *combine, term })
     }
 
-    /// Whether operand `i` of the op is the same number everywhere, which combined with others changes none.
+    /// Returns whether the initial value of the result is the combiner's identity in every element.
     fn starts_at_identity(&self, op: OpRef<'_>, combiner: &Combiner) -> bool {
         let result = self.inputs(op);
         let identity = self.body.as_ref().and_then(|body| combiner.op.identity(body.arg_type(combiner.term)));
         identity.is_some() && splat_operand(op, result) == identity
     }
 
-    /// The loop nest; of reductions only those whose results begin with what changes nothing.
+    /// Returns the loop nest; for reductions only if the results begin with the identity.
     pub(super) fn nest(&self, op: OpRef<'_>) -> Option<Nest> {
         let (sizes, body, parallel) = (self.sizes(op).ok()?, self.body.clone()?, self.parallel(op)?);
         let order: Vec<usize> = parallel.iter().copied().chain((0..sizes.len()).filter(|&l| self.reduced[l])).collect();
@@ -138,7 +139,7 @@ impl Structured {
             guards: Vec::new(),
             outside: None,
         };
-        // Results are read, too, where they aren't needed: that ties their dimensions to the loops.
+        // Results are read even if they aren't needed, because that ties their dimensions to the loops.
         let inputs = self.maps.iter().enumerate().map(read).collect();
         let loops: SmallVec<[i64; 6]> = order.iter().map(|&l| sizes[l]).collect();
         let mut nest = Nest { loops, parallel: parallel.len(), inputs, init: Vec::new(), body };
@@ -162,8 +163,8 @@ impl Structured {
         Some(nest)
     }
 
-    /// How partial results of shards of reduced loops combine. Padding of such shards is filled with the identity of that,
-    /// so only bodies that make the identity of it are among them.
+    /// Returns how partial results of shards of reduced loops combine. Padding of such shards is filled with the
+    /// identity of that operation, so this is limited to bodies that map the identity to itself.
     pub(super) fn reduction(&self, op: OpRef<'_>) -> Option<ReductionKind> {
         let combiner = self.combiner(op)?;
         let body = self.body.as_ref()?;
@@ -173,7 +174,7 @@ impl Structured {
         is_identity(body, combiner.term, &filled, kind == ReductionKind::Sum).then_some(kind)
     }
 
-    /// Runs the op as it is written.
+    /// Evaluates the op as written.
     pub(super) fn evaluate(&self, op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
         let body = self.body.as_ref().ok_or_else(|| EvalError::new("nothing here computes the op's body"))?;
         let sizes = self.sizes(op).map_err(|problem| EvalError::new(problem.message))?;
@@ -210,7 +211,7 @@ impl Structured {
         Ok(results.into_iter().zip(&operands[inputs..]).map(literal).collect())
     }
 
-    /// A constant in the place of a fill with a constant scalar: it needs no other op.
+    /// Replaces a fill with a constant scalar by a constant, which needs no other op.
     pub(super) fn filled(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
         let view = b.program.view(op);
         let nest = self.nest(view)?;
@@ -222,8 +223,8 @@ impl Structured {
         Some(vec![build::splat(b, ty.element, &ty.shape, value)])
     }
 
-    /// The same with results that begin with what changes nothing, combined with what they began with in the end: so that
-    /// devices may each reduce a shard.
+    /// Rewrites a reduction to begin with the identity, and combines its result with the initial value at the end, so
+    /// that each device may reduce a shard.
     pub(super) fn begun_at_identity(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
         let view = b.program.view(op);
         self.parallel(view).filter(|_| self.is_reduction())?;
@@ -249,7 +250,7 @@ impl Map {
     }
 }
 
-/// Whether `arg` is the identity of a sum, or of a maximum or minimum, wherever one of the filled inputs is.
+/// Returns whether `arg` is the identity of a sum, or of a maximum or minimum, whenever one of the filled inputs is.
 fn is_identity(body: &Body, arg: Arg, filled: &[bool], sum: bool) -> bool {
     let mut found: Vec<bool> = Vec::with_capacity(body.insts.len());
     let of = |found: &[bool], arg: Arg| match arg {
@@ -281,12 +282,12 @@ fn is_identity(body: &Body, arg: Arg, filled: &[bool], sum: bool) -> bool {
     of(&found, arg)
 }
 
-/// The element type of a value of the op.
+/// Returns the element type of a value of the op.
 pub(super) fn element_type(op: OpRef<'_>, value: Value) -> Option<ElementType> {
     element(op, value).map(|found| found.0)
 }
 
-/// The number that operand `i` is, if it is a constant scalar.
+/// Returns the number in operand `i`, if it is a constant scalar.
 fn scalar_constant(op: OpRef<'_>, i: usize) -> Option<Scalar> {
     let crate::ir::ValueSource::Result(maker, _) = op.program.value_source(op.operands()[i]) else { return None };
     let maker = op.program.view(maker);

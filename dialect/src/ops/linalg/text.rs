@@ -1,21 +1,21 @@
-//! The text of structured ops: `ins(…) outs(…)`, with what each has beside them.
+//! The text of structured ops: `ins(…) outs(…)`, with the additional parts of each form.
 
 use super::{ITERATORS, KIND, MAPS, SEGMENTS};
 use crate::ir::{AttrData, ElementType, OpRef, Ty, TypeData};
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax};
 
-/// How a structured op is written.
+/// The syntax of a structured op.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// `{maps, kinds of loops} ins(…) outs(…) attrs = {…} {body} -> T`
     Generic,
-    /// `ins(…) outs(…) -> T`; the name says the body.
+    /// `ins(…) outs(…) -> T`; the name implies the body.
     Named,
-    /// `kind=#linalg.elementwise_kind<add> indexing_maps = […] ins(…) outs(…) -> T`; the kind says the body.
+    /// `kind=#linalg.elementwise_kind<add> indexing_maps = […] ins(…) outs(…) -> T`; the kind implies the body.
     Elementwise,
-    /// `ins(…) outs(…) permutation = [1, 0]`; the element is kept.
+    /// `ins(…) outs(…) permutation = [1, 0]`; the body copies the element.
     Transpose,
-    /// `ins(…) outs(…) dimensions = [0]`, likewise.
+    /// `ins(…) outs(…) dimensions = [0]`; the body copies the element.
     Broadcast,
     /// `ins(…) outs(…) dimensions = [1] (%a: f32, %b: f32) {body}`, or `{ arith.addf } ins(…) …`.
     Reduce,
@@ -46,7 +46,7 @@ pub(super) fn syntax(form: Form) -> Syntax {
     })
 }
 
-/// `ins(%a, %b : T, U)`, perhaps none; returns how many.
+/// Parses `ins(%a, %b : T, U)`, possibly missing; returns the types.
 fn parse_group(p: &mut Parser<'_>, op: &mut ParsedOp, word: &str) -> Parse<Vec<Ty>> {
     if !p.eat(word) {
         return Ok(Vec::new());
@@ -63,7 +63,8 @@ fn parse_group(p: &mut Parser<'_>, op: &mut ParsedOp, word: &str) -> Parse<Vec<T
     Ok(types)
 }
 
-/// Both groups; returns the types of the results, which are those of `outs`, and how many operands are only read.
+/// Parses both groups; returns the types of the results, which are those of `outs`, and the number of operands in
+/// `ins`.
 fn parse_operands(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<(Vec<Ty>, usize)> {
     let mut types = parse_group(p, op, "ins")?;
     let inputs = types.len();
@@ -98,7 +99,7 @@ fn set_segments(p: &mut Parser<'_>, op: &mut ParsedOp, inputs: usize, outs: usiz
     op.set_data(&mut p.program, SEGMENTS, sizes);
 }
 
-/// `-> T`, `-> (T, U)`, or nothing where there are no results, which only buffers have.
+/// Parses `-> T` or `-> (T, U)`. An op without results has buffers as operands, which are an error.
 fn parse_results(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     if !p.eat("->") {
         return p.fail_expected("'->' and the types of the results: buffers are not supported");
@@ -131,7 +132,7 @@ fn parse_generic(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     op.regions.push(region);
     parse_results(p, op)?;
     set_segments(p, op, inputs, outs.len());
-    // Strings say the kinds of loops here.
+    // This syntax states the kinds of loops as strings.
     let name = p.program.name(ITERATORS);
     if let Some(at) = op.attrs.iter().position(|a| a.0 == name)
         && let AttrData::Array(items) = p.program.attr_data(op.attrs[at].1).clone()
@@ -310,7 +311,7 @@ fn print_moved(p: &mut Printer<'_>, op: OpRef<'_>, list: &str) -> bool {
 }
 
 fn parse_with_body(p: &mut Parser<'_>, op: &mut ParsedOp, list: Option<&str>) -> Parse<()> {
-    // `{ arith.addf }`: one op as the body.
+    // `{ arith.addf }` states one op as the body.
     let mut short = None;
     if p.eat("{") {
         let name = p.word()?.to_owned();
@@ -327,7 +328,7 @@ fn parse_with_body(p: &mut Parser<'_>, op: &mut ParsedOp, list: Option<&str>) ->
     let types: Vec<Ty> = op.operands.iter().map(|&v| p.program.value_type(v)).collect();
     let region = match short {
         Some((name, attrs)) => {
-            // A reduction's op combines the result with the element; that of a map doesn't take the result.
+            // A reduction's op combines the result with the element; a map's op doesn't take the result.
             let args: Vec<usize> = match list {
                 Some(_) => (inputs..types.len()).chain(0..inputs).collect(),
                 None => (0..inputs).collect(),

@@ -1,4 +1,4 @@
-//! Calls: of a function over global values, and of a fragment that was partitioned on its mesh.
+//! Calls of a function over global values, and of a fragment that was partitioned on its mesh.
 
 use super::region::on_mesh;
 use super::{CALL_COUNTER, topology};
@@ -11,7 +11,7 @@ use crate::ops::func;
 use crate::sharding::Layout;
 use crate::text::Syntax;
 
-/// `mpmd.call @f(%a) {call_counter = 0 : ui32} : (T) -> T`: one turn of a loop whose body is a function.
+/// `mpmd.call @f(%a) {call_counter = 0 : ui32} : (T) -> T`: one iteration of a loop whose body is a function.
 pub struct Call;
 /// `mpmd.call`
 pub static CALL: Call = Call;
@@ -75,7 +75,7 @@ pub struct FragmentCall;
 /// `mpmd.fragment_call`
 pub static FRAGMENT_CALL: FragmentCall = FragmentCall;
 
-/// How the values that a call takes or gives are sharded on its mesh.
+/// Returns the layouts on the mesh of the values that a call takes or returns.
 fn layouts<'a>(op: OpRef<'a>, types: impl Iterator<Item = &'a TypeData>) -> EvalResult<Vec<Layout>> {
     let topology = topology::of_program(op.program).ok_or_else(|| EvalError::new("@main has no topology"))?;
     let layout = |ty: &TypeData| ty.mesh_tensor().and_then(|tensor| topology.layout(tensor));
@@ -91,7 +91,7 @@ impl OpDef for FragmentCall {
         Syntax::Custom(&super::text::FRAGMENT_CALL)
     }
 
-    /// The declared types; the module's verifier, which knows all symbols, checks the function's.
+    /// Returns the declared types; the module's verifier, which has all symbols, checks the function's types.
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         on_mesh(op, op.operand_types(), "operand")?;
         on_mesh(op, op.result_types(), "result")?;
@@ -105,8 +105,8 @@ impl OpDef for FragmentCall {
         on_one_lane(op, operands, cx)
     }
 
-    /// There is one lane per replica, with global values. The function runs on devices of its own, as many as the mesh
-    /// has.
+    /// Evaluates one lane per replica, with global values. The function runs on its own set of devices, one for each
+    /// device of the mesh.
     fn evaluate_spmd(
         &self,
         op: OpRef<'_>,

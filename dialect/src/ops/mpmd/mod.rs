@@ -1,8 +1,9 @@
 //! The `mpmd` dialect of Shardy: programs over several meshes. A fragment is a computation on one of the meshes, a
 //! transfer moves a value to another.
 //!
-//! A value of type `!mpmd.mesh_tensor` is the global tensor, wherever its shards are, so that a program of fragments
-//! evaluates to what it computed before it was taken apart. Source: the documentation of Shardy's mpmd dialect.
+//! A value of type `!mpmd.mesh_tensor` is the global tensor, independent of the location of its shards, so that a
+//! program of fragments evaluates to the same results as before it was split. Source: the documentation of Shardy's
+//! mpmd dialect.
 
 mod call;
 mod region;
@@ -44,29 +45,29 @@ pub static OPS: &[&dyn OpDef] = &[
 
 /// The attribute of a fragment that names its mesh.
 pub const MESH_NAME: &str = "mesh_name";
-/// The attribute that holds the names of computations that an op came from.
+/// The attribute with the names of the computations that an op came from.
 pub const ORIGIN: &str = "origin";
 /// The attribute of a fragment with the number of its stage.
 pub const STAGE: &str = "stage_id";
 /// The attribute of a named tensor with its name.
 pub const NAME: &str = "name";
-/// The attribute of a call that says how many calls of the loop it belongs to came before.
+/// The attribute of a call with the number of earlier calls of the same loop.
 pub const CALL_COUNTER: &str = "call_counter";
-/// The attribute of a fragment's function with the modelled seconds of one run of it.
+/// The attribute of a fragment's function with the modeled seconds of one run.
 pub const SECONDS: &str = "shardc.seconds";
-/// The attribute of a fragment's function with the bytes in which a device holds its values.
+/// The attribute of a fragment's function with the peak bytes of its values on a device.
 pub const PEAK_BYTES: &str = "shardc.peak_bytes";
 /// The attribute of a fragment's function with its mesh.
 pub const MESH_SHAPE: &str = "mesh_shape";
-/// The attribute of a function with the number of all devices, where the meshes of its topology have but some of them.
+/// The attribute of a function with the number of all devices, if the meshes of its topology have only some of them.
 pub const DEVICES: &str = "shardc.devices";
-/// The attribute of a module with what the model says of its fragments.
+/// The attribute of a module with the model's results for its fragments.
 pub const PIPELINE: &str = "shardc.pipeline";
-/// The attribute of a module whose order of communication is chosen: nothing joins its collectives.
+/// The attribute of a module whose order of communication is fixed, so that no pass merges its collectives.
 pub const ORDERED: &str = "shardc.ordered";
 const REDUCTION: &str = "reduction";
 
-/// Where a device may keep a tensor.
+/// The memories in which a device may keep a tensor.
 const MEMORY_KINDS: [&str; 2] = ["device", "pinned_host"];
 
 /// `mpmd.return %a : T`: ends the region of a fragment, a named computation or a loop.
@@ -75,7 +76,7 @@ pub static RETURN: Terminator = Terminator {
     syntax: &[Piece::AttrDict, Piece::Operands, Piece::Types(TypeForm::OperandsOnly)],
 };
 
-/// What an op of this dialect is for, to those who take programs over several meshes apart.
+/// The purpose of an op of this dialect, for passes that split programs over several meshes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Ops under a name.
@@ -86,13 +87,13 @@ pub enum Kind {
     Fragment,
     /// A computation on one mesh, by a function that each of its devices runs.
     FragmentCall,
-    /// A value moves to another mesh, or is sharded otherwise on the same.
+    /// A move of a value to another mesh, or a change of its sharding on the same mesh.
     Transfer,
     /// A call of a function over global values.
     Call,
-    /// A loop of a fixed number of turns.
+    /// A loop with a fixed number of iterations.
     For,
-    /// Anything else of the dialect that gives its operand on.
+    /// Any other op of the dialect that returns its operand.
     Same,
 }
 
@@ -113,11 +114,11 @@ pub fn kind(op: OpRef<'_>) -> Option<Kind> {
     kinds.into_iter().find(|k| k.0 == op.def().name()).map(|k| k.1)
 }
 
-/// What an op that gives its only operand on does to its type.
+/// The change of type by an op that returns its only operand.
 enum Moves {
-    /// Nothing: a tensor stays one.
+    /// None: a tensor stays a tensor.
     Nothing,
-    /// From a tensor to a replicated one on a mesh.
+    /// From a tensor to a replicated tensor on a mesh.
     Onto,
     /// From a replicated tensor on a mesh to a tensor.
     Off,
@@ -125,7 +126,7 @@ enum Moves {
     Between,
 }
 
-/// An op whose result is its only operand.
+/// An op that returns its only operand.
 pub struct Same {
     name: &'static str,
     syntax: Syntax,
@@ -135,14 +136,14 @@ pub struct Same {
 
 const PREFIX: &[Piece] = &[Piece::AttrDict, Piece::Operands, Piece::Types(TypeForm::Functional)];
 
-/// `mpmd.named_tensor %a name="n" : T`: its operand under a name, by which it may be assigned to a mesh.
+/// `mpmd.named_tensor %a name="n" : T`: gives its operand a name, by which it may be assigned to a mesh.
 pub static NAMED_TENSOR: Same = Same {
     name: "mpmd.named_tensor",
     syntax: Syntax::Custom(&text::NAMED_TENSOR),
     moves: Moves::Nothing,
     examples: &["(%a: tensor<4xf32>) %r = mpmd.named_tensor %a name=\"n\" : tensor<4xf32>"],
 };
-/// `mpmd.broadcast %a : T`: its operand, which may be sent to every mesh that reads it.
+/// `mpmd.broadcast %a : T`: returns its operand, which may be sent to every mesh that reads it.
 pub static BROADCAST: Same = Same {
     name: "mpmd.broadcast",
     syntax: Syntax::Pieces(&[Piece::AttrDict, Piece::Operands, Piece::Types(TypeForm::SameOrFunctional)]),
@@ -252,7 +253,7 @@ pub struct Reduce;
 /// `mpmd.reduce`
 pub static REDUCE: Reduce = Reduce;
 
-/// The words of reductions, and what combines two tensors; `none` has one operand and combines nothing.
+/// The keywords of reductions with their operations; `none` has one operand and combines nothing.
 const REDUCTIONS: [(&str, Option<ScalarOp>); 7] = [
     ("none", None),
     ("add", Some(ScalarOp::Add)),
@@ -263,7 +264,7 @@ const REDUCTIONS: [(&str, Option<ScalarOp>); 7] = [
     ("and", Some(ScalarOp::And)),
 ];
 
-/// The word of an op's reduction, as its attribute `#mpmd.reduction<add>` has it.
+/// Returns the keyword of an op's reduction from its attribute `#mpmd.reduction<add>`.
 fn reduction_word<'a>(op: OpRef<'a>) -> Option<&'a str> {
     match op.attr(REDUCTION)? {
         AttrData::Opaque(text) => text.strip_prefix("#mpmd.reduction<")?.strip_suffix('>').map(str::trim),
@@ -271,7 +272,7 @@ fn reduction_word<'a>(op: OpRef<'a>) -> Option<&'a str> {
     }
 }
 
-/// What combines the operands of an [`Reduce`].
+/// Returns the operation that combines the operands of a [`Reduce`].
 fn reduction(op: OpRef<'_>) -> Result<Option<ScalarOp>, Problem> {
     let known = reduction_word(op).and_then(|word| REDUCTIONS.iter().find(|r| r.0 == word));
     known.map(|r| r.1).ok_or_else(|| {
@@ -310,7 +311,7 @@ impl OpDef for Reduce {
         Some(ShardingRule::pointwise(&vec![ty.rank(); op.operands().len()], &[ty.rank()], &ty.shape))
     }
 
-    /// In the order of the operands.
+    /// Combines the operands in order.
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let Some(by) = reduction(op)? else { return Ok(operands.to_vec()) };
         let Some((first, others)) = operands.split_first() else {

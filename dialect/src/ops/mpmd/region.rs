@@ -1,4 +1,4 @@
-//! Ops with a region: named computations, fragments and loops of a fixed number of turns.
+//! Ops with a region: named computations, fragments and loops with a fixed number of iterations.
 
 use super::{MEMORY_KINDS, MESH_NAME, ORIGIN, STAGE, text};
 use crate::eval::{Context, EvalResult, Lanes, Mask, on_one_lane};
@@ -11,10 +11,10 @@ use crate::ops::stablehlo::control::{region, regions_have_effects};
 use crate::scalar::Scalar;
 use crate::text::Syntax;
 
-/// The type of the turn's number that a loop's body takes last: a rank-0 `ui32`.
+/// The type of the iteration's number, the last argument of a loop's body: a rank-0 `ui32`.
 pub const INDEX: ElementType = ElementType::UI32;
 
-/// A problem unless the region takes values of `types`.
+/// Checks that the region takes values of `types`.
 fn takes<'a>(op: OpRef<'a>, types: impl Iterator<Item = &'a TypeData>) -> Result<(), Problem> {
     let program = op.program;
     let types: Vec<&TypeData> = types.collect();
@@ -29,12 +29,12 @@ fn takes<'a>(op: OpRef<'a>, types: impl Iterator<Item = &'a TypeData>) -> Result
     Err(Problem::new(format!("the body takes ({}), but the operands are ({})", text(&args), text(&types))))
 }
 
-/// The types of what the region returns.
+/// Returns the types of the region's results.
 fn returned<'a>(op: OpRef<'a>) -> impl Iterator<Item = &'a TypeData> {
     op.region_results(0).iter().map(move |&v| op.program.type_data(op.program.value_type(v)))
 }
 
-/// `mpmd.named_computation<"f"(1)>(%a) (%b: T) { … } : (T) -> T`: ops under a name, by which they may be assigned to a
+/// `mpmd.named_computation<"f"(1)>(%a) (%b: T) { … } : (T) -> T`: gives ops a name, by which they may be assigned to a
 /// mesh.
 pub struct NamedComputation;
 /// `mpmd.named_computation`
@@ -99,7 +99,7 @@ pub struct Fragment;
 /// `mpmd.fragment`
 pub static FRAGMENT: Fragment = Fragment;
 
-/// The tensors on `mesh` that a fragment takes or gives; a token is on any mesh.
+/// Returns the global types of the tensors on `mesh` that a fragment takes or returns; a token is on any mesh.
 pub(super) fn on_mesh<'a>(
     op: OpRef<'a>,
     types: impl Iterator<Item = &'a TypeData>,
@@ -185,12 +185,12 @@ impl OpDef for Fragment {
     }
 }
 
-/// `mpmd.for (%a) {iterations = 3 : ui32} (%b: T, %i: tensor<ui32>) { … } : T`: the body, a fixed number of times.
+/// `mpmd.for (%a) {iterations = 3 : ui32} (%b: T, %i: tensor<ui32>) { … } : T`: runs the body a fixed number of times.
 pub struct For;
 /// `mpmd.for`
 pub static FOR: For = For;
 
-/// How often a loop runs.
+/// Returns the number of iterations of a loop.
 fn iterations(op: OpRef<'_>) -> Result<i64, Problem> {
     let found = op.int("iterations").filter(|&n| n >= 1);
     found.ok_or_else(|| Problem::new("iterations is no positive number").note("write {iterations = 3 : ui32}"))
@@ -254,7 +254,7 @@ impl OpDef for For {
     }
 }
 
-/// Whether a memory kind is one that there is.
+/// Returns whether a memory kind exists.
 pub(crate) fn is_memory_kind(word: &str) -> bool {
     MEMORY_KINDS.contains(&word)
 }

@@ -63,7 +63,7 @@ fn print_reduce(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     true
 }
 
-/// `(%a) {attributes} (%b: T) { … }`
+/// Parses `(%a) {attributes} (%b: T) { … }`.
 fn parse_body(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     p.expect("(")?;
     p.operands(op)?;
@@ -81,7 +81,7 @@ fn parse_body(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     Ok(())
 }
 
-/// The same, and the types in this form.
+/// Prints `(%a) {attributes} (%b: T) { … }`, and the types in this form.
 fn print_body(p: &mut Printer<'_>, op: OpRef<'_>, elided: &[&str], types: TypeForm) -> bool {
     let Some(region) = op.region(0) else { return false };
     let program = op.program;
@@ -120,7 +120,7 @@ fn print_named(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     print_body(p, op, &[ORIGIN], TypeForm::Functional)
 }
 
-/// `mesh="m", origin=["f"(1)]`
+/// Parses `mesh="m", origin=["f"(1)]`.
 fn parse_mesh_and_origin(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     p.expect("mesh")?;
     p.expect("=")?;

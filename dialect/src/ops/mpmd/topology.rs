@@ -1,4 +1,4 @@
-//! The meshes of a program over several: the attribute `topology` of its functions.
+//! The meshes of a program over several meshes: the attribute `topology` of its functions.
 
 use crate::ir::{AttrData, MeshTensor, Name, Op, OpRef, Program, TensorType, Value};
 use crate::ops::func;
@@ -9,22 +9,22 @@ pub const TOPOLOGY: &str = "topology";
 
 /// The meshes of a topology, with the devices of each.
 ///
-/// The devices of a mesh without `device_ids` come after those of the meshes before it; `device_ids` name devices of the whole
-/// program, and meshes may share some.
+/// The devices of a mesh without `device_ids` come after those of the meshes before it; `device_ids` name devices of
+/// the whole program, and meshes may share devices.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Topology {
-    /// Each mesh with its name; its `device_ids` are always there, and name devices of the whole program.
+    /// Each mesh with its name. Its `device_ids` are always present and name devices of the whole program.
     pub meshes: Vec<(Name, Mesh)>,
 }
 
 impl Topology {
-    /// That of a function, if it has one.
+    /// Returns the topology of a function, if it has one.
     pub fn of(program: &Program, function: Op) -> Option<Self> {
         let AttrData::Topology(meshes) = program.attr_data(program.attr(function, TOPOLOGY)?) else { return None };
         Some(Self::new(meshes))
     }
 
-    /// The topology of these meshes.
+    /// Returns the topology of these meshes.
     pub fn new(meshes: &[(Name, Mesh)]) -> Self {
         let mut next = 0;
         let mut placed = Vec::with_capacity(meshes.len());
@@ -38,7 +38,7 @@ impl Topology {
         Self { meshes: placed }
     }
 
-    /// One past the largest device.
+    /// Returns the largest device number plus one.
     pub fn devices(&self) -> i64 {
         let ids = self.meshes.iter().flat_map(|m| m.1.device_ids.iter().flatten());
         ids.map(|&id| id.saturating_add(1)).max().unwrap_or(0)
@@ -49,17 +49,17 @@ impl Topology {
         self.meshes.iter().find(|m| m.0 == name).map(|m| &m.1)
     }
 
-    /// The devices of the mesh called `name`, by their positions.
+    /// Returns the devices of the mesh called `name`, in order of their positions.
     pub fn ids(&self, name: Name) -> &[i64] {
         self.mesh(name).and_then(|mesh| mesh.device_ids.as_deref()).unwrap_or_default()
     }
 
-    /// The mesh called `name` by itself: its devices are numbered by their positions.
+    /// Returns the mesh called `name` by itself, with devices numbered by their positions.
     pub fn alone(&self, name: Name) -> Option<Mesh> {
         self.mesh(name).map(|mesh| Mesh { axes: mesh.axes.clone(), device_ids: None })
     }
 
-    /// How a tensor is sharded on its mesh, whose devices are numbered by their positions.
+    /// Returns the layout of a tensor on its mesh, with devices numbered by their positions.
     pub fn layout(&self, tensor: &MeshTensor) -> Option<Layout> {
         Some(Layout::new(&tensor.tensor, tensor.sharding.as_ref(), &self.alone(tensor.mesh)?))
     }
@@ -70,12 +70,12 @@ impl Topology {
     }
 }
 
-/// The mesh that a value is on, if its type says one.
+/// Returns the mesh of a value, if its type names one.
 pub fn mesh_of(program: &Program, value: Value) -> Option<Name> {
     program.type_data(program.value_type(value)).mesh_tensor().map(|tensor| tensor.mesh)
 }
 
-/// The names of the computations that an op came from, each with how often JAX transposed it.
+/// Returns the names of the computations that an op came from, each with the number of times JAX transposed it.
 pub fn origins(op: OpRef<'_>) -> Vec<(Name, i64)> {
     let of = |data: &AttrData| match data {
         AttrData::Origin(name, transposed) => Some((*name, *transposed)),
@@ -88,7 +88,7 @@ pub fn origins(op: OpRef<'_>) -> Vec<(Name, i64)> {
     }
 }
 
-/// The topology of the function that is the program's own.
+/// Returns the topology of the program's main function.
 pub(super) fn of_program(program: &Program) -> Option<Topology> {
     Topology::of(program, func::function(program, "main")?)
 }

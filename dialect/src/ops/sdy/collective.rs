@@ -1,6 +1,6 @@
-//! Shardy's collectives: they state along which axes data moves, on global tensors, whose values don't change.
+//! Shardy's collectives: they state the axes along which data moves, on global tensors, whose values don't change.
 //!
-//! One table row each: the op's name, how its axes are written, whether it reduces. Source: Shardy's dialect
+//! Each is one row of a table: the op's name, the syntax of its axes, whether it reduces. Source: Shardy's dialect
 //! documentation, `sdy.all_gather` and the following.
 
 use crate::eval::{Context, EvalResult};
@@ -13,10 +13,10 @@ use crate::text::Syntax;
 
 use super::{OUT_SHARDING, same_type, text};
 
-/// How an op's axes are written.
+/// The syntax of an op's axes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AxesForm {
-    /// Not at all.
+    /// No axes.
     None,
     /// `{"x"}`
     Flat,
@@ -26,18 +26,18 @@ pub(super) enum AxesForm {
     Moves,
 }
 
-/// A collective of Shardy's.
+/// One of Shardy's collectives.
 pub struct ShardyCollective {
     name: &'static str,
-    /// The attribute that holds its axes.
+    /// The attribute with its axes.
     pub(super) axes: &'static str,
     pub(super) form: AxesForm,
-    /// Whether it combines partial results or makes values partial, and so may state the reduction operation.
+    /// Whether it combines partial results or makes values partial, so that it may state the reduction operation.
     pub(super) reduces: bool,
     examples: &'static [&'static str],
 }
 
-/// `sdy.all_gather [{"b"}, {}] %1 out_sharding=<…> : T`: takes axes off the ends of dimensions.
+/// `sdy.all_gather [{"b"}, {}] %1 out_sharding=<…> : T`: removes axes from the minor ends of dimensions.
 pub static ALL_GATHER: ShardyCollective = ShardyCollective {
     name: "sdy.all_gather",
     axes: "gathering_axes",
@@ -47,7 +47,7 @@ pub static ALL_GATHER: ShardyCollective = ShardyCollective {
         "(%a: tensor<8x8xf32>) %r = sdy.all_gather [{\"y\"}, {}] %a out_sharding=<mesh<[\"x\"=2, \"y\"=2]>, [{\"x\"}, {}]> : tensor<8x8xf32>",
     ],
 };
-/// `sdy.all_slice [{"b"}, {}] %1 out_sharding=<…> : T`: adds axes to the ends of dimensions.
+/// `sdy.all_slice [{"b"}, {}] %1 out_sharding=<…> : T`: adds axes at the minor ends of dimensions.
 pub static ALL_SLICE: ShardyCollective = ShardyCollective {
     name: "sdy.all_slice",
     axes: "slicing_axes",
@@ -77,8 +77,9 @@ pub static COLLECTIVE_PERMUTE: ShardyCollective = ShardyCollective {
         "(%a: tensor<8x8xf32>) %r = sdy.collective_permute %a out_sharding=<mesh<[\"x\"=2, \"y\"=2]>, [{\"y\"}, {}]> : tensor<8x8xf32>",
     ],
 };
-/// `shardc.permute_parts %1 out_sharding=<…> : T`: cuts every shard into equal parts and sends each straight to where
-/// it is wanted, as for two axes of different sizes that change places. Shardy has no such op; it is written like one.
+/// `shardc.permute_parts %1 out_sharding=<…> : T`: cuts every shard into equal parts and sends each straight to its
+/// destination, as for two axes of different sizes that change places. Shardy has no such op; the syntax follows
+/// Shardy's.
 pub static PERMUTE_PARTS: ShardyCollective = ShardyCollective {
     name: "shardc.permute_parts",
     axes: "",
@@ -98,7 +99,7 @@ pub static ALL_REDUCE: ShardyCollective = ShardyCollective {
         "(%a: tensor<8x8xf32>) %r = sdy.all_reduce max {\"x\"} %a out_sharding=<mesh<[\"x\"=2]>, [{}, {}]> : tensor<8x8xf32>",
     ],
 };
-/// `sdy.reduce_scatter [{"x"}, {}] %1 out_sharding=<…> : T`: combines along axes, then shards along the same.
+/// `sdy.reduce_scatter [{"x"}, {}] %1 out_sharding=<…> : T`: combines along axes, then shards along the same axes.
 pub static REDUCE_SCATTER: ShardyCollective = ShardyCollective {
     name: "sdy.reduce_scatter",
     axes: "reduce_scatter_axes",
@@ -108,8 +109,8 @@ pub static REDUCE_SCATTER: ShardyCollective = ShardyCollective {
         "(%a: tensor<8x8xf32>) %r = sdy.reduce_scatter [{\"x\"}, {}] %a out_sharding=<mesh<[\"x\"=2]>, [{\"x\"}, {}]> : tensor<8x8xf32>",
     ],
 };
-/// `sdy.replicated_to_unreduced {"x"} %1 out_sharding=<…> : T`: one device keeps the value, the others zero
-/// (after `max` and `min` the lowest and the highest value).
+/// `sdy.replicated_to_unreduced {"x"} %1 out_sharding=<…> : T`: one device keeps the value, the others get zero (the
+/// lowest value for `max`, the highest for `min`).
 pub static REPLICATED_TO_UNREDUCED: ShardyCollective = ShardyCollective {
     name: "sdy.replicated_to_unreduced",
     axes: "axes",
@@ -120,7 +121,7 @@ pub static REPLICATED_TO_UNREDUCED: ShardyCollective = ShardyCollective {
     ],
 };
 /// `sdy.sharded_to_unreduced [{"x"}, {}] %1 out_sharding=<…> : T`: pads each device's shard to the full size with zeros
-/// (or the same values as above).
+/// (the lowest value for `max`, the highest for `min`).
 pub static SHARDED_TO_UNREDUCED: ShardyCollective = ShardyCollective {
     name: "sdy.sharded_to_unreduced",
     axes: "axes",
@@ -148,10 +149,10 @@ pub(super) fn row(name: &str) -> Option<&'static ShardyCollective> {
     ALL.into_iter().find(|row| row.name == name)
 }
 
-/// How an op combines partial results: 1 and 2 mean maximum and minimum; without it, a sum.
+/// The attribute that states how an op combines partial results: 1 is the maximum, 2 the minimum; the default is a sum.
 pub(super) const REDUCTION_OP: &str = "reduction_op";
 
-/// The row that expresses `change`, and the attributes that do; `None` for no change.
+/// Returns the row and the attributes that express `change`; `None` for no change.
 pub(crate) fn written(
     program: &mut Program,
     change: &Reshard,
@@ -185,7 +186,7 @@ pub(crate) fn written(
     Some((row, attrs))
 }
 
-/// The reshard that an op of this table states; `None` when its axes are missing.
+/// Returns the reshard that an op of this table states; `None` if its axes are missing.
 fn reshard_of(op: OpRef<'_>) -> Option<Reshard> {
     let row = row(op.name())?;
     let kind = match op.int(REDUCTION_OP) {
@@ -240,7 +241,7 @@ impl OpDef for ShardyCollective {
         Kernel::Control
     }
 
-    /// None: these ops are inserted after shardings are decided.
+    /// Returns no rule, because these ops are inserted after shardings are decided.
     fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
         None
     }

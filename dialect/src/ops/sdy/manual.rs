@@ -1,10 +1,10 @@
-//! Regions of Shardy's: `sdy.manual_computation`, whose body is one device's program along its manual axes, and
+//! Shardy's ops with regions: `sdy.manual_computation`, whose body is one device's program along its manual axes, and
 //! `sdy.named_computation`, an inlined call.
 //!
 //! A manual computation in an unpartitioned program is evaluated on the devices of its mesh, all in lockstep: operands
-//! are sharded as `in_shardings` say, results assembled as `out_shardings` say. Along axes that are not manual the body
-//! works on global tensors, and all devices along them compute the same. So a partitioned program can be checked
-//! against the unpartitioned one it came from.
+//! are sharded by `in_shardings`, results assembled by `out_shardings`. Along axes that are not manual the body works
+//! on global tensors, and all devices along them compute the same. Thus a partitioned program can be checked against
+//! the unpartitioned program from which it came.
 
 use smallvec::smallvec;
 
@@ -28,12 +28,12 @@ pub struct ManualComputation<'a> {
     pub out_shardings: &'a [TensorSharding],
     /// The axes along which the body is one device's program.
     pub manual_axes: &'a [Name],
-    /// The mesh of the shardings; if they name none, the first mesh that has the manual axes.
+    /// The mesh of the shardings; if they name none, the first mesh with the manual axes.
     pub mesh: Option<&'a Mesh>,
 }
 
 impl<'a> ManualComputation<'a> {
-    /// The attributes of `op`; `None` when it is another op or lacks one.
+    /// Returns the attributes of `op`; `None` if it is another op or lacks an attribute.
     pub fn of(op: OpRef<'a>) -> Option<Self> {
         if op.def().control(op) != Some(Control::Manual) {
             return None;
@@ -51,7 +51,8 @@ impl<'a> ManualComputation<'a> {
         Some(Self { in_shardings, out_shardings, manual_axes, mesh })
     }
 
-    /// The sharding inside the body of a value sharded by `sharding` outside: along the axes that are not manual.
+    /// Returns the sharding inside the body of a value sharded by `sharding` outside: along the axes that are not
+    /// manual.
     pub fn inside(&self, sharding: &TensorSharding) -> TensorSharding {
         let mut inside = sharding.clone();
         inside.dims.iter_mut().for_each(|d| d.axes.retain(|a| !self.is_manual(a.name)));
@@ -59,17 +60,17 @@ impl<'a> ManualComputation<'a> {
         inside
     }
 
-    /// Whether the body is one device's program along the axis.
+    /// Returns whether the body is one device's program along the axis.
     pub fn is_manual(&self, axis: Name) -> bool {
         self.manual_axes.contains(&axis)
     }
 
-    /// The manual ones of `axes`, in order.
+    /// Returns the manual axes among `axes`, in order.
     pub fn manual_part(&self, axes: &[AxisRef]) -> AxisList {
         axes.iter().copied().filter(|a| self.is_manual(a.name)).collect()
     }
 
-    /// The shape inside the body of a value of `shape`; `None` where a dimension doesn't divide.
+    /// Returns the shape inside the body of a value of `shape`; `None` if a dimension doesn't divide evenly.
     pub fn local_shape(&self, shape: &[i64], sharding: &TensorSharding) -> Option<Shape> {
         let mut local = Shape::from_slice(shape);
         for (d, size) in local.iter_mut().enumerate().filter(|s| *s.1 >= 0) {
@@ -82,7 +83,7 @@ impl<'a> ManualComputation<'a> {
         Some(local)
     }
 
-    /// The shape outside the body of a value whose shape inside is `local`.
+    /// Returns the shape outside the body of a value whose shape inside is `local`.
     pub fn global_shape(&self, local: &[i64], sharding: &TensorSharding) -> Shape {
         let size = |(d, &size): (usize, &i64)| {
             if size < 0 { size } else { size.saturating_mul(self.shards(sharding, d)) }
@@ -90,7 +91,7 @@ impl<'a> ManualComputation<'a> {
         local.iter().enumerate().map(size).collect()
     }
 
-    /// Into how many shards the manual axes divide dimension `d`.
+    /// Returns the number of shards into which the manual axes divide dimension `d`.
     fn shards(&self, sharding: &TensorSharding, d: usize) -> i64 {
         let Some((mesh, dim)) = self.mesh.zip(sharding.dims.get(d)) else { return 1 };
         crate::sharding::axes_size(&self.manual_part(&dim.axes), mesh).max(1)
@@ -106,7 +107,7 @@ impl<'a> ManualComputation<'a> {
         Layout::new(ty, Some(&manual), mesh)
     }
 
-    /// The layout of an operand on the devices; an error where the manual axes don't divide it.
+    /// Returns the layout of an operand on the devices; an error if the manual axes don't divide it.
     fn operand_layout(&self, i: usize, whole: &Literal, mesh: &Mesh) -> EvalResult<Layout> {
         let sharding = self.in_shardings.get(i).ok_or_else(|| EvalError::new("an operand without sharding"))?;
         if self.local_shape(&whole.shape, sharding).is_none() {
@@ -125,7 +126,7 @@ impl<'a> ManualComputation<'a> {
 
 /// `sdy.manual_computation`
 pub struct Manual;
-/// `sdy.manual_computation`: a region written for one device, with collectives of its own.
+/// `sdy.manual_computation`: a region written for one device, with its own collectives.
 pub static MANUAL_COMPUTATION: Manual = Manual;
 
 impl OpDef for Manual {
@@ -173,7 +174,7 @@ impl OpDef for Manual {
         }
         let declared: Vec<Option<&TensorType>> = (0..op.result_count()).map(|i| op.result_tensor(i)).collect();
         let types = op.region_results(0).iter().zip(manual.out_shardings).enumerate().map(|(i, (&value, sharding))| {
-            // Here as well, a dimension that doesn't divide is reported as the sharding's error.
+            // As above, a dimension that doesn't divide is reported as the sharding's error.
             if let Some(&Some(whole)) = declared.get(i)
                 && manual.local_shape(&whole.shape, sharding).is_none()
             {
@@ -206,7 +207,7 @@ impl OpDef for Manual {
         let manual = ManualComputation::of(op).ok_or_else(|| EvalError::new("shardings or manual axes are missing"))?;
         let body = region(op, 0)?;
         let Some(mesh) = manual.mesh else {
-            // Nothing is manual: the body runs as it stands.
+            // Nothing is manual: the body runs unchanged.
             return cx.region(body, operands, mask);
         };
         let groups = device_groups(&manual, mesh)?;
@@ -218,7 +219,7 @@ impl OpDef for Manual {
         if partitions != 1 {
             return Err(EvalError::new(format!("the mesh has {devices} devices, but {partitions} partitions run")));
         }
-        // Devices that differ only along the other axes compute the same, so the first group stands for all.
+        // Devices that differ only along the other axes compute the same, so the first group represents all.
         let first = groups.first().map(Vec::as_slice).unwrap_or_default();
         whole(op, &manual, mesh, first, operands, mask, cx)
     }
@@ -243,7 +244,7 @@ impl OpDef for Manual {
     }
 }
 
-/// The devices that differ only along manual axes, group by group; an error for device ids that are no permutation.
+/// Returns the groups of devices that differ only along manual axes; an error if device ids aren't a permutation.
 fn device_groups(manual: &ManualComputation<'_>, mesh: &Mesh) -> EvalResult<Vec<Vec<usize>>> {
     let n = mesh.devices();
     let mut seen = vec![false; n.clamp(0, MAX_DEVICES) as usize];
@@ -261,8 +262,8 @@ fn device_groups(manual: &ManualComputation<'_>, mesh: &Mesh) -> EvalResult<Vec<
     Ok(groups(mesh, &axes).into_iter().map(|g| g.into_iter().map(|id| id as usize).collect()).collect())
 }
 
-/// All devices of the mesh run already: each takes its shard of its own copy of the operands, and a result is assembled
-/// from the devices of a group.
+/// Runs the body if all devices of the mesh run already: each takes its shard of its own copy of the operands, and a
+/// result is assembled from the devices of a group.
 fn lockstep(
     manual: &ManualComputation<'_>,
     mesh: &Mesh,
@@ -289,7 +290,7 @@ fn lockstep(
         let mut lanes: Lanes = vec![None; mask.len()];
         let Some(any) = result.iter().flatten().next() else { return Err(EvalError::new("a result has no value")) };
         let layout = manual.result_layout(i, any, mesh)?;
-        // Lanes are ordered replica by replica.
+        // Lanes are ordered by replica.
         for (first, group) in (0..mask.len()).step_by(devices).flat_map(|r| groups.iter().map(move |g| (r, g))) {
             let held: Vec<(usize, &Literal)> =
                 group.iter().filter_map(|&device| Some((device, result[first + device].as_ref()?))).collect();
@@ -304,9 +305,9 @@ fn lockstep(
     Ok(out)
 }
 
-/// There is one lane per replica, with the values of the whole program. For each replica in `mask` the body runs on a
-/// set of devices of its own (all of the mesh if the body may be manual along more axes, else only `group`), and
-/// results are assembled from the devices of `group`.
+/// Runs the body if there is one lane per replica, with the values of the whole program. For each replica in `mask` the
+/// body runs on its own set of devices (the whole mesh if the body may be manual along more axes, otherwise only
+/// `group`), and results are assembled from the devices of `group`.
 fn whole(
     op: OpRef<'_>,
     manual: &ManualComputation<'_>,
@@ -349,14 +350,15 @@ fn whole(
     Ok(out)
 }
 
-/// Whether anything inside may be manual along more axes: another manual computation, or a call, which may hold one.
+/// Returns whether an op inside may be manual along more axes: another manual computation, or a call, whose function
+/// may have one.
 fn shards_further(op: OpRef<'_>) -> bool {
     let Some(block) = op.block(0) else { return false };
     let inner = op.program.ops_under(block).into_iter().map(|inner| op.program.view(inner));
     inner.map(|inner| inner.def().control(inner)).any(|c| matches!(c, Some(Control::Manual | Control::Call)))
 }
 
-/// Operands flow to the arguments of region 0, and the values it returns to the results.
+/// Returns the flow of operands to the arguments of region 0, and of its returned values to the results.
 pub(crate) fn region_flow(op: OpRef<'_>) -> Vec<DataFlow> {
     let edge = |owner: Value, source: Value| DataFlow { owner, sources: smallvec![source], targets: smallvec![owner] };
     let args = op.region_args(0).iter().zip(op.operands()).map(|(&arg, &operand)| edge(arg, operand));
@@ -366,7 +368,7 @@ pub(crate) fn region_flow(op: OpRef<'_>) -> Vec<DataFlow> {
 
 /// `sdy.named_computation`
 pub struct Named;
-/// `sdy.named_computation<"foo">(%0) …`: ops under a name, as if they were inlined here.
+/// `sdy.named_computation<"foo">(%0) …`: ops under a name, equivalent to inlining them.
 pub static NAMED_COMPUTATION: Named = Named;
 
 impl OpDef for Named {

@@ -1,4 +1,4 @@
-//! `sdy.mesh`, and finding meshes by name.
+//! `sdy.mesh`, and lookup of meshes by name.
 
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{AttrData, Name, Op, OpRef, Program};
@@ -47,13 +47,13 @@ impl OpDef for MeshOp {
     }
 }
 
-/// The meshes of a module, in order: the op, its name, the mesh.
+/// Returns the meshes of a module, in order: the op, its name, the mesh.
 pub fn meshes(program: &Program) -> impl Iterator<Item = (Op, &str, &Mesh)> {
     let mesh = |op: Op| Some((op, func::symbol(program, op)?, program.view(op).attr("mesh")?.as_mesh()?));
     program.top_level(MESH.name()).filter_map(mesh)
 }
 
-/// The mesh called `name`: one of the module, else one of the topology of `@main`.
+/// Returns the mesh called `name`: one of the module, or else one of the topology of `@main`.
 pub fn mesh_named<'a>(program: &'a Program, name: &str) -> Option<&'a Mesh> {
     let own = meshes(program).find(|mesh| mesh.1 == name).map(|mesh| mesh.2);
     own.or_else(|| topology_meshes(program).iter().find(|mesh| program.name_text(mesh.0) == name).map(|mesh| &mesh.1))

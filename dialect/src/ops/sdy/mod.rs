@@ -1,7 +1,7 @@
 //! The ops of Shardy's dialect that annotate: meshes, constraints, reshards, barriers, groups, data-flow edges.
 //!
-//! On global tensors they are identities: a sharding says where the shards are placed, not what they hold. Collectives
-//! and regions have files of their own. Source: Shardy's dialect documentation.
+//! On global tensors they are identities: a sharding states where the shards are, not their contents. Collectives and
+//! regions are in separate files. Source: Shardy's dialect documentation.
 
 mod collective;
 mod manual;
@@ -62,18 +62,19 @@ pub const IN_SHARDINGS: &str = "in_shardings";
 pub const OUT_SHARDINGS: &str = "out_shardings";
 /// The attribute of a manual computation that names its axes.
 pub const MANUAL_AXES: &str = "manual_axes";
-/// The attribute of any op that holds its sharding rule, the user's or one kept after propagation.
+/// The attribute of any op with its sharding rule, the user's or one that propagation keeps.
 pub const SHARDING_RULE: &str = "sdy.sharding_rule";
-/// The attribute of an op that states its own sharding rule: how devices' partial results combine where a reduction factor
-/// is sharded, `"sum"`, `"max"` or `"min"`. Shardy has no word for it.
+/// The attribute of an op with a custom sharding rule that states how devices' partial results combine if a reduction
+/// factor is sharded: `"sum"`, `"max"` or `"min"`. Shardy has no such attribute.
 pub const REDUCTION: &str = "shardc.reduction";
-/// The attribute of an op that partitions itself: how its operands are sharded, for the process that calls its rule.
+/// The attribute of an op that partitions itself with the shardings of its operands, for the process that calls its
+/// rule.
 pub const OPERAND_SHARDINGS: &str = "shardc.operand_shardings";
-/// The same for its results.
+/// The attribute of an op that partitions itself with the shardings of its results.
 pub const RESULT_SHARDINGS: &str = "shardc.result_shardings";
-/// The attribute of values that records where their axes came from.
+/// The attribute of values that records the origins of their axes.
 pub const ORIGINS: &str = "sdy.sharding_origins";
-/// The attribute of a function that keeps the name it had before it was copied.
+/// The attribute of a copied function with its original name.
 pub const ORIGINAL_NAME: &str = "sdy.original_func_name";
 
 /// Whether an op is one of this dialect, known or not.
@@ -81,18 +82,18 @@ pub fn is_op(op: OpRef<'_>) -> bool {
     op.name().starts_with("sdy.")
 }
 
-/// Whether an op attribute belongs to this dialect: it concerns shardings, not what the op computes.
+/// Returns whether an op attribute belongs to this dialect, so that it concerns shardings and not the computation.
 pub fn is_attribute(name: &str) -> bool {
     name.starts_with("sdy.") || name == REDUCTION
 }
 
-/// How the partial results of an op combine, as its own sharding rule's author states it.
+/// Returns how the partial results of an op combine, as stated by the author of its custom sharding rule.
 pub fn stated_reduction(op: OpRef<'_>) -> Option<ReductionKind> {
     let word = op.attr(REDUCTION)?.as_str()?;
     ReductionKind::ALL.into_iter().find(|kind| kind.text() == word)
 }
 
-/// The sharding that an op exists to state: of a constraint, a reshard, an edge or a Shardy collective.
+/// Returns the sharding that an op exists to state: a constraint, a reshard, an edge or a Shardy collective.
 pub fn stated_sharding<'a>(op: OpRef<'a>) -> Option<&'a TensorSharding> {
     op.attr(SHARDING).or_else(|| op.attr(OUT_SHARDING)).and_then(AttrData::as_sharding)
 }
@@ -105,7 +106,7 @@ pub fn result_shardings<'a>(op: OpRef<'a>) -> Option<&'a [TensorSharding]> {
     }
 }
 
-/// In which directions a barrier lets shardings propagate.
+/// The directions in which a barrier lets shardings propagate.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Direction {
     /// Neither.
@@ -114,7 +115,7 @@ pub enum Direction {
     Forward,
     /// From result to operand.
     Backward,
-    /// Both; no barrier is written with this.
+    /// Both directions; a barrier with this value has no effect.
     Both,
 }
 
@@ -131,7 +132,7 @@ pub fn barrier_direction(op: OpRef<'_>) -> Option<Direction> {
     usize::try_from(value).ok().and_then(|v| DIRECTIONS.get(v)).map(|d| d.1)
 }
 
-/// The number of the sharding group an op puts its operand into; `None` for any other op.
+/// Returns the number of the sharding group that an op adds its operand to; `None` for any other op.
 pub fn group_id(op: OpRef<'_>) -> Option<i64> {
     match op.def().annotation(op) {
         Some(Annotation::Group(id)) => Some(id),
@@ -139,13 +140,13 @@ pub fn group_id(op: OpRef<'_>) -> Option<i64> {
     }
 }
 
-/// The rule of ops whose result is sharded like their operand.
+/// Returns the rule of ops whose result is sharded like their operand.
 fn identity_rule(op: OpRef<'_>) -> Option<ShardingRule> {
     let ty = op.operand_tensor(0)?;
     Some(ShardingRule::pointwise(&[ty.rank()], &vec![ty.rank(); op.result_count()], &ty.shape))
 }
 
-/// One operand, one result of its type.
+/// Returns the operand's type as the only result type; an error unless there is one operand.
 fn same_type(op: OpRef<'_>) -> Inferred {
     match op.operands() {
         [_] => Ok(op.operand_types().cloned().collect()),

@@ -31,7 +31,7 @@ fn parse_rest(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     p.types(op, TypeForm::SameOrFunctional)
 }
 
-/// Whether the op has one operand and `results` results of its type; otherwise only the generic form fits.
+/// Returns whether the op has one operand and `results` results of its type; otherwise only the generic form fits.
 fn plain(op: OpRef<'_>, results: usize) -> bool {
     let types = op.type_ids(op.operands());
     types.len() == 1 && op.result_type_ids() == vec![types[0]; results]
@@ -196,7 +196,7 @@ fn print_collective(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
         return false;
     }
     p.text(" ");
-    // A sum is the default and not printed.
+    // A sum is the default, and isn't printed.
     match op.int(REDUCTION_OP) {
         Some(1) => p.text("max "),
         Some(2) => p.text("min "),
@@ -220,7 +220,7 @@ fn print_collective(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     true
 }
 
-/// `name=[<…>, <…>]`
+/// Parses `name=[<…>, <…>]`.
 fn parse_shardings(p: &mut Parser<'_>, op: &mut ParsedOp, name: &str) -> Parse<()> {
     p.expect(name)?;
     p.expect("=")?;
@@ -229,7 +229,7 @@ fn parse_shardings(p: &mut Parser<'_>, op: &mut ParsedOp, name: &str) -> Parse<(
     Ok(())
 }
 
-/// `(%x: T) { … } {attributes} : (T) -> T`
+/// Parses `(%x: T) { … } {attributes} : (T) -> T`.
 fn parse_body(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     let args: Vec<(&str, Span, Ty, Loc)> = p.list("(", ")", |p| {
         let (name, span) = p.value_name()?;
@@ -268,7 +268,7 @@ fn print_body(p: &mut Printer<'_>, op: OpRef<'_>, elided: &[&str]) -> bool {
     true
 }
 
-/// The shardings of attribute `name`.
+/// Returns the shardings of attribute `name`.
 pub(super) fn shardings<'a>(op: OpRef<'a>, name: &str) -> Option<&'a [TensorSharding]> {
     match op.attr(name)? {
         AttrData::ShardingPerValue(list) => Some(list),

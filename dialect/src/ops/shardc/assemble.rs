@@ -1,8 +1,8 @@
-//! `shardc.assemble %a, %b, dim = 0, operands = [1, 0], starts = [0, 2], counts = [8, 6], reversed = [1, 0] : …`: rows of
-//! several tensors, one after the other along a dimension.
+//! `shardc.assemble %a, %b, dim = 0, operands = [1, 0], starts = [0, 2], counts = [8, 6], reversed = [1, 0] : …`: rows
+//! of several tensors, concatenated along a dimension.
 //!
-//! Says as one move what concatenations, slices, pads and reversals of each other do, so that every row is sent at most
-//! once and rows of all operands are sent together. An operand of rank 0 fills rows with its only element.
+//! It combines nested concatenations, slices, pads and reversals into one move, so that every row is sent at most once
+//! and rows of all operands are sent together. An operand of rank 0 fills rows with its only element.
 
 use smallvec::smallvec;
 
@@ -25,7 +25,8 @@ use crate::text::{Piece, Syntax, TypeForm};
 pub struct Assemble;
 
 impl Assemble {
-    /// `operands` put together; panics when `assembly` isn't one of them, since then the pass that builds it is wrong.
+    /// Builds the assembly of `operands`; panics if `assembly` isn't a valid one, because that is a bug of the calling
+    /// pass.
     pub fn build(b: &mut Builder<'_>, assembly: &Assembly, operands: &[Value]) -> Value {
         let list = |of: &dyn Fn(&AssemblyPiece) -> i64| assembly.pieces.iter().map(of).collect::<Vec<i64>>();
         let lists = [
@@ -154,11 +155,11 @@ impl OpDef for Assemble {
             inputs.push(input);
         }
         if inputs.is_empty() {
-            // There are no rows; nothing is ever read.
+            // There are no rows, so nothing is read.
             let Some(operand) = assembly.sizes.iter().position(Option::is_some) else { return Kernel::None };
             inputs.push(Input::at(operand, 0..result.rank()));
         }
-        // The last input, unless the position is before the end of an earlier one.
+        // Select the last input, unless the position is before the end of an earlier input.
         let mut body = Body { inputs: vec![result.element; inputs.len()], ..Body::default() };
         let mut value = Arg::Input(inputs.len() - 1);
         if inputs.len() > 1 {
@@ -196,7 +197,7 @@ impl OpDef for Assemble {
         true
     }
 
-    /// Slices, reversals and a concatenation, where the dimension isn't sharded.
+    /// Builds slices, reversals and a concatenation, if the dimension isn't sharded.
     fn localize(&self, cx: &mut Localize<'_>) {
         let Some(assembly) = self.assembly(cx.build.program.view(cx.op)) else { return cx.same_op() };
         let (mut shape, dim) = (cx.result(0).shape(), assembly.dim);

@@ -1,4 +1,4 @@
-//! Ops of our own that the plan writes where StableHLO has none that says in one what is to be moved.
+//! Custom ops that the plan writes for moves of data that no single op of StableHLO expresses.
 
 pub mod assemble;
 

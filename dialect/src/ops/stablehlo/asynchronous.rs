@@ -1,5 +1,5 @@
-//! `async_start` and `async_done`: a collective or a slice that runs alongside other ops. In the evaluator it runs at
-//! once.
+//! `async_start` and `async_done`: a collective or a slice that runs in parallel with other ops. The evaluator runs it
+//! immediately.
 
 use super::control::region;
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
@@ -16,7 +16,7 @@ pub struct AsyncStart;
 /// `async_done`: <https://openxla.org/stablehlo/spec#async_done>
 pub struct AsyncDone;
 
-/// The text of the type of a future of values of these types.
+/// Returns the text of the type of a future of values of these types.
 fn future(op: OpRef<'_>, types: &[crate::ir::Ty]) -> String {
     let types: Vec<String> = types.iter().map(|&ty| op.program.type_text(ty)).collect();
     format!("!stablehlo.future<{}>", types.join(", "))

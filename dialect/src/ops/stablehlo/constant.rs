@@ -25,7 +25,7 @@ pub struct Iota;
 /// `stablehlo.iota`
 pub static IOTA: Iota = Iota;
 
-/// `dense<…> : T`; the type of the value is that of the result.
+/// `dense<…> : T`; the value's type is that of the result.
 static CONSTANT_SYNTAX: CustomSyntax = CustomSyntax {
     parse: |p, op| {
         if p.at_both("(", ")") {
@@ -122,7 +122,7 @@ impl OpDef for Constant {
 
     fn result_name(&self, op: OpRef<'_>) -> Option<&'static str> {
         let class = op.result_tensor(0).map(|t| t.element.class())?;
-        // Booleans get the names `true` and `false` only as attributes, not as tensors.
+        // Booleans are named `true` and `false` only as attributes, not as tensors.
         Some(match class {
             ElementClass::Bool | ElementClass::Signed | ElementClass::Unsigned => "c",
             _ => "cst",
@@ -141,8 +141,8 @@ impl OpDef for Constant {
     }
 }
 
-/// The device's shard of a constant: the whole constant, padded to a multiple of the shard's sizes, sliced at the
-/// device's position.
+/// Builds the device's shard of a constant: the whole constant, padded to a multiple of the shard's sizes, and sliced
+/// at the device's position.
 fn shard_of(cx: &mut Localize<'_>, literal: &Literal) -> crate::ir::Value {
     let shard = cx.result(0);
     let filled: Shape = shard.dims.iter().map(|d| d.occupied() * d.size()).collect();
@@ -163,7 +163,7 @@ fn shard_of(cx: &mut Localize<'_>, literal: &Literal) -> crate::ir::Value {
     build::shape::dynamic_slice(&mut cx.build, whole, &starts, &shard.shape())
 }
 
-/// A nest without inputs over `shape`.
+/// Returns a nest without inputs over `shape`.
 fn over(shape: &[i64], body: Body) -> Nest {
     Nest { loops: shape.iter().copied().collect(), parallel: shape.len(), body, ..Nest::default() }
 }
@@ -272,8 +272,8 @@ mod tests {
     use crate::sharding::Shard;
     use std::collections::HashMap;
 
-    /// The per-device values of the example's op, for the device that holds the shard with these numbers of a result in
-    /// this many shards.
+    /// Returns the example op's value on the device with shard number `numbers[d]` along each dimension `d` of the
+    /// result, which is in `shards[d]` shards.
     fn local(text: &str, shards: &[i64], numbers: &[i64]) -> Literal {
         let mut program = example_program(text);
         let op = program.block_ops(example_block(&program))[0];
@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(ints(local(text, &[1, 1], &[0, 0])), [1, 2, 3, 4, 5, 6]);
         assert_eq!(ints(local(text, &[1, 2], &[0, 1])), [2, 4, 6]);
         assert_eq!(ints(local(text, &[2, 1], &[0, 0])), [1, 2, 3, 4]);
-        // The last shard is padded, not moved back.
+        // The last shard is padded, not shifted.
         assert_eq!(ints(local(text, &[2, 1], &[1, 0])), [5, 6, 0, 0]);
         let splat = "() %r = stablehlo.constant dense<7> : tensor<4x2xi32>";
         assert_eq!(ints(local(splat, &[2, 1], &[1, 0])), [7; 4]);
@@ -336,7 +336,7 @@ mod tests {
         let shard = local(text, &[2, 1], &[1, 0]);
         assert_eq!((shard.element, &shard.shape[..]), (ElementType::F32, &[3, 2][..]));
         assert_eq!((0..6).map(|i| shard.get(i).as_f64()).collect::<Vec<_>>(), [3.0, 3.0, 4.0, 4.0, 5.0, 5.0]);
-        // Narrow integers wrap as they do globally.
+        // Narrow integers wrap as in the global op.
         let narrow = local("() %r = stablehlo.iota dim = 0 : tensor<513xi8>", &[171], &[85]);
         assert_eq!(narrow.to_ints().unwrap(), [-1, 0, 1]);
     }

@@ -1,4 +1,4 @@
-//! Matrix products: dot_general and the deprecated dot. Both are read as [`DotDims`].
+//! Matrix products: dot_general and the deprecated dot. [`DotDims`] represents both.
 //!
 //! The nest runs over batching, left free and right free dimensions, then over the contracted ones. Source: the
 //! StableHLO specification; sharding rules as Shardy registers them.
@@ -27,7 +27,7 @@ pub struct DotGeneral;
 /// <https://openxla.org/stablehlo/spec#deprecated-operations>
 pub struct Dot;
 
-/// The attribute that holds the dimensions of a `dot_general`.
+/// The attribute with the dimensions of a `dot_general`.
 const DIMS: &str = "dot_dimension_numbers";
 
 /// The role of each dimension of a product's two operands. The result's dimensions are the batching ones, then the left
@@ -49,7 +49,7 @@ pub struct DotDims {
 }
 
 impl DotDims {
-    /// Read off a product; `None` for any other op and when its constraints don't hold.
+    /// Returns the dimensions of a product; `None` for any other op and if its constraints are violated.
     fn of(op: OpRef<'_>) -> Option<Self> {
         let dims = match op.name() {
             "stablehlo.dot_general" => Self::general(op),
@@ -113,14 +113,14 @@ impl DotDims {
         Ok(Self { lhs_batch, rhs_batch, lhs_contract, rhs_contract, lhs_free, rhs_free })
     }
 
-    /// The shape of the result (C12).
+    /// Returns the shape of the result (C12).
     pub fn result_shape(&self, lhs: &[i64], rhs: &[i64]) -> Shape {
         let left = self.lhs_batch.iter().chain(&self.lhs_free).map(|&d| lhs[d]);
         left.chain(self.rhs_free.iter().map(|&d| rhs[d])).collect()
     }
 
-    /// Which loop runs over each dimension of the left and of the right operand: the result's dimensions, then the
-    /// contracted ones.
+    /// Returns the loop over each dimension of the left and of the right operand; the loops are the result's
+    /// dimensions, then the contracted ones.
     pub fn loops(&self) -> (Vec<usize>, Vec<usize>) {
         let (batch, left, right) = (self.lhs_batch.len(), self.lhs_free.len(), self.rhs_free.len());
         let contracted = batch + left + right;
@@ -141,19 +141,19 @@ fn infer(op: OpRef<'_>, dims: Checked<DotDims>) -> Inferred {
     let dims = dims?;
     check_precision(op, "C11")?;
     let (lhs, rhs) = (tensor(op, 0)?, tensor(op, 1)?);
-    // (C13) is relaxed: operands may differ, and the declared result decides the result's element type.
+    // (C13) is relaxed: operands may differ, and the declared result determines the result's element type.
     let element = op.result_tensor(0).map_or(lhs.element, |t| t.element);
     let ty = TensorType::new(&dims.result_shape(&lhs.shape, &rhs.shape), element);
     if is_static(op) { one(ty) } else { agreeing(op, &[ty], "C12") }
 }
 
-/// Checks `precision_config`, and `algorithm` if there is one; `count` is the label of their number.
+/// Checks `precision_config`, and `algorithm` if present; `count` is the label for the number of values.
 pub(crate) fn check_precision(op: OpRef<'_>, count: &str) -> Checked<()> {
     let precision = match op.attr("precision_config") {
         Some(AttrData::Array(precision)) => &precision[..],
         _ => &[],
     };
-    // An absent list is sometimes printed as an empty one.
+    // An absent list is sometimes printed as an empty list.
     require(precision.len() <= 2, || {
         Problem::new(format!("expected at most 2 values of precision_config, found {} ({count})", precision.len()))
     })?;
@@ -174,7 +174,7 @@ pub(crate) fn check_precision(op: OpRef<'_>, count: &str) -> Checked<()> {
     Ok(())
 }
 
-/// The name of the type that the algorithm of a product asks to sum in.
+/// Returns the name of the type in which the algorithm of a product sums.
 fn summed_in(op: OpRef<'_>) -> Option<&str> {
     match op.field("algorithm", "accumulation_type")? {
         AttrData::Opaque(word) => Some(word),
@@ -186,8 +186,8 @@ fn summed_in(op: OpRef<'_>) -> Option<&str> {
     }
 }
 
-/// Whether a product of narrower floats asks to be summed in f64. What other algorithms ask for is no more than the sums in
-/// f32 that every product of floats has, whatever they would round before.
+/// Returns whether a product of narrower floats has an algorithm that sums in f64. Other algorithms require no more
+/// than the sums in f32 that every product of floats has, even if they would round before.
 fn wants_double(op: OpRef<'_>) -> bool {
     let types = [op.operand_tensor(0), op.operand_tensor(1), op.result_tensor(0)].map(|t| t.map(|t| t.element));
     summed_in(op) == Some("f64")
@@ -251,7 +251,7 @@ fn evaluate(op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
     Ok(vec![Literal::from_scalars(element, &shape, values)])
 }
 
-/// The positions of all indices along some dimensions, which have these sizes.
+/// Returns the positions of all indices along some dimensions, which have these sizes.
 fn positions(sizes: &[i64], steps: &[usize], dims: &[usize]) -> Vec<usize> {
     let steps: Vec<usize> = dims.iter().map(|&d| steps[d]).collect();
     let mut found = Vec::new();
@@ -284,7 +284,7 @@ impl OpDef for DotGeneral {
         evaluate(op, operands)
     }
 
-    /// A product summed in f64 is one of f64.
+    /// Replaces a product summed in f64 by a product of f64.
     fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
         let view = b.program.view(op);
         let element = view.result_tensor(0)?.element;

@@ -1,4 +1,4 @@
-//! Deprecated ops that newer ones cover, still found in programs: broadcast and torch_index_select.
+//! Deprecated ops with newer equivalents that programs still have: broadcast and torch_index_select.
 //! Source: <https://openxla.org/stablehlo/spec#deprecated-operations>.
 
 use super::shape::copy_nest;
@@ -67,7 +67,7 @@ impl OpDef for Broadcast {
         }
     }
 
-    /// The added sizes become the device's local ones.
+    /// Replaces the added sizes by the device's local sizes.
     fn localize(&self, cx: &mut crate::localize::Localize<'_>) {
         let (shape, rank) = (cx.result(0).shape(), cx.operand(0).dims.len());
         let sizes = cx.build.program.attr_i64s(&shape[..shape.len() - rank]);
@@ -98,7 +98,7 @@ impl OpDef for Broadcast {
 }
 
 impl TorchIndexSelect {
-    /// The dimension selected from and the number of batch dimensions.
+    /// Returns the selected dimension and the number of batch dimensions.
     fn check(op: OpRef<'_>) -> Checked<(usize, usize)> {
         operand_count(op, 2)?;
         let (operand, index) = (tensor(op, 0)?, tensor(op, 1)?);
@@ -121,8 +121,8 @@ impl TorchIndexSelect {
         Ok((dim, batches))
     }
 
-    /// The operand's dimensions before `dim`, the index's dimensions after the batches, the operand's dimensions after
-    /// `dim`.
+    /// Returns the result's shape: the operand's dimensions before `dim`, the index's dimensions after the batches, and
+    /// the operand's dimensions after `dim`.
     fn shape(operand: &[i64], index: &[i64], dim: usize, batches: usize) -> Shape {
         operand[..dim].iter().chain(&index[batches..]).chain(&operand[dim + 1..]).copied().collect()
     }

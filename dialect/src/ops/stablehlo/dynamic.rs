@@ -1,5 +1,5 @@
-//! Ops whose result's shape is an operand, and those that read or set a size. Where the operand is a constant the
-//! import pass replaces the op by one with static shapes. One table row each. Source: the StableHLO specification.
+//! Ops with the result's shape as an operand, and ops that read or set a size. If the operand is a constant, the import
+//! pass replaces the op by one with static shapes. Each is a table row. Source: the StableHLO specification.
 
 use super::joining::Padding;
 use super::slicing::SliceRanges;
@@ -35,7 +35,7 @@ pub struct Dynamic {
     syntax: Syntax,
     check: fn(OpRef<'_>) -> Checked<()>,
     evaluate: fn(OpRef<'_>, &[Literal]) -> EvalResult<Literal>,
-    /// The op with static shapes, from the values of constant operands (`None` for others).
+    /// Builds the op with static shapes from the values of constant operands (`None` for others).
     expand: fn(Op, &mut Builder<'_>, &[Option<Vec<i64>>]) -> Option<Value>,
     examples: &'static [&'static str],
 }
@@ -301,7 +301,7 @@ pub static GET_DIMENSION_SIZE: Dynamic = Dynamic {
     ],
 };
 
-/// `set_dimension_size`: keeps the first elements along a dimension, as many as the operand gives.
+/// `set_dimension_size`: keeps the first elements along a dimension, with their number given by an operand.
 pub static SET_DIMENSION_SIZE: Dynamic = Dynamic {
     name: "stablehlo.set_dimension_size",
     operands: 2,
@@ -341,12 +341,12 @@ pub static SET_DIMENSION_SIZE: Dynamic = Dynamic {
     ],
 };
 
-/// The elements of operand `i`, if it is a constant.
+/// Returns the elements of operand `i`, if it is a constant.
 fn known(op: OpRef<'_>, i: usize) -> Option<Vec<i64>> {
     op.constant_operand(i).and_then(Literal::to_ints)
 }
 
-/// The result's sizes equal the elements of operand `i`, where both are known.
+/// Checks that the result's sizes equal the elements of operand `i`, if both are known.
 fn sizes_of_result(op: OpRef<'_>, i: usize, label: &str) -> Checked<()> {
     let Some(sizes) = known(op, i) else { return Ok(()) };
     result_is(op, &sizes, label)
@@ -358,7 +358,7 @@ fn result_is(op: OpRef<'_>, sizes: &[i64], label: &str) -> Checked<()> {
     require(fits, || Problem::new(format!("expected a result of sizes {sizes:?}, found {} ({label})", show(op, ty))))
 }
 
-/// Operand `i` holds `n` integers.
+/// Checks that operand `i` has `n` integers.
 fn sizes(op: OpRef<'_>, i: usize, n: usize, label: &str) -> Checked<()> {
     let ty = tensor(op, i)?;
     let integers = ty.element.is_integer() && ty.element.class() != ElementClass::Other;
@@ -385,7 +385,7 @@ fn op_result(op: OpRef<'_>) -> Option<TensorType> {
     op.result_tensor(0).cloned()
 }
 
-/// The elements as sizes.
+/// Returns the elements as sizes.
 fn to_shape(literal: &Literal) -> EvalResult<Vec<i64>> {
     let sizes = literal.to_ints().filter(|s| s.iter().all(|&d| d >= 0));
     sizes.ok_or_else(|| EvalError::new(format!("{literal:?} is no shape")))

@@ -1,6 +1,5 @@
-//! Sums of products in index notation: `einsum` and `unary_einsum`. A nest with one loop per letter, the result's
-//! first.
-//! Source: <https://openxla.org/stablehlo/spec#deprecated-operations>.
+//! Sums of products in index notation: `einsum` and `unary_einsum`. Each is a nest with one loop per letter, the
+//! result's letters first. Source: <https://openxla.org/stablehlo/spec#deprecated-operations>.
 
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
@@ -33,7 +32,7 @@ const SYNTAX: Syntax = Syntax::Pieces(&[
     Piece::Types(TypeForm::Functional),
 ]);
 
-/// The letters of every operand's dimensions, then of the result's.
+/// Returns the letters of every operand's dimensions, then of the result's dimensions.
 fn letters(op: OpRef<'_>, operands: usize) -> Checked<(Vec<Vec<char>>, Vec<char>)> {
     operand_count(op, operands)?;
     let config = op.attr(CONFIG).and_then(AttrData::as_str);
@@ -60,7 +59,7 @@ fn letters(op: OpRef<'_>, operands: usize) -> Checked<(Vec<Vec<char>>, Vec<char>
     Ok((inputs, result))
 }
 
-/// The size of each letter: of the result's, then of the others in order.
+/// Returns the letters and their sizes: those of the result, then the others in order.
 fn loops(types: &[TensorType], inputs: &[Vec<char>], result: &[char]) -> Checked<(Vec<char>, Vec<i64>)> {
     let mut order = result.to_vec();
     order.extend(inputs.iter().flatten().filter(|c| !result.contains(c)));
@@ -102,7 +101,7 @@ fn nest(op: OpRef<'_>, operands: usize, types: &[TensorType]) -> Checked<Nest> {
     })
 }
 
-/// The input, added to the accumulator if there is one.
+/// Returns a body of the input, added to the accumulator if there is one.
 fn sum_body(from: &TensorType, element: ElementType, reduced: bool) -> Body {
     let mut body = Body { inputs: vec![from.element], ..Body::default() };
     let mut value = Arg::Input(0);
@@ -157,7 +156,7 @@ fn evaluate(op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
     Ok(nest(op, operands.len(), &types)?.eval(operands))
 }
 
-/// `value`, with dimensions `letters`, summed in type `wide` over the letters that `keep` rejects; gives it with its
+/// Sums `value`, with dimensions `letters`, in type `wide` over the letters that `keep` rejects; returns it with its
 /// remaining letters. `None` for diagonals.
 fn summed(
     b: &mut Builder<'_>,
@@ -179,7 +178,7 @@ fn summed(
     Some((value, letters.iter().copied().filter(|&c| keep(c)).collect()))
 }
 
-/// `value`, with dimensions `letters`, transposed to the order of `wanted`.
+/// Transposes `value`, with dimensions `letters`, to the order of `wanted`.
 fn ordered(b: &mut Builder<'_>, value: Value, letters: &[char], wanted: &[char]) -> Option<Value> {
     if letters == wanted {
         return Some(value);
@@ -210,7 +209,7 @@ impl OpDef for Einsum {
         evaluate(op, operands)
     }
 
-    /// A product; letters that only one side has are summed first.
+    /// Builds a product; letters that only one side has are summed first.
     fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
         let view = b.program.view(op);
         let (inputs, wanted) = letters(view, 2).ok().filter(|_| is_static(view))?;
@@ -270,7 +269,7 @@ impl OpDef for UnaryEinsum {
         evaluate(op, operands)
     }
 
-    /// A sum and a transpose.
+    /// Builds a sum and a transpose.
     fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
         let view = b.program.view(op);
         let (inputs, wanted) = letters(view, 1).ok().filter(|_| is_static(view))?;

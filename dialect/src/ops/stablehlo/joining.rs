@@ -28,7 +28,8 @@ pub struct Concatenate;
 pub struct Pad;
 
 impl Concatenate {
-    /// The dimension along which a `concatenate` joins; `None` for any other op and when its constraints don't hold.
+    /// Returns the dimension along which a `concatenate` joins; `None` for any other op and if its constraints are
+    /// violated.
     pub fn of(op: OpRef<'_>) -> Option<usize> {
         (op.name() == Concatenate.name() && is_static(op)).then(|| Self::check(op).and_then(|_| Self::dim(op)).ok())?
     }
@@ -69,7 +70,7 @@ impl Concatenate {
         Ok(result)
     }
 
-    /// What `value` is a slice of, if a slice op produces it.
+    /// Returns the operand of the slice that produces `value`, if a slice does.
     fn sliced(op: OpRef<'_>, value: Value) -> Option<Value> {
         match op.program.value_source(value) {
             ValueSource::Result(maker, _) if op.program.op_name(maker) == Slice.name() => {
@@ -79,8 +80,8 @@ impl Concatenate {
         }
     }
 
-    /// Slices joined in another order need a permutation of shards among devices; anything else needs the joined
-    /// dimension replicated.
+    /// Returns the kind of the joined dimension's factor: slices joined in another order need a permutation of shards
+    /// among devices; otherwise the dimension must be replicated.
     fn kind(op: OpRef<'_>) -> FactorKind {
         let sliced: Vec<Option<Value>> = op.operands().iter().map(|&v| Self::sliced(op, v)).collect();
         let mut sources = op.operands().iter().zip(&sliced).map(|(&v, &s)| s.unwrap_or(v));
@@ -140,10 +141,10 @@ impl OpDef for Concatenate {
             ends.push(start);
         }
         if inputs.is_empty() {
-            // Every operand is empty in this dimension; nothing is ever read.
+            // Every operand is empty in this dimension, so nothing is read.
             inputs.push(Input::at(0, 0..result.rank()));
         }
-        // The last input, unless the position is before the end of an earlier one.
+        // Select the last input, unless the position is before the end of an earlier input.
         let mut body = Body { inputs: vec![result.element; inputs.len()], ..Body::default() };
         let mut value = Arg::Input(inputs.len() - 1);
         if inputs.len() > 1 {
@@ -203,7 +204,7 @@ impl OpDef for Concatenate {
         Some(Assembly { dim, sizes, pieces })
     }
 
-    /// Nothing spreads along the joined dimension.
+    /// Returns the rule without propagation along the joined dimension.
     fn conservative_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let mut rule = self.sharding_rule(op)?;
         rule.block_where(|kind| kind != FactorKind::PassThrough);
@@ -225,7 +226,8 @@ impl OpDef for Concatenate {
     }
 }
 
-/// What `pad` adds to each dimension: before, after, and between elements; negative before and after removes.
+/// The elements that `pad` adds to each dimension: before, after, and between elements; negative values before and
+/// after remove elements.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Padding {
     /// Before the first element.
@@ -237,7 +239,7 @@ pub struct Padding {
 }
 
 impl Padding {
-    /// Read off a `pad`; `None` for any other op and when its constraints don't hold.
+    /// Returns the padding of a `pad`; `None` for any other op and if its constraints are violated.
     pub fn of(op: OpRef<'_>) -> Option<Self> {
         (op.name() == Pad.name()).then(|| Self::check(op).ok())?
     }
@@ -251,7 +253,7 @@ impl Padding {
         Self { low: low?, high: high?, interior: interior? }.checked()
     }
 
-    /// This padding, if interior padding isn't negative.
+    /// Checks that interior padding isn't negative.
     pub(crate) fn checked(self) -> Checked<Self> {
         match self.interior.iter().find(|&&i| !(0..i64::MAX).contains(&i)) {
             Some(i) => Err(Problem::new(format!("expected interior_padding not to be negative, found {i} (C3)"))),
@@ -259,7 +261,7 @@ impl Padding {
         }
     }
 
-    /// The shape of a padded tensor of `shape`; `None` where a size would be negative.
+    /// Returns the shape of a padded tensor of `shape`; `None` if a size would be negative.
     pub(crate) fn result_shape(&self, shape: &[i64]) -> Option<Shape> {
         let rank = shape.len();
         let fits = [&self.low, &self.high, &self.interior].iter().all(|list| list.len() == rank);
@@ -269,7 +271,7 @@ impl Padding {
         shape.iter().enumerate().map(|(d, &size)| self.padded(d, size)).collect()
     }
 
-    /// `operand` with `value`, of rank 0, around and between its elements.
+    /// Returns `operand` with `value`, of rank 0, around and between its elements.
     pub(crate) fn evaluate(&self, operand: &Literal, value: &Literal) -> EvalResult<Literal> {
         let shape = self
             .result_shape(&operand.shape)
@@ -288,7 +290,7 @@ impl Padding {
         }))
     }
 
-    /// The size of dimension `d` after padding `size` elements.
+    /// Returns the size of dimension `d` after padding `size` elements.
     fn padded(&self, d: usize, size: i64) -> Option<i64> {
         let between = i128::from((size - 1).max(0)) * i128::from(self.interior[d]);
         let total = i128::from(size) + between + i128::from(self.low[d]) + i128::from(self.high[d]);
@@ -350,7 +352,7 @@ impl OpDef for Pad {
         }
         let mut input = Input { operand: 0, index: smallvec![], guards: Vec::new(), outside: None };
         for d in 0..operand.rank() {
-            // There is nothing between the elements of one.
+            // A single element has nothing in between.
             let step = if operand.shape[d] > 1 { padding.interior[d] + 1 } else { 1 };
             let Some(before) = padding.low[d].checked_neg() else { return Kernel::None };
             let at = Index::Loop(d).plus(Index::Const(before));
@@ -375,13 +377,13 @@ impl OpDef for Pad {
         })
     }
 
-    /// Shifted elements come from other shards, even where the size stays the same.
+    /// Returns a rule by which shifted elements come from other shards, even if the size stays the same.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let padding = Padding::check(op).ok()?;
         padding_rule(op, |d| padding.low[d] == 0 && padding.high[d] == 0)
     }
 
-    /// Shardy's rule looks at sizes alone.
+    /// Returns Shardy's rule, which looks only at sizes.
     fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         padding_rule(op, |_| true)
     }
@@ -402,7 +404,7 @@ impl OpDef for Pad {
         }
         let lists = [&padding.low, &padding.high, &padding.interior];
         if lists.iter().all(|list| list.iter().all(|&n| n == 0)) {
-            // What the device reads is its result already.
+            // The rows that the device read are its result already.
             return cx.results = vec![cx.operands[0]];
         }
         let [low, high, interior] = lists.map(|list| cx.build.program.attr_i64s(list));
@@ -416,7 +418,8 @@ impl OpDef for Pad {
         let size = op.operand_tensor(0)?.shape[dim];
         let (low, high) = (padding.low[dim], padding.high[dim]);
         let (removed, end) = ((-low).max(0), size - (-high).max(0));
-        // What is removed on one side may be more than there is: then part of the padding of the other is, too.
+        // More elements may be removed on one side than the operand has: then part of the padding on the other side is
+        // removed, too.
         let kept = (end >= removed).then_some(end - removed)?;
         let fill = |count: i64| AssemblyPiece { operand: 1, start: 0, count: count.max(0), reversed: false };
         let rows = AssemblyPiece { operand: 0, start: removed, count: kept, reversed: false };
@@ -440,7 +443,8 @@ impl OpDef for Pad {
         ]
     }
 }
-/// Dimensions whose size doesn't change pass through where `stays` holds, others are permuted.
+/// Returns a rule by which dimensions whose size doesn't change pass through if `stays` returns true; others are
+/// permuted.
 fn padding_rule(op: OpRef<'_>, stays: impl Fn(usize) -> bool) -> Option<ShardingRule> {
     let (operand, result) = (op.operand_tensor(0)?, op.result_tensor(0)?);
     let mut rule = ShardingRule::of_op(op);

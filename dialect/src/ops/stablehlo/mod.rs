@@ -26,7 +26,7 @@ pub mod window;
 
 use crate::op::OpDef;
 
-/// The ops of this dialect, a row for each family. The order has no meaning.
+/// The ops of this dialect, with a row for each family. The order has no meaning.
 pub static OPS: &[&[&dyn OpDef]] = &[
     asynchronous::OPS,
     collective::OPS,

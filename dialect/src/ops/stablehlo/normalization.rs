@@ -1,5 +1,5 @@
-//! Batch normalization: for inference, for training, and its gradients. The latter two are sums over everything but the
-//! features, which the import pass expands, so that they are sharded like any other sums.
+//! Batch normalization: for inference, for training, and its gradients. The latter two are sums over all dimensions
+//! except the features, which the import pass expands, so that they are sharded like any other sums.
 //!
 //! Source: the StableHLO specification, which defines them by formulas; sharding rules as Shardy registers them.
 
@@ -27,8 +27,8 @@ pub struct BatchNormTraining;
 /// `batch_norm_grad`: <https://openxla.org/stablehlo/spec#batch_norm_grad>
 pub struct BatchNormGrad;
 
-/// The feature dimension and the number added to variances. Operand 0 and those of `whole` have all dimensions, the
-/// others only that of the features.
+/// Returns the feature dimension and the number added to variances. Operand 0 and the operands in `whole` have all
+/// dimensions, the others only the feature dimension.
 fn check(op: OpRef<'_>, count: usize, whole: &[usize]) -> Checked<(usize, f64)> {
     operand_count(op, count)?;
     let operand = tensor(op, 0)?;
@@ -61,12 +61,12 @@ fn check(op: OpRef<'_>, count: usize, whole: &[usize]) -> Checked<(usize, f64)> 
     Ok((feature, epsilon.ok_or_else(|| Problem::new("expected an attribute 'epsilon' (I6)"))?))
 }
 
-/// All dimensions but the features'.
+/// Returns all dimensions except the feature dimension.
 fn others(rank: usize, feature: usize) -> Vec<i64> {
     (0..rank as i64).filter(|&d| d != feature as i64).collect()
 }
 
-/// One type like the first operand's and `n` types of one value per feature.
+/// Returns the first operand's type and `n` types of one value per feature.
 fn types(op: OpRef<'_>, feature: usize, n: usize) -> Inferred {
     if !is_static(op) {
         return declared(op);
@@ -76,7 +76,7 @@ fn types(op: OpRef<'_>, feature: usize, n: usize) -> Inferred {
     Ok([TypeData::Tensor(operand.clone())].into_iter().chain(std::iter::repeat_n(per_feature, n)).collect())
 }
 
-/// Reads operands per feature and per element, in f64, for the evaluator.
+/// Operands read per feature and per element, in f64, for the evaluator.
 struct Numbers<'a> {
     operands: &'a [Literal],
     feature: usize,
@@ -98,14 +98,14 @@ impl Numbers<'_> {
         self.operands[0].shape[self.feature].max(0) as usize
     }
 
-    /// The sum of `f(number, feature)` over the elements of each feature.
+    /// Returns the sum of `f(number, feature)` over the elements of each feature.
     fn sums(&self, f: impl Fn(usize, usize) -> f64) -> Vec<f64> {
         let mut sums = vec![0.0; self.features()];
         self.each(|number, feature| sums[feature] += f(number, feature));
         sums
     }
 
-    /// Number of elements per feature.
+    /// Returns the number of elements per feature.
     fn count(&self) -> f64 {
         self.operands[0].len() as f64 / self.features().max(1) as f64
     }
@@ -132,7 +132,7 @@ impl OpDef for BatchNormInference {
         types(op, feature, 0)
     }
 
-    /// `scale * ((x - mean) / sqrt(variance + epsilon)) + offset`
+    /// Returns a nest of `scale * ((x - mean) / sqrt(variance + epsilon)) + offset`.
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
         let (Ok((feature, epsilon)), Some(result), true) = (check(op, 5, &[]), op.result_tensor(0), is_static(op))
         else {
@@ -177,7 +177,8 @@ impl OpDef for BatchNormInference {
     }
 }
 
-/// Only features pass through: sums need the other dimensions replicated until the import pass has expanded them.
+/// Returns a rule by which only features pass through: sums need the other dimensions replicated until the import pass
+/// has expanded them.
 fn rule(op: OpRef<'_>, feature: usize, whole: &[usize]) -> Option<ShardingRule> {
     let shape = &op.operand_tensor(0)?.shape;
     let mut rule = ShardingRule::of_op(op);
@@ -195,7 +196,7 @@ fn rule(op: OpRef<'_>, feature: usize, whole: &[usize]) -> Option<ShardingRule> 
     Some(rule)
 }
 
-/// Builds the formulas, with everything in one type, f32 at least.
+/// Builds the formulas, with all values in one type, at least f32.
 struct Formula<'a, 'b> {
     b: &'a mut Builder<'b>,
     shape: Vec<i64>,

@@ -1,13 +1,13 @@
-//! The exponentially scaled modified Bessel function of order 1, `e^-|x| I1(x)`: a Chebyshev series of it divided by x
-//! up to |x| = 8, beyond that one of it times the square root of x. The coefficients come from the function at 64
-//! Chebyshev nodes, computed with 40 digits.
+//! The exponentially scaled modified Bessel function of order 1, `e^-|x| I1(x)`: up to |x| = 8, a Chebyshev series of
+//! the function divided by x; beyond that, a series of the function times the square root of x. The coefficients come
+//! from the function at 64 Chebyshev nodes, computed with 40 digits.
 
 use super::Formula;
 use crate::kernel::Arg;
 use crate::scalar::Comparison::{Eq, Le};
 use crate::scalar::ScalarOp::{Abs, Sqrt};
 
-/// In `x / 4 - 1`.
+/// Coefficients in `x / 4 - 1`.
 const SMALL: [f64; 28] = [
     0.126_293_593_221_816_82,
     -0.176_416_518_357_834_06,
@@ -39,7 +39,7 @@ const SMALL: [f64; 28] = [
     -2.111_421_214_358_166e-17,
 ];
 
-/// In `16 / x - 1`.
+/// Coefficients in `16 / x - 1`.
 const LARGE: [f64; 25] = [
     0.389_288_117_509_140_05,
     -0.009_761_097_491_361_469,
@@ -69,7 +69,7 @@ const LARGE: [f64; 25] = [
 ];
 
 impl Formula {
-    /// The Chebyshev series of these coefficients at `x`, by Clenshaw's recurrence.
+    /// Evaluates the Chebyshev series with these coefficients at `x`, by Clenshaw's recurrence.
     fn chebyshev(&mut self, x: Arg, coefficients: &[f64]) -> Arg {
         let twice = self.add(x, x);
         let (mut last, mut before) = (self.c(0.0), self.c(0.0));
@@ -83,7 +83,7 @@ impl Formula {
         self.mul_add(x, last, difference)
     }
 
-    /// `e^-|x| I1(x)`
+    /// Builds `e^-|x| I1(x)`.
     pub(crate) fn bessel_i1e(&mut self, x: Arg) -> Arg {
         let (one, four, eight, sixteen) = (self.c(1.0), self.c(4.0), self.c(8.0), self.c(16.0));
         let magnitude = self.op(Abs, &[x]);

@@ -1,8 +1,9 @@
 //! Digamma, the derivative of the logarithm of gamma, as a formula.
 //!
-//! `digamma(x) = digamma(x + 12) - 1/x - 1/(x + 1) - …`, and from 12 on an asymptotic series; below 0 by reflection. All of
-//! it in twice the precision, because there is a root between any two poles, where the terms cancel. The coefficients are
-//! from Chebyshev interpolation with 400 bits; the comment at each polynomial names its largest error before rounding.
+//! `digamma(x) = digamma(x + 12) - 1/x - 1/(x + 1) - …`, and from 12 on an asymptotic series; below 0 by reflection.
+//! All of it is computed in twice the precision, because the terms cancel at the root between any two poles. The
+//! coefficients are from Chebyshev interpolation with 400 bits; the comment at each polynomial states its largest error
+//! before rounding.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -101,14 +102,14 @@ const COSINE_LOW: [f64; 9] = [
 const PI_SQUARED: [f64; 2] = [9.869604401089358, 6.265295508739711e-16];
 /// log 2 in three parts; products of the first with exponents are exact.
 const LOG_2: [f64; 3] = [0.6931471805598903, 5.497923018708371e-14, 1.94704509238075e-31];
-/// How far the argument is moved up.
+/// The distance by which the argument is shifted up.
 const SHIFT: usize = 12;
-/// Terms of atanh in the logarithm, and how many need twice the precision.
+/// The number of terms of atanh in the logarithm, and of those that need twice the precision.
 const LOG_TERMS: usize = 22;
 const PRECISE_LOG_TERMS: usize = 11;
 
 impl Formula {
-    /// The derivative of the logarithm of gamma.
+    /// Builds the derivative of the logarithm of gamma.
     pub(crate) fn digamma(&mut self, x: Arg) -> Arg {
         let (zero, one) = (self.c(0.0), self.c(1.0));
         let magnitude = self.op(Abs, &[x]);
@@ -123,13 +124,13 @@ impl Formula {
         let reflected = self.close(reflected);
         let value = self.close(value);
         let value = self.choose(Lt, x, zero, reflected, value);
-        // The parts of very large and very small numbers over- and underflow; there, one term is all.
+        // The parts of very large and very small numbers overflow and underflow; there, one term is enough.
         let (large, log) = (self.c(1e100), self.op(Log, &[x]));
         let value = self.choose(Gt, x, large, log, value);
         let (small, minus) = (self.c(1e-100), self.c(-1.0));
         let pole = self.div(minus, x);
         let value = self.choose(Lt, magnitude, small, pole, value);
-        // Undefined at the poles.
+        // The function is undefined at the poles.
         let nan = self.c(f64::NAN);
         let at_pole = self.choose(Eq, offset, zero, nan, value);
         let outside = self.choose(Lt, x, zero, at_pole, value);
@@ -159,7 +160,7 @@ impl Formula {
         self.pair_add(log, lost)
     }
 
-    /// The logarithm of a positive number that isn't extremely large or small.
+    /// Builds the logarithm of a positive number that isn't extremely large or small.
     fn pair_log(&mut self, x: Pair) -> Pair {
         if !self.exact() {
             let log = self.op(Log, &[x.hi]);
@@ -211,11 +212,11 @@ impl Formula {
         self.pair_add(whole, rest)
     }
 
-    /// `pi / tan(pi d)`, |d| <= 1/2
+    /// Builds `pi / tan(pi d)` for |d| <= 1/2.
     fn pi_cotangent(&mut self, d: Arg) -> Pair {
         let (half, quarter) = (self.c(0.5), self.c(0.25));
         let distance = self.op(Abs, &[d]);
-        // Past 1/4, the tangent of what is left to 1/2.
+        // Beyond 1/4, use the tangent of the distance to 1/2.
         let left = self.sub(half, distance);
         let v = self.choose(Gt, distance, quarter, left, distance);
         let v = self.single(v);

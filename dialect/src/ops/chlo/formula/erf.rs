@@ -1,5 +1,5 @@
-//! The error function as a formula: a polynomial in x² near 0, beyond it e^(-x²) times a polynomial in 1/x², or in
-//! f64 a quotient of polynomials. Coefficients: the Cephes mathematical library (S. Moshier), `ndtrf` and `ndtr`.
+//! The error function as a formula: a polynomial in x² near 0; elsewhere e^(-x²) times a polynomial in 1/x², or in f64
+//! times a quotient of polynomials. Coefficients: the Cephes mathematical library (S. Moshier), `ndtrf` and `ndtr`.
 
 use super::Formula;
 use crate::kernel::Arg;
@@ -28,7 +28,7 @@ const MIDDLE: [f64; 9] = [
     -2.741_127_028_184_656e-1,
     5.638_259_427_386_472e-1,
 ];
-/// The same, 2 <= x.
+/// x e^(x²) erfc x in 1/x², 2 <= x, f32.
 const FAR: [f64; 8] = [
     -1.047_766_399_936_249e1,
     1.297_719_955_372_516e1,
@@ -105,7 +105,7 @@ const MIDDLE_BELOW: [f64; 9] = [
     1.656_663_091_941_613_5e3,
     5.575_353_408_177_277e2,
 ];
-/// The same, 8 <= x.
+/// e^(x²) erfc x in x, 8 <= x, f64.
 const FAR_ABOVE: [f64; 6] = [
     5.641_895_835_477_551e-1,
     1.275_366_707_599_781,
@@ -125,7 +125,7 @@ const FAR_BELOW: [f64; 7] = [
 ];
 
 impl Formula {
-    /// The error function.
+    /// Builds the error function.
     pub(crate) fn erf(&mut self, x: Arg) -> Arg {
         let (one, magnitude) = (self.c(1.0), self.op(ScalarOp::Abs, &[x]));
         let near = self.erf_near(x);
@@ -135,13 +135,13 @@ impl Formula {
         self.choose(Lt, magnitude, one, near, far)
     }
 
-    /// 1 - erf x, without cancellation; in f64.
+    /// Builds 1 - erf x, without cancellation; in f64.
     pub(crate) fn erfc(&mut self, x: Arg) -> Arg {
         let (zero, half, one, two, four) = (self.c(0.0), self.c(0.5), self.c(1.0), self.c(2.0), self.c(4.0));
         let magnitude = self.op(ScalarOp::Abs, &[x]);
         let erf = self.erf_near(x);
         let near = self.sub(one, erf);
-        // e^(-x²) with what rounding x² loses.
+        // e^(-x²), corrected by the rounding error of x².
         let single = self.single(magnitude);
         let square = self.pair_mul(single, single);
         let minus = self.op(ScalarOp::Neg, &[square.hi]);
@@ -163,7 +163,7 @@ impl Formula {
         self.choose(Lt, magnitude, half, near, far)
     }
 
-    /// erf x for |x| < 1.
+    /// Builds erf x for |x| < 1.
     fn erf_near(&mut self, x: Arg) -> Arg {
         let square = self.mul(x, x);
         let slope = if self.is_double() {
@@ -175,7 +175,7 @@ impl Formula {
         self.mul(x, slope)
     }
 
-    /// erfc x for x >= 1.
+    /// Builds erfc x for x >= 1.
     fn erfc_far(&mut self, x: Arg) -> Arg {
         let square = self.mul(x, x);
         let minus = self.op(ScalarOp::Neg, &[square]);
@@ -199,7 +199,7 @@ impl Formula {
             self.mul(inverse, chosen)
         };
         let product = self.mul(bell, factor);
-        // Where e^(-x²) is 0, the quotient of polynomials may be infinity over infinity.
+        // When e^(-x²) is 0, the quotient of polynomials may be infinity over infinity.
         let limit = if self.is_double() { 27.5 } else { 10.1 };
         let (limit, zero) = (self.c(limit), self.c(0.0));
         self.choose(Ge, x, limit, zero, product)

@@ -1,4 +1,4 @@
-//! The inverse error function as a formula: polynomials in `w = -log(1 - x²)`, or in its square root where w is large.
+//! The inverse error function as a formula: polynomials in `w = -log(1 - x²)`, or in its square root if w is large.
 //! Source: M. Giles, "Approximating the erfinv function" (GPU Computing Gems, 2012).
 
 use super::Formula;
@@ -100,10 +100,10 @@ const FAR_DOUBLE: [f64; 17] = [
 ];
 
 impl Formula {
-    /// The x for which `erf x` is the operand.
+    /// Builds the x for which `erf x` is the operand.
     pub(crate) fn erf_inv(&mut self, x: Arg) -> Arg {
         let (one, infinity) = (self.c(1.0), self.c(f64::INFINITY));
-        // In this form next to nothing is lost where |x| is next to 1.
+        // This form loses almost no precision if |x| is close to 1.
         let (below, above) = (self.sub(one, x), self.add(one, x));
         let product = self.mul(below, above);
         let log = self.op(ScalarOp::Log, &[product]);
@@ -116,7 +116,7 @@ impl Formula {
         };
         let slope = if self.is_double() {
             let near = at(self, w, 3.125, &NEAR_DOUBLE);
-            // What the root was rounded by would be an ULP of the result.
+            // The rounding error of the root would be one ULP of the result.
             let negative = self.op(ScalarOp::Neg, &[root]);
             let (left, twice) = (self.mul_add(negative, root, w), self.add(root, root));
             let rounded = self.div(left, twice);

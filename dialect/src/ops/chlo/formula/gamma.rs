@@ -1,9 +1,10 @@
 //! The logarithm of |gamma| as a formula.
 //!
-//! From 8 on by Stirling's series; between 1/2 and 8 by `gamma(x + 1) = x gamma(x)` from the interval around 1 or 2, where
-//! polynomials keep the roots; below by `1 / |gamma(d - n)| = |d| (1 - d) (2 - d) … (n - d) / gamma(1 + d)`, in twice the
-//! precision, since next to a root this quotient is next to 1; far below by reflection. The coefficients are from Chebyshev
-//! interpolation with 400 bits; the comment at each polynomial names its largest error before rounding.
+//! From 8 on by Stirling's series; between 1/2 and 8 by `gamma(x + 1) = x gamma(x)` from the interval around 1 or 2,
+//! with polynomials that preserve the roots; below that by `1 / |gamma(d - n)| = |d| (1 - d) (2 - d) … (n - d) /
+//! gamma(1 + d)`, in twice the precision, because this quotient is close to 1 near a root; far below 0 by reflection.
+//! The coefficients are from Chebyshev interpolation with 400 bits; the comment at each polynomial states its largest
+//! error before rounding.
 
 use std::f64::consts::PI;
 
@@ -143,14 +144,15 @@ const SINE: [f64; 10] = [
     -7.0931386413783905e-09,
 ];
 
-/// Factors of the quotient that need twice the precision: further on, no float but the poles is near a root.
+/// The number of factors of the quotient that need twice the precision: further from 0, no float except the poles is
+/// near a root.
 const PRECISE_FACTORS: usize = 17;
-/// Factors of the quotient, beyond which reflection is as good.
+/// The number of factors of the quotient beyond which reflection is as accurate.
 const FACTORS: usize = 30;
 const FACTORS_NARROW: usize = 13;
 
 impl Formula {
-    /// The logarithm of |gamma|.
+    /// Builds the logarithm of |gamma|.
     pub(crate) fn lgamma(&mut self, x: Arg) -> Arg {
         let (half, eight, infinity) = (self.c(0.5), self.c(8.0), self.c(f64::INFINITY));
         let magnitude = self.op(Abs, &[x]);
@@ -168,7 +170,7 @@ impl Formula {
         self.choose(Ge, magnitude, infinity, infinity, value)
     }
 
-    /// `(x - 1/2) (log x - 1) + (log(2 pi) - 1) / 2 + …`, x >= 8
+    /// Builds `(x - 1/2) (log x - 1) + (log(2 pi) - 1) / 2 + …` for x >= 8.
     fn stirling(&mut self, x: Arg) -> Arg {
         let (half, one) = (self.c(0.5), self.c(1.0));
         let inverse = self.div(one, x);
@@ -181,7 +183,7 @@ impl Formula {
         self.mul_add(less, log_less, rest)
     }
 
-    /// 1/2 < x < 8
+    /// Builds the function for 1/2 < x < 8.
     fn lgamma_near(&mut self, x: Arg, whole: Arg, offset: Arg) -> Arg {
         let (one, first) = (self.c(1.0), self.c(1.5));
         let slope = self.horner(offset, &FROM_TWO);
@@ -199,7 +201,7 @@ impl Formula {
         self.add(base, log)
     }
 
-    /// -FACTORS - 1/2 <= x <= 1/2
+    /// Builds the function for -FACTORS - 1/2 <= x <= 1/2.
     fn lgamma_below(&mut self, whole: Arg, offset: Arg) -> Arg {
         let one = self.c(1.0);
         let (unit, offset) = (self.single(one), self.single(offset));
@@ -238,7 +240,7 @@ impl Formula {
         self.op(Neg, &[log])
     }
 
-    /// `-log(|x sin(pi x)| / pi) - lgamma |x|`
+    /// Builds `-log(|x sin(pi x)| / pi) - lgamma |x|`.
     fn lgamma_far_below(&mut self, magnitude: Arg, offset: Arg, stirling: Arg) -> Arg {
         let square = self.mul(offset, offset);
         let sine = self.horner(square, &SINE);

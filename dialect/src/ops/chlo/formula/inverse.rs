@@ -12,7 +12,7 @@ use std::f64::consts::{LN_2, PI};
 type Parts = (Arg, Arg);
 
 impl Formula {
-    /// `2 atan2(x, 1 + sqrt((1 - x)(1 + x)))`
+    /// Builds `2 atan2(x, 1 + sqrt((1 - x)(1 + x)))`.
     pub(crate) fn asin(&mut self, x: Arg) -> Arg {
         if self.is_complex() {
             let z = self.parts(x);
@@ -25,7 +25,7 @@ impl Formula {
         self.add(half, half)
     }
 
-    /// `2 atan2(sqrt((1 - x)(1 + x)), 1 + x)`, and pi at -1
+    /// Builds `2 atan2(sqrt((1 - x)(1 + x)), 1 + x)`, and pi at -1.
     pub(crate) fn acos(&mut self, x: Arg) -> Arg {
         if self.is_complex() {
             let z = self.parts(x);
@@ -60,7 +60,7 @@ impl Formula {
         self.op(Atan2, &[x, one])
     }
 
-    /// `sign(x) log1p(|x| + x² / (1 + sqrt(x² + 1)))`; `log|x| + log 2` where x² overflows
+    /// Builds `sign(x) log1p(|x| + x² / (1 + sqrt(x² + 1)))`, or `log|x| + log 2` if x² overflows.
     pub(crate) fn asinh(&mut self, x: Arg) -> Arg {
         if self.is_complex() {
             // -i asin(iz)
@@ -85,7 +85,7 @@ impl Formula {
         self.signed_like(value, x)
     }
 
-    /// `log1p(t + sqrt(t (t + 2)))` of `t = x - 1`; `log x + log 2` where that overflows
+    /// Builds `log1p(t + sqrt(t (t + 2)))` for `t = x - 1`, or `log x + log 2` if that overflows.
     pub(crate) fn acosh(&mut self, x: Arg) -> Arg {
         if self.is_complex() {
             let one = self.c(1.0);
@@ -114,7 +114,7 @@ impl Formula {
         self.choose(Lt, x, one, nan, value)
     }
 
-    /// `(log1p(x) - log1p(-x)) / 2`
+    /// Builds `(log1p(x) - log1p(-x)) / 2`.
     pub(crate) fn atanh(&mut self, x: Arg) -> Arg {
         if self.is_complex() {
             let z = self.parts(x);
@@ -136,7 +136,7 @@ impl Formula {
         self.op(Complex, &[re, im])
     }
 
-    /// Real and imaginary parts of `sqrt(1 - z)` and `sqrt(1 + z)`.
+    /// Builds the real and imaginary parts of `sqrt(1 - z)` and `sqrt(1 + z)`.
     fn roots_around_one(&mut self, z: Parts) -> (Parts, Parts) {
         let one = self.c(1.0);
         let z = self.whole(z);
@@ -145,7 +145,7 @@ impl Formula {
         (self.parts(a), self.parts(b))
     }
 
-    /// CHLO's `(Re sqrt(1 - z²), |Im asin z|)`, from which it derives the four inverse functions.
+    /// Builds CHLO's `(Re sqrt(1 - z²), |Im asin z|)`, from which it derives the four inverse functions.
     pub(crate) fn asin_acos_kernel(&mut self, x: Arg) -> Arg {
         let z = self.parts(x);
         let (leg, height) = self.leg_and_height(z);
@@ -158,7 +158,7 @@ impl Formula {
         (self.in_parts(|m| m.op(Atan2, &[z.0, leg])), height)
     }
 
-    /// `(Re sqrt(1 - z²), Im asin z)`
+    /// Builds `(Re sqrt(1 - z²), Im asin z)`.
     fn leg_and_height(&mut self, z: Parts) -> Parts {
         let ((ar, ai), (br, bi)) = self.roots_around_one(z);
         self.in_parts(|m| {
@@ -170,7 +170,7 @@ impl Formula {
         })
     }
 
-    /// `(log1p(4x / ((1 - x)² + y²)) / 4, atan2(2y, (1 - x)(1 + x) - y²) / 2)`
+    /// Builds `(log1p(4x / ((1 - x)² + y²)) / 4, atan2(2y, (1 - x)(1 + x) - y²) / 2)`.
     fn atanh_of_parts(&mut self, (x, y): Parts) -> Parts {
         let (one, four, half, quarter) = (self.c(1.0), self.c(4.0), self.c(0.5), self.c(0.25));
         let (less, more) = (self.sub(one, x), self.add(one, x));

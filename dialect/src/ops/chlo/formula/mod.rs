@@ -22,17 +22,17 @@ pub(crate) struct Formula {
     exact: bool,
 }
 
-/// The body that applies `f` to the op's operand, converted to the working type before and back after.
+/// Returns the body that applies `f` to the op's operand, converting to the working type before and back after.
 pub(crate) fn formula(op: OpRef<'_>, f: fn(&mut Formula, Arg) -> Arg) -> Option<Body> {
     of_operands(op, 1, false, &|m, args| f(m, args[0]))
 }
 
-/// The same with f64 as the working type of every real type.
+/// Returns the same body as [`formula`], with f64 as the working type for every real type.
 pub(crate) fn formula_in_double(op: OpRef<'_>, f: fn(&mut Formula, Arg) -> Arg) -> Option<Body> {
     of_operands(op, 1, true, &|m, args| f(m, args[0]))
 }
 
-/// The same over two operands.
+/// Returns the body that applies `f` to the op's two operands.
 pub(crate) fn formula_of_two(op: OpRef<'_>, f: fn(&mut Formula, Arg, Arg) -> Arg) -> Option<Body> {
     of_operands(op, 2, false, &|m, args| f(m, args[0], args[1]))
 }
@@ -50,7 +50,7 @@ fn of_operands(op: OpRef<'_>, count: usize, double: bool, f: &dyn Fn(&mut Formul
     crate::ops::stablehlo::elementwise::known(&m.body).then_some(m.body)
 }
 
-/// The next float after the first operand in the direction of the second: the adjacent bit pattern of the same sign.
+/// Returns the next float after the first operand toward the second: the adjacent bit pattern of the same sign.
 pub(crate) fn next_after(op: OpRef<'_>) -> Option<Body> {
     let ty = op.operand_tensor(0)?.element;
     let bits = match ty.bits() {
@@ -68,11 +68,11 @@ pub(crate) fn next_after(op: OpRef<'_>) -> Option<Body> {
     let (one, sign) = (whole(&mut m, 1), whole(&mut m, 1 << (ty.bits() - 1)));
     let pattern = m.typed(ScalarOp::Bitcast, &[x], bits);
     let (up, down) = (m.typed(ScalarOp::Add, &[pattern, one], bits), m.typed(ScalarOp::Sub, &[pattern, one], bits));
-    // Away from zero the bit pattern grows.
+    // The bit pattern grows away from zero.
     let (rises, positive) = (is(&mut m, Comparison::Gt, y, x), is(&mut m, Comparison::Gt, x, zero));
     let toward = m.typed(ScalarOp::Xor, &[rises, positive], ElementType::I1);
     let moved = m.typed(ScalarOp::Select, &[toward, down, up], bits);
-    // From zero, the smallest number with the sign of the second operand.
+    // From zero, the next float is the smallest number with the sign of the second operand.
     let direction = m.typed(ScalarOp::Bitcast, &[y], bits);
     let direction = m.typed(ScalarOp::And, &[direction, sign], bits);
     let smallest = m.typed(ScalarOp::Or, &[direction, one], bits);
@@ -99,7 +99,7 @@ impl Formula {
         self.body.push(Inst::Op { op, args: args.iter().copied().collect(), ty })
     }
 
-    /// Runs `f` with the real type of a complex working type's parts as the working type.
+    /// Runs `f` with the part type of the complex working type as the working type.
     pub(crate) fn in_parts<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
         let ty = self.ty;
         self.ty = ty.part();
@@ -108,7 +108,7 @@ impl Formula {
         result
     }
 
-    /// `f` of `x`, computed in f64.
+    /// Applies `f` to `x` in f64.
     pub(crate) fn in_double(&mut self, x: Arg, f: impl FnOnce(&mut Self, Arg) -> Arg) -> Arg {
         let ty = std::mem::replace(&mut self.ty, ElementType::F64);
         let x = self.convert(x, ElementType::F64);
@@ -117,17 +117,17 @@ impl Formula {
         self.convert(result, ty)
     }
 
-    /// An operation in the working type.
+    /// Appends an operation in the working type.
     pub(crate) fn op(&mut self, op: ScalarOp, args: &[Arg]) -> Arg {
         self.typed(op, args, self.ty)
     }
 
-    /// An operation that gives a real value where the working type is complex.
+    /// Appends an operation whose result is real if the working type is complex.
     pub(crate) fn part(&mut self, op: ScalarOp, x: Arg) -> Arg {
         self.typed(op, &[x], self.ty.part())
     }
 
-    /// A constant.
+    /// Appends a constant.
     pub(crate) fn c(&mut self, value: f64) -> Arg {
         let value = if self.is_complex() { Scalar::Complex(value, 0.0) } else { Scalar::Float(value) };
         self.body.push(Inst::Const(value.round(self.ty), self.ty))
@@ -164,26 +164,26 @@ impl Formula {
         self.op(ScalarOp::Div, &[a, b])
     }
 
-    /// `yes` where the comparison of `a` and `b` holds, else `no`.
+    /// Selects `yes` if the comparison of `a` and `b` holds, or else `no`.
     pub(crate) fn choose(&mut self, comparison: Comparison, a: Arg, b: Arg, yes: Arg, no: Arg) -> Arg {
         let holds = self.typed(ScalarOp::Compare(comparison), &[a, b], ElementType::I1);
         self.op(ScalarOp::Select, &[holds, yes, no])
     }
 
-    /// Whether `x` is `value`.
+    /// Compares `x` with `value`.
     pub(crate) fn equals(&mut self, x: Arg, value: f64) -> Arg {
         let value = self.c(value);
         self.typed(ScalarOp::Compare(Comparison::Eq), &[x, value], ElementType::I1)
     }
 
-    /// `value`, which is at least 0, with the sign of `x`; `x` is 0 where `value` is.
+    /// Returns `value`, which is at least 0, with the sign of `x`; `x` is 0 if `value` is 0.
     pub(crate) fn signed_like(&mut self, value: Arg, x: Arg) -> Arg {
         let sign = self.op(ScalarOp::Sign, &[x]);
         // sign(0) keeps the sign of zero, and 0 times an infinity can't occur: sinh and asinh of 0 are 0.
         self.mul(value, sign)
     }
 
-    /// `(e^x op e^-x) / 2`
+    /// Builds `(e^x op e^-x) / 2`.
     pub(crate) fn hyperbolic(&mut self, x: Arg, op: ScalarOp) -> Arg {
         let half = self.c(0.5);
         let minus = self.op(ScalarOp::Neg, &[x]);
@@ -192,9 +192,9 @@ impl Formula {
         self.mul(half, both)
     }
 
-    /// `e^x / 2` where `x` is beyond the limit, at which `e^x` is about to overflow; otherwise `other`.
+    /// Builds `e^x / 2` if `x` is beyond the limit at which `e^x` is close to overflow, or else `other`.
     pub(crate) fn half_exponential_beyond(&mut self, x: Arg, other: Arg) -> Arg {
-        // The shifts are numbers for which e^shift / 2 is almost a float.
+        // The shifts are numbers for which e^shift / 2 is almost exactly a float.
         let (limit, shift, factor) =
             if self.is_double() { (709.0, 430.0, 2.789955155893247e186) } else { (88.0, 78.0, 3.7492084984950605e33) };
         let (limit, shift, factor) = (self.c(limit), self.c(shift), self.c(factor));
@@ -204,7 +204,7 @@ impl Formula {
         self.choose(Comparison::Lt, x, limit, other, large)
     }
 
-    /// `sqrt((1 - x)(1 + x))`: the other leg of a right triangle with leg x and hypotenuse 1.
+    /// Builds `sqrt((1 - x)(1 + x))`: the other leg of a right triangle with leg x and hypotenuse 1.
     pub(crate) fn other_leg(&mut self, x: Arg) -> Arg {
         let one = self.c(1.0);
         let (a, b) = (self.sub(one, x), self.add(one, x));
@@ -212,7 +212,7 @@ impl Formula {
         self.op(ScalarOp::Sqrt, &[product])
     }
 
-    /// The polynomial with these coefficients, highest power first.
+    /// Evaluates the polynomial with these coefficients, highest power first.
     pub(crate) fn polynomial(&mut self, x: Arg, coefficients: &[f64]) -> Arg {
         let mut value = self.c(coefficients.first().copied().unwrap_or(0.0));
         for &coefficient in coefficients.iter().skip(1) {

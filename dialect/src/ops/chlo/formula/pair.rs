@@ -1,5 +1,5 @@
-//! Numbers as unevaluated sums of two floats, of about twice the precision: what a function needs near its roots, where
-//! large terms cancel. The results of a narrower type than the working one need no second part, and get none.
+//! Numbers as unevaluated sums of two floats, of about twice the precision, which a function needs near its roots,
+//! where large terms cancel. Results of a type narrower than the working type need no second part, and have none.
 //!
 //! Source: T. J. Dekker, "A floating-point technique for extending the available precision" (1971), with fused
 //! multiply-add for the rounding errors of products.
@@ -8,27 +8,27 @@ use super::Formula;
 use crate::kernel::Arg;
 use crate::scalar::ScalarOp::{MulAdd, Neg};
 
-/// `hi + lo`, where `lo` is below the precision of `hi`; without `lo` in a formula that isn't [exact](Formula::exact).
+/// `hi + lo`, where `lo` is below the precision of `hi`; a formula that isn't [exact](Formula::exact) has no `lo`.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair {
     pub(crate) hi: Arg,
     pub(crate) lo: Option<Arg>,
 }
 
-/// A polynomial, constant first. The first coefficients have low parts; the others are multiplied by so small powers that
-/// they need none.
+/// A polynomial, constant first. The first coefficients have low parts; the others are multiplied by such small powers
+/// that they need none.
 pub(crate) struct Coefficients {
     pub(crate) hi: &'static [f64],
     pub(crate) lo: &'static [f64],
 }
 
 impl Formula {
-    /// `a * b + c`, rounded once.
+    /// Builds `a * b + c`, rounded once.
     pub(crate) fn mul_add(&mut self, a: Arg, b: Arg, c: Arg) -> Arg {
         self.op(MulAdd, &[a, b, c])
     }
 
-    /// The polynomial with these coefficients, constant first, each step rounded once.
+    /// Evaluates the polynomial with these coefficients, constant first, each step rounded once.
     pub(crate) fn horner(&mut self, x: Arg, coefficients: &[f64]) -> Arg {
         let (last, rest) = coefficients.split_last().unwrap_or((&0.0, &[]));
         let mut value = self.c(*last);
@@ -39,17 +39,17 @@ impl Formula {
         value
     }
 
-    /// A number without rounding error.
+    /// Returns a pair for a number without rounding error.
     pub(crate) fn single(&self, hi: Arg) -> Pair {
         Pair { hi, lo: None }
     }
 
-    /// A constant with its low part.
+    /// Builds a constant with its low part.
     pub(crate) fn pair(&mut self, hi: f64, lo: f64) -> Pair {
         Pair { hi: self.c(hi), lo: (self.exact() && lo != 0.0).then(|| self.c(lo)) }
     }
 
-    /// Both parts added.
+    /// Adds both parts.
     pub(crate) fn close(&mut self, a: Pair) -> Arg {
         a.lo.map_or(a.hi, |lo| self.add(a.hi, lo))
     }
@@ -58,7 +58,7 @@ impl Formula {
         Pair { hi: self.op(Neg, &[a.hi]), lo: a.lo.map(|lo| self.op(Neg, &[lo])) }
     }
 
-    /// The sum of two parts that need not be there.
+    /// Adds two optional parts.
     fn rest(&mut self, a: Option<Arg>, b: Option<Arg>) -> Option<Arg> {
         match (a, b) {
             (Some(a), Some(b)) => Some(self.add(a, b)),
@@ -66,7 +66,7 @@ impl Formula {
         }
     }
 
-    /// `a + b` with its rounding error, for floats of any size.
+    /// Builds `a + b` with its rounding error, for floats of any size.
     pub(crate) fn sum(&mut self, a: Arg, b: Arg) -> Pair {
         let hi = self.add(a, b);
         if !self.exact() {
@@ -78,7 +78,7 @@ impl Formula {
         Pair { hi, lo: Some(self.add(lost_a, lost_b)) }
     }
 
-    /// `a + b` with its rounding error, for `|a| >= |b|`.
+    /// Builds `a + b` with its rounding error, for `|a| >= |b|`.
     fn sum_by_size(&mut self, a: Arg, b: Arg) -> Pair {
         let hi = self.add(a, b);
         if !self.exact() {
@@ -129,7 +129,7 @@ impl Formula {
         Pair { hi, lo: Some(self.div(left, b.hi)) }
     }
 
-    /// `1 / a`, to a little less than twice the precision, with one division.
+    /// Builds `1 / a`, to slightly less than twice the precision, with one division.
     pub(crate) fn pair_inverse(&mut self, a: Pair) -> Pair {
         let one = self.c(1.0);
         let hi = self.div(one, a.hi);
@@ -144,7 +144,7 @@ impl Formula {
         Pair { hi, lo: Some(self.mul(left, hi)) }
     }
 
-    /// The polynomial at `x`.
+    /// Evaluates the polynomial at `x`.
     pub(crate) fn pair_horner(&mut self, x: Pair, coefficients: &Coefficients) -> Pair {
         if !self.exact() {
             let value = self.horner(x.hi, coefficients.hi);
@@ -162,7 +162,7 @@ impl Formula {
         value
     }
 
-    /// `yes` where the comparison of `a` and `b` holds, else `no`.
+    /// Selects `yes` if the comparison of `a` and `b` holds, or else `no`.
     pub(crate) fn pair_choose(&mut self, c: crate::scalar::Comparison, a: Arg, b: Arg, yes: Pair, no: Pair) -> Pair {
         let hi = self.choose(c, a, b, yes.hi, no.hi);
         if yes.lo.is_none() && no.lo.is_none() {

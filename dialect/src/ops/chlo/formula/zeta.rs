@@ -6,7 +6,7 @@ use crate::kernel::Arg;
 use crate::scalar::Comparison::{Eq, Le, Lt};
 use crate::scalar::ScalarOp::{Exp, Floor, Neg, Pow};
 
-/// Terms summed one by one.
+/// The number of terms that are summed one by one.
 const TERMS: usize = 10;
 /// `B(2j) / (2j)!` for j = 1, 2, …
 const CORRECTIONS: [f64; 12] = [
@@ -25,7 +25,7 @@ const CORRECTIONS: [f64; 12] = [
 ];
 
 impl Formula {
-    /// The sum of `(q + k)^-x` over k = 0, 1, …
+    /// Builds the sum of `(q + k)^-x` over k = 0, 1, …
     pub(crate) fn zeta(&mut self, x: Arg, q: Arg) -> Arg {
         let (zero, one, half) = (self.c(0.0), self.c(1.0), self.c(0.5));
         let power = self.op(Neg, &[x]);
@@ -58,10 +58,10 @@ impl Formula {
             let growth = self.div(growth, square);
             factor = self.mul(factor, growth);
         }
-        // Where the terms vanish, nothing that isn't finite may be added.
+        // If the terms vanish, only finite numbers may be added.
         let total = self.choose(Eq, term, zero, sum, total);
         let (nan, infinity) = (self.c(f64::NAN), self.c(f64::INFINITY));
-        // At and below 0 there are poles, and powers of negative numbers exist for integer x only.
+        // At and below 0 there are poles, and powers of negative numbers exist only for integer x.
         let (whole_q, whole_x) = (self.op(Floor, &[q]), self.op(Floor, &[x]));
         let half_x = self.mul(half, x);
         let half_whole = self.op(Floor, &[half_x]);
@@ -74,11 +74,11 @@ impl Formula {
         self.choose(Eq, x, one, infinity, value)
     }
 
-    /// The n-th derivative of digamma: `(-1)^(n+1) n! zeta(n + 1, x)`.
+    /// Builds the n-th derivative of digamma: `(-1)^(n+1) n! zeta(n + 1, x)`.
     pub(crate) fn polygamma(&mut self, n: Arg, x: Arg) -> Arg {
         let (zero, one, two, half) = (self.c(0.0), self.c(1.0), self.c(2.0), self.c(0.5));
         let next = self.add(n, one);
-        // 1 for odd n, -1 for even.
+        // 1 for odd n, -1 for even n.
         let halves = self.mul(half, n);
         let whole = self.op(Floor, &[halves]);
         let parity = self.sub(halves, whole);

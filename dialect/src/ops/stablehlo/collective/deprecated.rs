@@ -49,7 +49,7 @@ impl OpDef for CollectiveReduce {
     }
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
-        // Who gets the result is known before the program runs, or not.
+        // A root that is known only at run time has no native code.
         Kernel::External(if op.flag("has_dynamic_root") { External::Reference } else { External::Collective })
     }
 
@@ -107,7 +107,7 @@ impl OpDef for CollectiveReduce {
         ]
     }
 
-    /// It communicates with other devices, whether its results are used or not.
+    /// Returns true, because it communicates with other devices even if its results are unused.
     fn side_effect(&self, _: OpRef<'_>) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! `partition_id` and `replica_id`: the device's own position among partitions and replicas.
+//! `partition_id` and `replica_id`: the number of the device among partitions and replicas.
 
 use crate::eval::{Context, EvalResult};
 use crate::ir::{ElementType, OpRef, TensorType};

@@ -265,7 +265,8 @@ impl OpDef for CollectiveBroadcast {
              replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<2x3xf32>) -> tensor<2x3xf32>"]
     }
 
-    /// With roots chosen at run time it is no plain broadcast from the first device.
+    /// Returns the collective, unless roots are chosen at run time, because then it isn't a broadcast from the first
+    /// device.
     fn collective(&self, op: OpRef<'_>) -> Option<Collective> {
         if op.flag("has_dynamic_root") {
             return None;
@@ -274,7 +275,7 @@ impl OpDef for CollectiveBroadcast {
     }
 }
 
-/// Zeros of the operand's type on every running device.
+/// Returns zeros of the operand's type on every running device.
 fn zeros(operand: &Lanes, mask: &Mask) -> Lanes {
     let zero = |value: &Literal| Literal::splat(value.element, &value.shape, Scalar::zero(value.element));
     operand.iter().zip(mask).map(|(value, &runs)| if runs { value.as_ref().map(zero) } else { None }).collect()

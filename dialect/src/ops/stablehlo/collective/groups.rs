@@ -1,4 +1,4 @@
-//! Which devices form a group: the specification's four ways to read `replica_groups`.
+//! The groups of devices: the specification's four ways to read `replica_groups`.
 //!
 //! Source: the StableHLO specification, "Collective ops". Devices are flat ids, `replica * partitions + partition`.
 
@@ -7,12 +7,13 @@ use crate::eval::{EvalError, EvalResult, Mask};
 use crate::ir::{AttrData, OpRef};
 use crate::ops::func;
 
-/// Ops whose ids are replicas or, with a channel, partitions: all_to_all, collective_permute, collective_broadcast.
+/// Returns the id mode of ops whose ids are replicas or, with a channel, partitions: all_to_all, collective_permute,
+/// collective_broadcast.
 pub(super) fn replicas_or_partitions(op: OpRef<'_>) -> IdMode {
     if has_channel(op) { IdMode::CrossPartition } else { IdMode::CrossReplica }
 }
 
-/// Ops that may set `use_global_device_ids`: all_gather, all_reduce, reduce_scatter.
+/// Returns the id mode of ops that may set `use_global_device_ids`: all_gather, all_reduce, reduce_scatter.
 pub(super) fn maybe_global(op: OpRef<'_>) -> IdMode {
     match (op.flag("use_global_device_ids"), has_channel(op)) {
         (true, _) => IdMode::Flattened,
@@ -21,12 +22,12 @@ pub(super) fn maybe_global(op: OpRef<'_>) -> IdMode {
     }
 }
 
-/// Whether it communicates over a channel, that is, between partitions.
+/// Returns whether it communicates over a channel, that is, between partitions.
 pub(super) fn has_channel(op: OpRef<'_>) -> bool {
     op.field("channel_handle", "handle").and_then(AttrData::as_int).is_some_and(|h| h > 0)
 }
 
-/// The number of devices in a group, if the module declares how many devices run or the rows alone decide it.
+/// Returns the number of devices in a group, if the module declares its device count or the rows alone determine it.
 pub(super) fn known_size(op: OpRef<'_>, groups: &Groups) -> Option<i64> {
     let open = matches!(groups.rows(), Rows::All) || groups.mode() == IdMode::CrossReplicaAndPartition;
     match func::declared_devices(op.program) {
@@ -35,8 +36,8 @@ pub(super) fn known_size(op: OpRef<'_>, groups: &Groups) -> Option<i64> {
     }
 }
 
-/// The groups that run, as positions in the lanes. An error when the mask splits a group, when a group names a device
-/// that doesn't exist or, with `cover`, when a running device is in no group.
+/// Returns the running groups as positions in the lanes. It is an error if the mask splits a group, if a group names a
+/// device that doesn't exist or, with `cover`, if a running device is in no group.
 pub(in crate::ops::stablehlo) fn running(groups: &Groups, mask: &Mask, cover: bool) -> EvalResult<Vec<Vec<usize>>> {
     let mut covered = vec![false; mask.len()];
     let mut out = Vec::new();

@@ -75,7 +75,7 @@ impl OpDef for AllGather {
         Kernel::External(External::Collective)
     }
 
-    /// The gathered dimension must be replicated; the others pass through.
+    /// Returns a rule with the gathered dimension replicated; the others pass through.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let dim = usize::try_from(op.int("all_gather_dim")?).ok()?;
         Some(replicated_dims_rule(op, &[dim]))
@@ -109,7 +109,7 @@ impl OpDef for AllGather {
     }
 }
 
-// What the collectives share --------------------------------------------------------------------------------------
+// Functions that the collectives share ----------------------------------------------------------------------------
 
 const GROUPS: &str = "replica_groups";
 
@@ -122,8 +122,8 @@ fn check_channel(op: OpRef<'_>, label: &str, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The number of devices in a group: how many times larger dimension `dim` of result `i` is than the operand's (or
-/// smaller, with `shrinks`). Where neither groups nor module decide it, the declared types do.
+/// Returns the number of devices in a group: the factor by which dimension `dim` of result `i` is larger than the
+/// operand's (or smaller, with `shrinks`). The declared types determine it if neither groups nor module do.
 fn group_size(op: OpRef<'_>, groups: Option<&Groups>, i: usize, dim: usize, shrinks: bool) -> i64 {
     if let Some(size) = groups.and_then(|g| groups::known_size(op, g)) {
         return size;
@@ -141,7 +141,7 @@ fn group_size(op: OpRef<'_>, groups: Option<&Groups>, i: usize, dim: usize, shri
     }
 }
 
-/// The groups of the op that run, as positions in the lanes.
+/// Returns the op's running groups as positions in the lanes.
 fn running_groups(op: OpRef<'_>, mask: &Mask, cx: &dyn Context) -> EvalResult<Vec<Vec<usize>>> {
     let rule = op.def().groups(op);
     let groups = rule.and_then(|rule| rule.groups_on(op, cx.replicas() as i64, cx.partitions() as i64));
@@ -149,7 +149,7 @@ fn running_groups(op: OpRef<'_>, mask: &Mask, cx: &dyn Context) -> EvalResult<Ve
     groups::running(&groups, mask, rule.is_some_and(|rule| rule.cover))
 }
 
-/// The collective that an op performs over its groups.
+/// Returns the collective that an op performs over its groups.
 fn collective(
     op: OpRef<'_>,
     kind: CollectiveKind,
@@ -160,7 +160,7 @@ fn collective(
     Some(Collective { kind, groups, dim: dims.0, concat_dim: dims.1, computation })
 }
 
-/// The operands, all tensors, at least one.
+/// Returns the operands, which must be tensors, and at least one.
 fn tensors<'a>(op: OpRef<'a>, label: &str, problems: &mut Vec<Problem>) -> Vec<(usize, &'a TensorType)> {
     if op.operands().is_empty() {
         problems.push(Problem::new(format!("expected at least one operand ({label})")));
@@ -175,7 +175,7 @@ fn tensors<'a>(op: OpRef<'a>, label: &str, problems: &mut Vec<Problem>) -> Vec<(
     types
 }
 
-/// Integer attribute `name` as a dimension of operand `i`.
+/// Returns integer attribute `name` as a dimension of operand `i`.
 fn dimension(
     op: OpRef<'_>,
     name: &str,
@@ -200,7 +200,7 @@ fn evaluated_dim(op: OpRef<'_>, name: &str) -> EvalResult<usize> {
     op.int(name).and_then(|d| usize::try_from(d).ok()).ok_or_else(|| EvalError::new(format!("{name} is missing")))
 }
 
-/// Computes result `i` from operand `i`: `f` gets a group's tensors in order and gives what each member gets.
+/// Computes result `i` from operand `i`: `f` takes a group's tensors in order and returns the result of each member.
 fn in_groups(
     op: OpRef<'_>,
     operands: &[Lanes],
@@ -221,12 +221,13 @@ fn in_groups(
     Ok(results)
 }
 
-/// All dimensions pass through, operand by operand; pointwise when all operands have the same shape.
+/// Returns a rule by which all dimensions pass through, operand by operand; pointwise if all operands have the same
+/// shape.
 fn pointwise_rule(op: OpRef<'_>) -> ShardingRule {
     replicated_dims_rule(op, &[])
 }
 
-/// All dimensions pass through except those of `whole`, which operands and results need replicated.
+/// Returns a rule by which all dimensions pass through except those of `whole`, which are replicated.
 fn replicated_dims_rule(op: OpRef<'_>, whole: &[usize]) -> ShardingRule {
     let operands: Vec<&TensorType> = (0..op.operands().len()).filter_map(|i| op.operand_tensor(i)).collect();
     let results: Vec<&TensorType> = (0..op.result_count()).filter_map(|i| op.result_tensor(i)).collect();

@@ -1,6 +1,6 @@
 //! Collectives that combine values: all_reduce and reduce_scatter.
 //!
-//! Elements combine in the order of the group, by the op's region; a region of scalar arithmetic is evaluated as a
+//! Elements are combined in the order of the group, by the op's region; a region of scalar arithmetic is evaluated as a
 //! kernel body, any other through the context.
 
 use super::{
@@ -87,7 +87,7 @@ impl OpDef for AllReduce {
     }
 }
 
-/// `stablehlo.reduce_scatter`: the group's tensors are combined and every device keeps one shard of the result.
+/// `stablehlo.reduce_scatter`: combines the group's tensors, and every device keeps one shard of the result.
 /// <https://openxla.org/stablehlo/spec#reduce_scatter>
 pub struct ReduceScatter;
 
@@ -189,7 +189,7 @@ fn kind_of(op: OpRef<'_>) -> Option<ReductionKind> {
     }
 }
 
-/// The element type `E` of a computation `(tensor<E>, tensor<E>) -> tensor<E>` to which all operands convert.
+/// Returns the element type `E` of a computation `(tensor<E>, tensor<E>) -> tensor<E>` to which all operands convert.
 pub(super) fn computation_type(
     op: OpRef<'_>,
     operands: &[(usize, &TensorType)],
@@ -222,13 +222,13 @@ pub(super) fn computation_type(
     Some(scalar.element)
 }
 
-/// The first device of the group that each call of [`in_groups`]' closure is for.
+/// Iterates over the first device of the group for each call of [`in_groups`]' closure.
 fn leaders(groups: &[Vec<usize>], operands: usize) -> impl Iterator<Item = usize> + use<> {
     let firsts: Vec<usize> = groups.iter().map(|g| g.first().copied().unwrap_or(0)).collect();
     (0..operands).flat_map(move |_| firsts.clone())
 }
 
-/// The members' tensors, combined from first to last.
+/// Combines the members' tensors from first to last.
 pub(super) fn combined(
     op: OpRef<'_>,
     body: Option<&Body>,

@@ -1,5 +1,5 @@
-//! The custom call `ApproxTopK` of `jax.lax.approx_max_k`, evaluated exactly: whatever recall is asked for, the exact
-//! result has it. Source: XLA, `ApproxTopK`.
+//! The custom call `ApproxTopK` of `jax.lax.approx_max_k`, evaluated exactly: the exact result satisfies any requested
+//! recall. Source: XLA, `ApproxTopK`.
 
 use crate::eval::{Context, EvalError, EvalResult, Lanes};
 use crate::ir::{AttrData, OpRef};
@@ -7,8 +7,8 @@ use crate::literal::{Indices, Literal};
 use crate::ops::func;
 use crate::scalar::Scalar;
 
-/// Operands are `n` tensors to sort by the comparator and `n` initial values, which count only where there are too few
-/// elements; results are the first of each along `reduction_dim`.
+/// Evaluates the call. Operands are `n` tensors to sort by the comparator and `n` initial values, which are used only
+/// if there are too few elements; results are the first elements of each along `reduction_dim`.
 pub(super) fn evaluate(op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
     let n = operands.len() / 2;
     let dim = ["mhlo.backend_config", "backend_config"].iter().find_map(|name| {
@@ -74,7 +74,7 @@ fn comparator<'a>(op: OpRef<'a>) -> Option<&'a str> {
     }
 }
 
-/// Whether element `a` of the tensors comes before element `b`.
+/// Returns whether element `a` of the tensors comes before element `b`.
 fn before(comparator: &str, tensors: &[Literal], a: usize, b: usize, cx: &mut dyn Context) -> EvalResult<bool> {
     let (lane, devices) = (cx.lane(), cx.replicas() * cx.partitions());
     let mask: Vec<bool> = (0..devices).map(|d| d == lane).collect();
@@ -87,7 +87,7 @@ fn before(comparator: &str, tensors: &[Literal], a: usize, b: usize, cx: &mut dy
     first.map(|v| v.get(0).is_true()).ok_or_else(|| EvalError::new("the comparator gives no truth value"))
 }
 
-/// A stable merge sort with a comparison that may fail.
+/// Sorts by a stable merge sort with a comparison that may fail.
 fn sort(list: &mut Vec<usize>, before: &mut dyn FnMut(usize, usize) -> EvalResult<bool>) -> EvalResult<()> {
     if list.len() < 2 {
         return Ok(());

@@ -1,5 +1,5 @@
-//! `stablehlo.composite`: a named op of another library, with the function that defines what it computes. Everything
-//! but its text form treats it as a call of that function.
+//! `stablehlo.composite`: a named op of another library, with the function that defines its computation. Except for its
+//! text, it is treated as a call of that function.
 
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
 use crate::ir::{AttrData, OpRef};
@@ -50,7 +50,8 @@ impl OpDef for Composite {
         Syntax::Custom(&SYNTAX)
     }
 
-    /// The module's verifier checks operands and results against the decomposition (C3), (C4), as for calls.
+    /// Returns the declared types; the module's verifier checks operands and results against the decomposition (C3),
+    /// (C4), as for calls.
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         let name = op.attr("name").and_then(AttrData::as_str).unwrap_or_default();
         let parts: Vec<&str> = name.split('.').collect();

@@ -1,8 +1,8 @@
 //! `stablehlo.custom_call`: calls by name of operations outside the specification.
 //!
-//! Known targets are annotations (their operand unchanged) and the `check.*` targets of StableHLO's test suite, which
-//! compare two tensors and stop the run if they differ. `ApproxTopK` gives the exact result, and the decompositions of
-//! LAPACK and of TPU that JAX calls are computed. Others are kept but can't be evaluated.
+//! Known targets are annotations (which return their operand) and the `check.*` targets of StableHLO's test suite,
+//! which compare two tensors and stop the run if they differ. `ApproxTopK` returns the exact result, and the
+//! decompositions of LAPACK and of TPU that JAX calls are computed. Others are kept but can't be evaluated.
 
 use super::{device_placement, ragged_all_to_all as ragged};
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, each_lane, on_one_lane};
@@ -21,7 +21,7 @@ use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax, TypeFo
 /// `stablehlo.custom_call`. <https://openxla.org/stablehlo/spec#custom_call>
 pub struct CustomCall;
 
-/// Targets whose result is their operand.
+/// Targets that return their operand.
 const IDENTITIES: &[&str] = &[
     "Sharding",
     "LayoutConstraint",
@@ -33,9 +33,9 @@ const IDENTITIES: &[&str] = &[
     "xla.sdy.FuncResultSharding",
 ];
 
-/// Tolerance of `check.expect_almost_eq` as a custom call: wider than that of the op of the same name.
+/// The tolerance of `check.expect_almost_eq` as a custom call, which is wider than that of the op with this name.
 const ALMOST: f64 = 1e-3;
-/// The difference in ULPs that `check.expect_close` allows as a custom call.
+/// The difference in ULPs that `check.expect_close` as a custom call allows.
 const CLOSE: i64 = 3;
 
 /// Targets whose dimensions all pass through, as Shardy lists them.
@@ -112,7 +112,7 @@ impl OpDef for CustomCall {
         }
     }
 
-    /// What is known of a decomposition, else the user's own rule, else the one Shardy has for the target.
+    /// Returns the rule of a decomposition, or else the user's custom rule, or else Shardy's rule for the target.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         if let Some(rule) = decomposition::rule(op) {
             return Some(rule);
@@ -130,7 +130,7 @@ impl OpDef for CustomCall {
         crate::ops::sdy::stated_reduction(op)
     }
 
-    /// Shardy propagates along dimensions that these targets need replicated.
+    /// Returns a rule that also propagates along dimensions that these targets need replicated, as Shardy does.
     fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         if let Some(rule) = own_rule(op) {
             return Some(rule);
@@ -140,7 +140,7 @@ impl OpDef for CustomCall {
         match target(op) {
             "Eigh" => {
                 rule.factors.iter_mut().for_each(|f| f.kind = FactorKind::PassThrough);
-                // Eigenvalues are sharded like the eigenvectors' last dimension, which counts them.
+                // Eigenvalues are sharded like the eigenvectors' last dimension, which numbers them.
                 *rule.results.get_mut(1)?.last_mut()? = last.into_iter().collect();
             }
             "mhlo.topk" | "ApproxTopK" | "PartialReduce" => {
@@ -173,7 +173,7 @@ impl OpDef for CustomCall {
             },
             ragged::TARGET => return on_one_lane(op, operands, cx),
             "ApproxTopK" => return super::approx_top_k::evaluate(op, operands, cx),
-            // The host gets nothing: there is none.
+            // The host receives nothing, because the evaluator has no host.
             _ if self.host_effect(op).is_some_and(|effect| !effect.returns_data) => {
                 return Ok(op.results().map(|_| token()).collect());
             }
@@ -281,7 +281,7 @@ const CALLBACKS: &[&str] = &[
     "xla_ffi_partitioned_python_gpu_callback",
 ];
 
-/// The rule that the user wrote.
+/// Returns the user's custom rule.
 fn own_rule(op: OpRef<'_>) -> Option<ShardingRule> {
     match op.attr(crate::ops::sdy::SHARDING_RULE) {
         Some(AttrData::ShardingRule(rule)) => Some((**rule).clone()),
@@ -289,7 +289,7 @@ fn own_rule(op: OpRef<'_>) -> Option<ShardingRule> {
     }
 }
 
-/// Source: Shardy's registry of sharding rules; the table of custom calls.
+/// Returns the rule of a known target. Source: Shardy's registry of sharding rules; the table of custom calls.
 fn known_rule(target: &str, operands: &[TensorType], results: &[TensorType]) -> Option<ShardingRule> {
     let ranks = |list: &[TensorType]| list.iter().map(TensorType::rank).collect::<Vec<_>>();
     let mut rule = ShardingRule::new(&ranks(operands), &ranks(results));
@@ -299,7 +299,7 @@ fn known_rule(target: &str, operands: &[TensorType], results: &[TensorType]) -> 
         (0..list.len()).filter(|&i| dim < list[i].rank()).map(|i| (i, dim)).collect()
     };
     if POINTWISE.contains(&target) {
-        // Splitting and combining don't change the shape.
+        // These targets don't change the shape.
         for dim in 0..rank {
             rule.add(first.shape[dim], FactorKind::PassThrough, &all(operands, dim), &all(results, dim));
         }
@@ -314,7 +314,7 @@ fn known_rule(target: &str, operands: &[TensorType], results: &[TensorType]) -> 
                 rule.add(first.shape[dim], FactorKind::PassThrough, &all(operands, dim), &all(results, dim));
             }
             for dim in batches..rank {
-                // Vectors of taus or eigenvalues have dimensions of their own.
+                // Vectors of taus or eigenvalues have separate dimensions.
                 let of_rank = |list: &[TensorType]| {
                     all(list, dim).into_iter().filter(|&(i, _)| list[i].rank() == rank).collect::<Vec<_>>()
                 };

@@ -9,7 +9,7 @@ use crate::ops::support::constraint::{Checked, require};
 pub(super) fn check(op: OpRef<'_>) -> Checked<()> {
     layouts(op)?;
     aliases(op)?;
-    // Typed calls take a dictionary, all earlier versions a string.
+    // Calls of the typed interface take a dictionary, all earlier versions a string.
     let typed = op.int("api_version") == Some(4);
     let fits = match op.attr("backend_config") {
         Some(AttrData::Dict(_)) => typed,
@@ -22,7 +22,8 @@ pub(super) fn check(op: OpRef<'_>) -> Checked<()> {
     })
 }
 
-/// One layout per value for operands and results, or none for either: the dimensions from minor to major.
+/// Checks that operands and results have one layout per value, or neither has any; a layout lists the dimensions from
+/// minor to major.
 fn layouts(op: OpRef<'_>) -> Checked<()> {
     let list = |name| match op.attr(name) {
         Some(AttrData::Array(items)) => Some(items),
@@ -66,7 +67,7 @@ fn layouts(op: OpRef<'_>) -> Checked<()> {
     Ok(())
 }
 
-/// Results, or tuple elements of them, that share memory with operands: both must exist and have the same type.
+/// Checks results, or tuple elements of them, that share memory with operands: both must exist and have the same type.
 fn aliases(op: OpRef<'_>) -> Checked<()> {
     let Some(AttrData::Array(items)) = op.attr("output_operand_aliases") else { return Ok(()) };
     for &item in items {
@@ -98,7 +99,7 @@ fn aliases(op: OpRef<'_>) -> Checked<()> {
     Ok(())
 }
 
-/// The tuple element that the indices lead to.
+/// Returns the type of the tuple element at the indices.
 fn part(op: OpRef<'_>, mut ty: Ty, path: &[i64]) -> Option<Ty> {
     for &index in path {
         let TypeData::Tuple(items) = op.program.type_data(ty) else { return None };

@@ -1,7 +1,7 @@
 //! StableHLO's control flow: loops, branches, barriers, and the return that ends their regions.
 //!
-//! Devices may disagree about a condition: each runs its own branch or number of iterations, in lockstep under a mask;
-//! a collective that then lacks some of its devices is an error. Source: the StableHLO specification, "Control flow".
+//! Devices may differ in a condition: each runs its own branch or number of iterations, in lockstep under a mask; a
+//! collective that then lacks some of its devices is an error. Source: the StableHLO specification, "Control flow".
 
 mod approx_top_k;
 mod composite;
@@ -29,7 +29,7 @@ use crate::text::{Piece, Syntax, TypeForm};
 /// The ops of this family.
 pub static OPS: &[&dyn OpDef] = &[&While, &CASE, &IF, &OptimizationBarrier, &CustomCall, &Composite, &RETURN];
 
-/// `stablehlo.while`: runs its body as long as its condition is true.
+/// `stablehlo.while`: runs its body while its condition is true.
 /// <https://openxla.org/stablehlo/spec#while>
 pub struct While;
 
@@ -151,14 +151,14 @@ impl OpDef for While {
     }
 }
 
-/// An op that runs one of its regions, chosen by its operand.
+/// An op that runs one of its regions, selected by its operand.
 pub struct Branch {
     name: &'static str,
-    /// What the operand is called, and its type.
+    /// The operand's name and type.
     selector: (&'static str, ElementType),
-    /// How many branches there are; `None` for at least one.
+    /// The number of branches; `None` for at least one.
     branches: Option<usize>,
-    /// The branch for an operand, of this many.
+    /// Returns the branch for an operand, given the number of branches.
     choose: fn(Scalar, usize) -> usize,
     /// The specification's labels for the number of branches, their arguments and their results.
     labels: [&'static str; 3],
@@ -299,7 +299,7 @@ impl OpDef for Branch {
     }
 }
 
-/// `stablehlo.optimization_barrier`: its operands, all computed before anything that reads a result.
+/// `stablehlo.optimization_barrier`: returns its operands, all computed before any user of a result.
 /// <https://openxla.org/stablehlo/spec#optimization_barrier>
 pub struct OptimizationBarrier;
 
@@ -353,12 +353,12 @@ pub(crate) fn region(op: OpRef<'_>, i: usize) -> EvalResult<crate::ir::Region> {
     op.region(i).ok_or_else(|| EvalError::new(format!("region {i} is missing")))
 }
 
-/// `lanes` where `mask` runs, nothing elsewhere.
+/// Returns `lanes` where `mask` is set, and nothing elsewhere.
 pub(crate) fn masked(lanes: &Lanes, mask: &Mask) -> Lanes {
     lanes.iter().zip(mask).map(|(value, &runs)| if runs { value.clone() } else { None }).collect()
 }
 
-/// Whether an op inside must be kept although its results aren't used.
+/// Returns whether an op inside must be kept even if its results are unused.
 pub(crate) fn regions_have_effects(op: OpRef<'_>) -> bool {
     let regions = &op.program.op(op.op).regions;
     let blocks = regions.iter().flat_map(|&r| op.program.region_blocks(r));
@@ -366,7 +366,7 @@ pub(crate) fn regions_have_effects(op: OpRef<'_>) -> bool {
     ops.any(|inner| !inner.def().terminator() && inner.def().side_effect(inner))
 }
 
-/// The single element of the first value on `lane`.
+/// Returns the single element of the first value on `lane`.
 fn scalar_of(values: &[Lanes], lane: usize) -> EvalResult<Scalar> {
     match values.first().and_then(|v| v.get(lane)) {
         Some(Some(literal)) if literal.len() == 1 => Ok(literal.get(0)),

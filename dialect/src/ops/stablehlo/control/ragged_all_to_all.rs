@@ -1,4 +1,4 @@
-//! The custom call `ragged_all_to_all` of `jax.lax.ragged_all_to_all`: a collective that StableHLO has no op for.
+//! The custom call `ragged_all_to_all` of `jax.lax.ragged_all_to_all`: a collective without an op in StableHLO.
 
 use crate::collective::{Collective, CollectiveKind, Groups, IdMode, Ragged, rows};
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask};
@@ -33,7 +33,7 @@ fn groups(op: OpRef<'_>, replicas: i64, partitions: i64) -> Option<Groups> {
     Some(Groups::new(rows(op.program, config(op, "replica_groups")?)?, mode, replicas, partitions))
 }
 
-/// What it does, for prices and native execution.
+/// Returns its collective, for prices and native execution.
 pub(super) fn collective(op: OpRef<'_>) -> Option<Collective> {
     let groups = groups(op, func::num_replicas(op.program), func::num_partitions(op.program))?;
     Some(Collective { kind: CollectiveKind::RaggedAllToAll, groups, dim: 0, concat_dim: 0, computation: None })

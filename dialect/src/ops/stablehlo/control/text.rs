@@ -37,7 +37,7 @@ fn parse_while(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
 fn print_while(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     let (Some(cond), Some(body)) = (op.region(0), op.region(1)) else { return false };
     let types = op.type_ids(op.operands());
-    // Both regions share the names of arguments in the header.
+    // The header's argument names are for both regions.
     let fits = |region: usize| op.type_ids(op.region_args(region)) == types;
     if !fits(0) || !fits(1) || op.result_type_ids() != types {
         return false;

@@ -1,5 +1,5 @@
 //! `bitcast_convert`: the same bits read as another type. Between types of different width, the innermost dimension of
-//! the narrower side holds the parts of one wide element, lowest bits first.
+//! the narrower side has the parts of one wide element, lowest bits first.
 //!
 //! Source: <https://openxla.org/stablehlo/spec#bitcast_convert>
 
@@ -29,7 +29,7 @@ impl BitcastConvert {
             return Ok(to.clone());
         }
         let (n, m) = (i64::from(from.element.bits()), i64::from(to.element.bits()));
-        // The wider side's shape, and the narrower one's with the dimension of the parts.
+        // The wider side's shape, with an additional dimension of the parts, must be the narrower side's shape.
         let (wide, narrow) = if n >= m { (&from.shape, &to.shape) } else { (&to.shape, &from.shape) };
         let parts = n.max(m) / n.min(m);
         let mut want = wide.clone();
@@ -44,7 +44,7 @@ impl BitcastConvert {
     }
 }
 
-/// The unsigned integer as wide as `ty`; booleans are one-bit integers.
+/// Returns the unsigned integer type of the width of `ty`; booleans are one-bit integers.
 fn unsigned(ty: ElementType) -> Option<ElementType> {
     let unsigned = |e: &ElementType| matches!(e.class(), ElementClass::Unsigned | ElementClass::Bool);
     ElementType::ALL.iter().copied().find(|e| unsigned(e) && e.bits() == ty.bits())
@@ -69,7 +69,7 @@ fn nest(op: OpRef<'_>) -> Option<Nest> {
         let bits = body.push(inst(ScalarOp::Bitcast, &[Arg::Input(0)], source));
         let shift = body.push(Inst::Index(Index::Loop(rank - 1).times(m.into()), source));
         let moved = body.push(inst(ScalarOp::ShrLogical, &[bits, shift], source));
-        // Converting to i1 tests for any bit, not for the lowest.
+        // Converting to i1 tests all bits, not only the lowest one.
         let mask = body.push(Inst::Const(Scalar::Int((1i128 << m) - 1), source));
         let low = body.push(inst(ScalarOp::And, &[moved, mask], source));
         body.push(inst(ScalarOp::Convert, &[low], target))
@@ -93,7 +93,7 @@ fn nest(op: OpRef<'_>) -> Option<Nest> {
     Some(nest)
 }
 
-/// Whether operand and result have the same shape, so that elements correspond one to one.
+/// Returns whether operand and result have the same shape, so that elements correspond one to one.
 fn keeps_shape(op: OpRef<'_>) -> bool {
     op.operand_tensor(0).map(|t| &t.shape) == op.result_tensor(0).map(|t| &t.shape)
 }
@@ -130,7 +130,7 @@ impl OpDef for BitcastConvert {
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let (from, to) = (&operands[0], result(op, 0)?);
-        // Elements of whole bytes are stored in memory as the specification requires already.
+        // Elements of whole bytes are already stored as the specification requires.
         if from.element.bits() % 8 == 0 && to.element.bits() % 8 == 0 && to.element.bits() > 0 {
             return Ok(vec![Literal::from_bytes(to.element, &to.shape, from.dense_bytes().into_owned())]);
         }

@@ -103,7 +103,7 @@ impl OpDef for Map {
         true
     }
 
-    /// Shardy doesn't know what its region does.
+    /// Returns a late priority, because Shardy doesn't look into its region.
     fn op_priority(&self, _: OpRef<'_>) -> OpPriority {
         OpPriority::Late
     }

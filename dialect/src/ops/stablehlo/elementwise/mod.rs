@@ -1,5 +1,5 @@
-//! Pointwise ops: each result element is computed from the operand elements at the same position. One table row each;
-//! kernel, evaluation, sharding rule and, for `chlo`, the StableHLO form are derived from the scalar computation
+//! Pointwise ops: each result element is computed from the operand elements at the same position. Each op is a table
+//! row; kernel, evaluation, sharding rule and, for `chlo`, the StableHLO form are derived from the scalar computation
 //! ([`Body`]). Source: the StableHLO and CHLO specifications.
 
 mod bitcast;
@@ -92,7 +92,7 @@ impl Classes {
     const COMPLEX: u8 = 16;
     /// All classes.
     pub const ANY: Classes = Classes(31);
-    /// All but booleans.
+    /// All except booleans.
     pub const NUMBER: Classes = Classes(Self::SIGNED | Self::UNSIGNED | Self::FLOAT | Self::COMPLEX);
     /// Integers and floats.
     pub const REAL_NUMBER: Classes = Classes(Self::SIGNED | Self::UNSIGNED | Self::FLOAT);
@@ -102,7 +102,7 @@ impl Classes {
     pub const INTEGER: Classes = Classes(Self::SIGNED | Self::UNSIGNED);
     /// Booleans and integers.
     pub const BITS: Classes = Classes(Self::BOOL | Self::SIGNED | Self::UNSIGNED);
-    /// All but complex numbers.
+    /// All except complex numbers.
     pub const NOT_COMPLEX: Classes = Classes(Self::BOOL | Self::SIGNED | Self::UNSIGNED | Self::FLOAT);
     /// Floats and complex numbers.
     pub const FLOATING: Classes = Classes(Self::FLOAT | Self::COMPLEX);
@@ -111,7 +111,7 @@ impl Classes {
     /// Complex numbers.
     pub const COMPLEX_NUMBER: Classes = Classes(Self::COMPLEX);
 
-    /// Whether `element` is in one of them. Types without a class (quantized) always are.
+    /// Returns whether `element` is in one of the classes. Types without a class (quantized) always are.
     pub fn has(self, element: ElementType) -> bool {
         let bit = match element.class() {
             ElementClass::Bool => Self::BOOL,
@@ -124,7 +124,7 @@ impl Classes {
         self.0 & bit != 0
     }
 
-    /// In words: "integer or floating-point".
+    /// Returns the classes in words: "integer or floating-point".
     fn text(self) -> String {
         let names: &[(u8, &str)] = &[
             (Self::BOOL, "boolean"),
@@ -145,7 +145,7 @@ impl Classes {
     }
 }
 
-/// How the types of operands and results are related.
+/// The relation between the types of operands and results.
 #[derive(Clone, Copy)]
 pub enum Typing {
     /// All of the same type, with elements of these classes.
@@ -154,7 +154,7 @@ pub enum Typing {
     Bool(Classes),
     /// The result is real: one part of a complex operand.
     Part(Classes),
-    /// Two real operands make a complex result.
+    /// A complex result of two real operands.
     Complex,
     /// Any other relation.
     Own(fn(OpRef<'_>) -> Checked<TensorType>),
@@ -163,9 +163,9 @@ pub enum Typing {
 /// The scalar computation.
 #[derive(Clone, Copy)]
 pub enum Compute {
-    /// One operation of all operands.
+    /// One operation on all operands.
     Scalar(ScalarOp),
-    /// A body built per instance; `None` when it has no loop nest of one element each.
+    /// A body built per instance; `None` if the op isn't a loop nest that reads one element of each operand.
     Own(fn(OpRef<'_>) -> Option<Body>),
 }
 
@@ -177,9 +177,9 @@ pub struct Pointwise {
     pub arity: usize,
     /// The syntax of its text.
     pub syntax: Syntax,
-    /// How the types are related.
+    /// The relation between the types.
     pub typing: Typing,
-    /// What it computes from the elements at one position.
+    /// The computation from the elements at one position.
     pub compute: Compute,
     /// Whether [`OpDef::expand`] rewrites it to StableHLO.
     pub expands: bool,
@@ -193,7 +193,7 @@ pub const PLAIN: Syntax = Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Pie
 pub const FUNCTIONAL: Syntax = Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::Functional)]);
 
 impl Pointwise {
-    /// The scalar computation of one instance.
+    /// Returns the scalar computation of one instance.
     pub fn body(&self, op: OpRef<'_>) -> Option<Body> {
         match self.compute {
             Compute::Own(body) => body(op),
@@ -248,13 +248,13 @@ impl Pointwise {
     }
 }
 
-/// Whether all types in the body are supported by the arithmetic.
+/// Returns whether the arithmetic supports all types in the body.
 pub(crate) fn known(body: &Body) -> bool {
     let known = |ty: ElementType| ty.class() != ElementClass::Other;
     body.inputs.iter().all(|&ty| known(ty)) && body.insts.iter().all(|inst| known(inst.ty()))
 }
 
-/// Operand `i` is a tensor with elements of these classes.
+/// Checks that operand `i` is a tensor with elements of these classes.
 pub(crate) fn element(op: OpRef<'_>, i: usize, accepts: Classes, label: &str) -> Checked<()> {
     let ty = tensor(op, i)?;
     require(accepts.has(ty.element), || {
@@ -263,7 +263,7 @@ pub(crate) fn element(op: OpRef<'_>, i: usize, accepts: Classes, label: &str) ->
     })
 }
 
-/// `ty` with its dynamic sizes filled in from operand `i`, which has the same shape.
+/// Returns `ty` with its dynamic sizes replaced by those of operand `i`, which has the same shape.
 pub(crate) fn merge(op: OpRef<'_>, i: usize, mut ty: TensorType, label: &str) -> Checked<TensorType> {
     let other = tensor(op, i)?;
     require(compatible(&ty.shape, &other.shape), || {
@@ -278,12 +278,12 @@ pub(crate) fn merge(op: OpRef<'_>, i: usize, mut ty: TensorType, label: &str) ->
     Ok(ty)
 }
 
-/// Whether the shapes are equal where both are known.
+/// Returns whether the shapes are equal where both are known.
 pub(crate) fn compatible(a: &[i64], b: &[i64]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a == b || a < 0 || b < 0)
 }
 
-/// `ty`, or the declared result type where it agrees, apart from dynamic sizes and unclassified elements.
+/// Returns `ty`, or the declared result type if it agrees apart from dynamic sizes and unclassified elements.
 pub(crate) fn declared(op: OpRef<'_>, ty: TensorType, label: &str) -> Checked<TensorType> {
     let Some(declared) = op.result_tensor(0) else { return Ok(ty) };
     let quantized = [declared.element, ty.element].iter().any(|e| e.class() == ElementClass::Other);
@@ -293,7 +293,7 @@ pub(crate) fn declared(op: OpRef<'_>, ty: TensorType, label: &str) -> Checked<Te
     Ok(if quantized || !ty.is_static() || !declared.is_static() { declared.clone() } else { ty })
 }
 
-/// The nest of an op whose operands have the result's shape or rank 0.
+/// Returns the nest of an op whose operands have the result's shape or rank 0.
 pub(crate) fn nest(op: OpRef<'_>, body: Body) -> Option<Nest> {
     let ty = op.result_tensor(0).filter(|t| t.is_static())?;
     let rank = ty.rank();

@@ -1,4 +1,4 @@
-//! Conversions between real and quantized numbers. They are read, checked and printed; computing with quantized
+//! Conversions between real and quantized numbers. They are parsed, checked and printed; computing with quantized
 //! elements isn't supported.
 
 use super::{Classes, Compute, PLAIN, Pointwise, Typing, element, merge};
@@ -6,7 +6,7 @@ use crate::ir::{ElementClass, OpRef, TensorType};
 use crate::op::Problem;
 use crate::ops::support::constraint::{Checked, require, result, show, tensor};
 
-/// The declared result type, with the operand's shape.
+/// Returns the declared result type, with the operand's shape.
 fn declared(op: OpRef<'_>, label: &str) -> Checked<TensorType> {
     let (operand, ty) = (tensor(op, 0)?, result(op, 0)?);
     let fits = super::compatible(&operand.shape, &ty.shape);

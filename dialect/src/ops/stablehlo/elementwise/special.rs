@@ -99,7 +99,7 @@ pub static COMPARE: Pointwise = Pointwise {
     ],
 };
 
-/// The comparison that `comparison_direction` names.
+/// Returns the comparison that `comparison_direction` names.
 fn direction(op: OpRef<'_>) -> Option<Comparison> {
     Some(match op.enum_value("comparison_direction")? {
         "EQ" => Comparison::Eq,
@@ -113,7 +113,7 @@ fn direction(op: OpRef<'_>) -> Option<Comparison> {
 }
 
 impl Comparison {
-    /// As `comparison_direction` writes it.
+    /// Returns its spelling in `comparison_direction`.
     pub fn text(self) -> &'static str {
         match self {
             Comparison::Eq => "EQ",

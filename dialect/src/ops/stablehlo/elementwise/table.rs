@@ -1,4 +1,4 @@
-//! The table rows: every pointwise op of StableHLO that is one scalar operation of its operands.
+//! The table rows: every pointwise op of StableHLO that is one scalar operation on its operands.
 
 use super::{Classes, Compute, FUNCTIONAL, PLAIN, Pointwise, Typing};
 use crate::scalar::ScalarOp;
@@ -7,7 +7,7 @@ use crate::text::{Piece, Syntax, TypeForm};
 /// `%re, %im : T`, where T is the type of the result.
 const COMPLEX_FORM: Syntax = Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::Complex)]);
 
-/// An example with one element type, or with different ones for operand and result.
+/// An example with one element type, or with different types for operand and result.
 macro_rules! example {
     ($name:literal, 1, $e:literal) => {
         concat!("(%a: tensor<2x4x", $e, ">) %r = ", $name, " %a : tensor<2x4x", $e, ">")
@@ -39,7 +39,7 @@ macro_rules! rows {
             };
         )*
 
-        /// The op that computes `scalar`, with operands and result of one type.
+        /// Returns the op that computes `scalar`, with operands and result of one type.
         pub fn of_scalar(scalar: ScalarOp) -> Option<&'static Pointwise> {
             match scalar {
                 $(ScalarOp::$op => Some(&$id),)*

@@ -1,4 +1,5 @@
-//! `gather`: slices of a tensor at starts given by another tensor. Starts are clamped so that slices are in bounds.
+//! `gather`: slices of a tensor at start positions from another tensor. Starts are clamped so that slices are in
+//! bounds.
 
 use std::ops::Range;
 
@@ -22,7 +23,7 @@ pub struct Gather;
 /// `dynamic_gather`, with the sizes of slices as an operand: <https://openxla.org/stablehlo/spec#dynamic_gather>
 pub struct DynamicGather;
 
-/// The slices a `gather` reads. Operand 0 is sliced, operand 1 holds the indices.
+/// The slices that a `gather` reads. Operand 0 is sliced, operand 1 has the indices.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GatherDims {
     /// How operand, indices and result relate.
@@ -47,7 +48,7 @@ pub(super) const WORDS: Words = Words {
 };
 
 impl GatherDims {
-    /// Read off a `gather`; `None` for any other op and when its constraints don't hold.
+    /// Returns the slices of a `gather`; `None` for any other op and if its constraints are violated.
     pub fn of(op: OpRef<'_>) -> Option<Self> {
         (op.name() == Gather.name()).then(|| Self::check(op).ok())?
     }
@@ -62,7 +63,7 @@ impl GatherDims {
         Self { dims, sizes: ints(op, "slice_sizes")? }.within(operand)
     }
 
-    /// These slices, if they fit within an operand of this type.
+    /// Checks that the slices fit into an operand of this type.
     fn within(self, operand: &TensorType) -> Checked<Self> {
         let Self { dims, sizes } = &self;
         length(sizes, operand.rank(), "slice_sizes", "C20")?;
@@ -84,7 +85,7 @@ impl GatherDims {
         Ok(self)
     }
 
-    /// The slices of `operand`.
+    /// Returns the slices of `operand`.
     fn evaluate(&self, operand: &Literal, indices: &Literal) -> Literal {
         let shape = self.dims.slices_shape(&indices.shape, &self.sizes);
         rearrange(operand, &shape, |at| {
@@ -165,26 +166,26 @@ impl OpDef for Gather {
 
     fn examples(&self) -> &'static [&'static str] {
         &[
-            // Rows by index, as an embedding does.
+            // Rows by index, as in an embedding.
             "(%a: tensor<8x4xf32>, %i: tensor<2x3xi32>) %r = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, indices_are_sorted = false, slice_sizes = array<i64: 1, 4>}> : (tensor<8x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>",
             // Batching dimensions, two index components, a leading window dimension.
             "(%a: tensor<2x6x4x3xi32>, %i: tensor<5x2x2xi64>) %r = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 2], collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [2], start_index_map = [3, 1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1, 4, 2>}> : (tensor<2x6x4x3xi32>, tensor<5x2x2xi64>) -> tensor<4x5x2x2xi32>",
-            // Windows that reach over several shards, in the order of the batch.
+            // Windows that extend over several shards, in the order of the batch.
             "(%a: tensor<6x8x3xi32>, %i: tensor<2x4xi32>) %r = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 2, 3], start_index_map = [1, 0], index_vector_dim = 0>, indices_are_sorted = false, slice_sizes = array<i64: 2, 5, 3>}> : (tensor<6x8x3xi32>, tensor<2x4xi32>) -> tensor<2x4x5x3xi32>",
-            // A position that no index gives is the first.
+            // A position without an index is the first one.
             "(%a: tensor<6x4xf32>, %i: tensor<3xi32>) %r = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<6x4xf32>, tensor<3xi32>) -> tensor<3xf32>",
             // A window of one position that keeps its dimension.
             "(%a: tensor<6x4xf32>, %i: tensor<3x1xui32>) %r = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1, 2], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<6x4xf32>, tensor<3x1xui32>) -> tensor<3x1x4xf32>",
         ]
     }
 
-    /// A device that doesn't hold a slice contributes zeros.
+    /// Returns a sum, because a device that doesn't hold a slice contributes zeros.
     fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {
         Some(ReductionKind::Sum)
     }
 }
 
-/// The rule along which devices compute if `exact`, else Shardy's.
+/// Returns the rule along which devices compute if `exact`, otherwise Shardy's rule.
 fn rule(op: OpRef<'_>, exact: bool) -> Option<ShardingRule> {
     let gather = GatherDims::of(op)?;
     let (operand, indices, result) = (op.operand_tensor(0)?, op.operand_tensor(1)?, op.result_tensor(0)?);

@@ -1,9 +1,9 @@
 //! The per-device forms of gather and scatter.
 //!
-//! Where a dimension that indices point into is sharded, indices become relative to the device's shard. A gather masks
-//! the slices that start elsewhere, so that its results are partial sums; a scatter drops what is out of bounds anyway.
-//! Slices of several positions of such a dimension may lie on several devices: a gather then gives each position an index of
-//! its own; a scatter that can has been rewritten in this way before.
+//! If a dimension that indices point into is sharded, indices become relative to the device's shard. A gather masks the
+//! slices that start elsewhere, so that its results are partial sums; a scatter drops elements that are out of bounds
+//! anyway. Slices of several positions of such a dimension may span several devices: a gather then gives each position
+//! its own index; a scatter, if possible, was rewritten in this way before.
 
 use super::{GatherDims, ScatterDims, SliceDims, Words, gather};
 use crate::ir::build::Builder;
@@ -13,7 +13,7 @@ use crate::localize::Localize;
 use crate::ops::build;
 use crate::scalar::{Comparison, Scalar};
 
-/// `values`, one rank-0 value per index component, broadcast to indices of `shape`.
+/// Builds `values`, one rank-0 value per index component, broadcast to indices of `shape`.
 fn along(b: &mut Builder<'_>, values: &[Value], shape: &[i64], dim: usize) -> Value {
     if let [only] = values {
         return build::shape::splat(b, *only, shape);
@@ -23,7 +23,7 @@ fn along(b: &mut Builder<'_>, values: &[Value], shape: &[i64], dim: usize) -> Va
     build::shape::broadcast_in_dim(b, vector, shape, &[dim as i64])
 }
 
-/// `indices` as `i64`, each component clamped to `0..=last`.
+/// Builds `indices` as `i64`, each component clamped to `0..=last`.
 fn clamped(b: &mut Builder<'_>, dims: &SliceDims, indices: Value, last: Vec<i64>) -> Value {
     let shape = b.tensor(indices).shape.clone();
     let indices = build::convert(b, indices, ElementType::I64);
@@ -33,7 +33,7 @@ fn clamped(b: &mut Builder<'_>, dims: &SliceDims, indices: Value, last: Vec<i64>
     build::clamp(b, first, indices, last)
 }
 
-/// `indices`, of type `i64`, minus the first position of the device's shard where `starts` has one.
+/// Builds `indices`, of type `i64`, minus the first position of the device's shard if `starts` has one.
 fn relative(b: &mut Builder<'_>, dims: &SliceDims, indices: Value, starts: &[Option<Value>]) -> Value {
     let shape = b.tensor(indices).shape.clone();
     let starts: Vec<Value> = starts.iter().map(|&s| s.unwrap_or_else(|| build::index(b, 0))).collect();
@@ -41,8 +41,8 @@ fn relative(b: &mut Builder<'_>, dims: &SliceDims, indices: Value, starts: &[Opt
     build::subtract(b, indices, starts)
 }
 
-/// Gives every position that slices take along the dimensions `spread` of the slices tensor an index of its own: what ran
-/// inside a slice runs over indices.
+/// Gives every position that slices take along the dimensions `spread` of the slices tensor its own index: these
+/// dimensions then run over indices instead of inside a slice.
 pub(super) fn spread_windows(
     b: &mut Builder<'_>,
     dims: &SliceDims,
@@ -58,7 +58,8 @@ pub(super) fn spread_windows(
     new.collapsed.extend(windows().filter(|w| spread.contains(&w.0)).map(|w| w.1));
     new.collapsed.sort_unstable();
     new.index_vector_dim = new.batch.len();
-    // Where a dimension of the slices now is in the indices, whose last dimension is that of the components.
+    // Returns the indices' dimension for a dimension of the slices; the components are the last dimension of the
+    // indices.
     let place = |d: usize| new.batch.iter().position(|&other| other == d).unwrap_or_default();
     new.indices_batching = dims.indices_batching.iter().map(|&i| place(dims.batch[dims.batch_number(i)])).collect();
     let components = dims.index_map.len() as i64;
@@ -157,7 +158,7 @@ pub(super) fn scatter(cx: &mut Localize<'_>) {
     let Some(ScatterDims { dims, inputs: n }) = ScatterDims::of(op) else { return cx.same_op() };
     let mut operands = cx.operands.to_vec();
     let (whole, updates) = (cx.operand(0), cx.operand(n + 1));
-    // Whether an update writes one position of a dimension of the operand.
+    // Returns whether an update writes one position of a dimension of the operand.
     let one = |d: usize| match dims.operand_window.iter().position(|&w| w == d) {
         Some(k) => updates.dims[dims.window[k]].global == 1,
         None => true,
@@ -174,7 +175,7 @@ pub(super) fn scatter(cx: &mut Localize<'_>) {
     cx.same_op_on(&operands, &[]);
 }
 
-/// The dimension numbers as an attribute.
+/// Returns the dimension numbers as an attribute.
 pub(super) fn dims_attr(b: &mut Builder<'_>, name: &str, dims: &SliceDims, words: &Words) -> Attr {
     let list = |dims: &[usize]| dims.iter().map(|&d| d as i64).collect::<Vec<i64>>();
     let lists = [

@@ -1,8 +1,8 @@
 //! Ops that read or write slices at positions given by a tensor of indices: gather and scatter.
 //!
-//! Both relate three tensors: the operand, the indices, and the slices (gather's result, scatter's updates). How their
-//! dimensions correspond is defined once, in [`SliceDims`]. Source: the StableHLO specification; sharding rules as
-//! Shardy registers them.
+//! Both relate three tensors: the operand, the indices, and the slices (gather's result, scatter's updates).
+//! [`SliceDims`] defines the relation between their dimensions once. Source: the StableHLO specification; sharding
+//! rules as Shardy registers them.
 
 mod gather;
 mod local;
@@ -25,29 +25,29 @@ use crate::sharding::FactorKind;
 /// The ops of this family.
 pub static OPS: &[&dyn OpDef] = &[&Gather, &Scatter, &DynamicGather];
 
-/// How the dimensions of operand, indices and slices correspond.
+/// The relation between the dimensions of operand, indices and slices.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SliceDims {
-    /// Dimensions of the slices tensor that run inside one slice, ascending: `offset_dims`, `update_window_dims`.
+    /// Dimensions of the slices tensor inside one slice, ascending: `offset_dims`, `update_window_dims`.
     pub window: Vec<usize>,
-    /// The other dimensions of the slices tensor, ascending: they run over the indices.
+    /// The other dimensions of the slices tensor, ascending, which run over the indices.
     pub batch: Vec<usize>,
-    /// The operand dimension that each of `window` runs along, ascending.
+    /// The operand dimension for each of `window`, ascending.
     pub operand_window: Vec<usize>,
-    /// Operand dimensions of which a slice takes a single position: `collapsed_slice_dims`, `inserted_window_dims`.
+    /// Operand dimensions in which a slice has a single position: `collapsed_slice_dims`, `inserted_window_dims`.
     pub collapsed: Vec<usize>,
     /// Operand batching dimensions, paired with `indices_batching`.
     pub operand_batching: Vec<usize>,
     /// Batching dimensions of the indices, paired with `operand_batching`.
     pub indices_batching: Vec<usize>,
-    /// For each component of an index, the operand dimension whose start it gives.
+    /// For each component of an index, the operand dimension whose start it states.
     pub index_map: Vec<usize>,
-    /// The dimension of the indices that runs over an index's components; the rank of the indices when an index has one
-    /// component and no dimension for it.
+    /// The dimension of the indices with an index's components; the rank of the indices if an index has one component
+    /// and no dimension for it.
     pub index_vector_dim: usize,
 }
 
-/// Names of the attribute's fields and the specification's labels for their constraints.
+/// The names of the attribute's fields and the specification's labels for their constraints.
 struct Words {
     attr: &'static str,
     window: (&'static str, &'static str, &'static str),
@@ -64,8 +64,8 @@ struct Words {
 }
 
 impl SliceDims {
-    /// Reads and checks the dimensions; `indices` is the number of `op`'s operand with the indices, `operand` the type
-    /// of the sliced tensor.
+    /// Reads and checks the dimensions; `indices` is the number of the operand with the indices, `operand` the type of
+    /// the sliced tensor.
     fn check(op: OpRef<'_>, operand: &TensorType, indices: usize, words: &Words) -> Checked<Self> {
         let indices = tensor(op, indices)?;
         require(matches!(op.attr(words.attr), Some(AttrData::Struct(..))), || {
@@ -158,17 +158,18 @@ impl SliceDims {
         })
     }
 
-    /// The dimension of the indices that the `k`-th batch dimension runs over.
+    /// Returns the dimension of the indices for the `k`-th batch dimension.
     pub fn indices_dim(&self, k: usize) -> usize {
         if k < self.index_vector_dim { k } else { k + 1 }
     }
 
-    /// Which batch dimension, by number, runs over dimension `d` of the indices.
+    /// Returns the number of the batch dimension for dimension `d` of the indices.
     pub fn batch_number(&self, d: usize) -> usize {
         if d < self.index_vector_dim { d } else { d - 1 }
     }
 
-    /// The shape of the slices tensor for indices of shape `indices` and slices of `sizes`, one per operand dimension.
+    /// Returns the shape of the slices tensor for indices of shape `indices` and slices of `sizes`, one per operand
+    /// dimension.
     pub fn slices_shape(&self, indices: &[i64], sizes: &[i64]) -> Shape {
         let mut shape: Shape = smallvec::smallvec![0; self.batch.len() + self.window.len()];
         for (k, &d) in self.batch.iter().enumerate() {
@@ -180,8 +181,8 @@ impl SliceDims {
         shape
     }
 
-    /// For the element at `at` of the slices tensor, in every operand dimension: the position inside its slice plus
-    /// that of its batch; and the start given by its index, not clamped, 0 where the index gives none.
+    /// Returns, for the element at `at` of the slices tensor and every operand dimension, the position inside its slice
+    /// plus that of its batch; and the start from its index, not clamped, 0 if the index has none.
     fn locate(&self, at: &[i64], rank: usize, indices: &Literal) -> (Shape, SmallVec<[i128; 4]>) {
         let mut offset: Shape = smallvec::smallvec![0; rank];
         for (&d, &to) in self.window.iter().zip(&self.operand_window) {
@@ -217,10 +218,10 @@ struct SliceFactor {
     blocked: bool,
 }
 
-/// The factors in order: those of the slices' dimensions, of collapsed dimensions, of the index vector. `scatter` gives
-/// the kind of factor, and so how results combine, where only indices and updates are sharded; `None` for a gather.
-/// `exact` is the rule along which devices compute, without it Shardy's: that doesn't look at which dimensions indices
-/// point into, and replicates dimensions of which slices take several positions.
+/// Returns the factors in order: those of the slices' dimensions, of collapsed dimensions, of the index vector.
+/// `scatter` is the kind of factor, and so states how results combine, if only indices and updates are sharded; `None`
+/// for a gather. `exact` asks for the rule along which devices compute, otherwise for Shardy's rule, which ignores into
+/// which dimensions indices point, and replicates dimensions in which slices have several positions.
 fn factors(
     dims: &SliceDims,
     operand: &[i64],
@@ -234,8 +235,8 @@ fn factors(
         list.push(SliceFactor { operand, indices, slices, size, kind, blocked: false });
     };
     use FactorKind::{NeedReplication, PassThrough, Reduction};
-    // Where a gather takes a part of a dimension, each device can contribute what it holds; where a scatter writes one
-    // position, each device writes those it holds. Indices say where that is.
+    // If a gather takes a part of a dimension, each device can contribute the slices that it holds; if a scatter writes
+    // one position, each device writes those that it holds. The indices determine the position.
     let part = |d: usize| match scatter {
         _ if exact && !dims.index_map.contains(&d) => NeedReplication,
         None => Reduction,

@@ -1,5 +1,5 @@
-//! `scatter`: combines slices into a tensor at starts given by another tensor. Elements out of bounds are dropped one
-//! by one.
+//! `scatter`: combines slices into a tensor at start positions from another tensor. Each element that is out of bounds
+//! is dropped.
 
 use std::ops::Range;
 
@@ -24,12 +24,12 @@ use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
 /// `scatter`: <https://openxla.org/stablehlo/spec#scatter>
 pub struct Scatter;
 
-/// What a `scatter` writes. Its operands are the inputs, the indices, then one update per input.
+/// The writes of a `scatter`. Its operands are the inputs, the indices, then one update per input.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScatterDims {
-    /// How inputs, indices and updates relate.
+    /// The relation between the dimensions of inputs, indices and updates.
     pub dims: SliceDims,
-    /// Number of inputs; also the number of the operand that holds the indices.
+    /// The number of inputs; also the number of the operand with the indices.
     pub inputs: usize,
 }
 
@@ -49,7 +49,7 @@ pub(super) const WORDS: Words = Words {
 };
 
 impl ScatterDims {
-    /// Read off a `scatter`; `None` for any other op and when its constraints don't hold.
+    /// Returns the dimensions of a `scatter`; `None` for any other op and if its constraints are violated.
     pub fn of(op: OpRef<'_>) -> Option<Self> {
         (op.name() == Scatter.name()).then(|| Self::check(op).ok())?
     }
@@ -104,7 +104,7 @@ impl ScatterDims {
         Ok(Self { dims, inputs })
     }
 
-    /// Whether many floats may be added at one position, so that their sum is kept in f64.
+    /// Returns whether many floats may be added at one position, so that their sum is kept in f64.
     fn sums(&self, op: OpRef<'_>) -> bool {
         let updates = op.operand_tensor(self.inputs + 1).map(|t| &t.shape);
         let count = updates.map_or(0, |shape| self.dims.batch.iter().map(|&d| shape[d]).product::<i64>());
@@ -145,12 +145,13 @@ impl OpDef for Scatter {
         Kernel::External(External::Scatter(Box::new(kernel::Scatter { dims, combine, sums })))
     }
 
-    /// A window as large as its dimension need not start at 0 where indices give its start.
+    /// Returns a rule in which a window as large as its dimension may start at positions other than 0, if indices state
+    /// its start.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         rule(op, true)
     }
 
-    /// Shardy's rule looks at sizes alone.
+    /// Returns Shardy's rule, which looks only at sizes.
     fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         rule(op, false)
     }
@@ -163,14 +164,14 @@ impl OpDef for Scatter {
         super::steps::in_steps(op, around, b)
     }
 
-    /// Updates are applied in order; where many may be added at one position, sums of floats are kept in f64.
+    /// Applies updates in order. If many may be added at one position, sums of floats are kept in f64.
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let scatter = ScatterDims::check(op)?;
         let exact = scatter.sums(op);
         let ScatterDims { dims, inputs: n } = scatter;
         let types: Vec<ElementType> = (0..n).map(|i| Ok(result(op, i)?.element)).collect::<Checked<_>>()?;
         let (shape, indices, updates) = (&operands[0].shape, &operands[n], &operands[n + 1..]);
-        // Few of the elements are written, so all stay as bytes, and those that are written are decoded one by one.
+        // Few elements are written, so all stay as bytes, and only the written ones are decoded.
         let mut values: Vec<Elements> = (0..n).map(|i| Elements::new(&operands[i], types[i])).collect();
         let mut sums: FxHashMap<usize, f64> = FxHashMap::default();
         let combine = Combine::of(op, 0, &types)?;
@@ -214,18 +215,18 @@ impl OpDef for Scatter {
             ^bb0(%x: tensor<i32>, %y: tensor<i32>):
               stablehlo.return %y : tensor<i32>
             }) : (tensor<2x6x4xi32>, tensor<3x2x1xi64>, tensor<2x3x2xi32>) -> tensor<2x6x4xi32>",
-            // Windows that reach over several shards, and partly out of bounds.
+            // Windows that extend over several shards, and partly out of bounds.
             "(%a: tensor<8x6xi32>, %i: tensor<4x2xi32>, %u: tensor<3x4x2xi32>) %r = \"stablehlo.scatter\"(%a, %i, %u) <{indices_are_sorted = true, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 2], scatter_dims_to_operand_dims = [1, 0], index_vector_dim = 1>, unique_indices = true}> ({
             ^bb0(%x: tensor<i32>, %y: tensor<i32>):
               %s = stablehlo.add %x, %y : tensor<i32>
               stablehlo.return %s : tensor<i32>
             }) : (tensor<8x6xi32>, tensor<4x2xi32>, tensor<3x4x2xi32>) -> tensor<8x6xi32>",
-            // A position that no index gives is the first.
+            // A position without an index is the first one.
             "(%a: tensor<6x4xi32>, %i: tensor<3xi32>, %u: tensor<3xi32>) %r = \"stablehlo.scatter\"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({
             ^bb0(%x: tensor<i32>, %y: tensor<i32>):
               stablehlo.return %y : tensor<i32>
             }) : (tensor<6x4xi32>, tensor<3xi32>, tensor<3xi32>) -> tensor<6x4xi32>",
-            // Two inputs, an index without a dimension of its own.
+            // Two inputs, an index without its own dimension.
             "(%a: tensor<6xf32>, %b: tensor<6xi32>, %i: tensor<4xi32>, %u: tensor<4x2xf32>, %v: tensor<4x2xi32>) %r:2 = \"stablehlo.scatter\"(%a, %b, %i, %u, %v) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
             ^bb0(%w: tensor<f32>, %x: tensor<i32>, %y: tensor<f32>, %z: tensor<i32>):
               %p = stablehlo.maximum %w, %y : tensor<f32>
@@ -244,12 +245,12 @@ impl OpDef for Scatter {
 struct Elements {
     element: ElementType,
     bytes: Vec<u8>,
-    /// The bytes of the element being written.
+    /// A buffer for the bytes of the element being written.
     one: Vec<u8>,
 }
 
 impl Elements {
-    /// Those of `literal`, converted to `element`.
+    /// Converts the elements of `literal` to `element`.
     fn new(literal: &Literal, element: ElementType) -> Self {
         let convert = |i: usize| promote(literal.get(i), literal.element, element);
         let bytes = match literal.element == element {
@@ -274,8 +275,8 @@ impl Elements {
     }
 }
 
-/// The rule along which devices compute if `exact`, else Shardy's: then windows that fill a dimension pass through even
-/// where an index may move them.
+/// Returns the rule along which devices compute if `exact`, otherwise Shardy's rule, by which windows that fill a
+/// dimension pass through even if an index may move them.
 fn rule(op: OpRef<'_>, exact: bool) -> Option<ShardingRule> {
     let ScatterDims { dims, inputs } = ScatterDims::of(op)?;
     let (input, indices) = (op.operand_tensor(0)?, op.operand_tensor(inputs)?);

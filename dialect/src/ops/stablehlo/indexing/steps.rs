@@ -1,8 +1,8 @@
-//! A scatter of windows into a sharded dimension, with an index for each position instead: then each device can write what
-//! it holds.
+//! Rewrites a scatter of windows into a sharded dimension to have one index per position, so that each device can write
+//! the positions that it holds.
 //!
-//! Of a window that is partly out of bounds, the specification drops the elements outside, one by one: so a position for
-//! each of them means the same. (XLA drops the whole window instead; JAX clamps or checks indices before.)
+//! If a window is partly out of bounds, the specification drops only the elements outside, so one index per position
+//! means the same. (XLA drops the whole window instead; JAX clamps or checks indices before.)
 
 use super::local::{dims_attr, spread_windows};
 use super::{ScatterDims, scatter};
@@ -25,7 +25,7 @@ pub(super) fn in_steps(op: Op, around: &dyn Surroundings, b: &mut Builder<'_>) -
     let windows = dims.window.iter().zip(&dims.operand_window);
     let parts = windows.filter(|&(&d, &to)| (2..whole[to]).contains(&updates[d]) && sharded(to));
     let parts: Vec<(usize, usize)> = parts.map(|(&d, &to)| (d, to)).collect();
-    // Windows that no index moves begin at 0.
+    // Windows without an index start at 0.
     if parts.is_empty() || !parts.iter().all(|p| dims.index_map.contains(&p.1)) {
         return None;
     }
@@ -35,7 +35,7 @@ pub(super) fn in_steps(op: Op, around: &dyn Surroundings, b: &mut Builder<'_>) -
     let (indices, start) = (operands[n], b.ops.len());
     let mut known = indices;
     if b.tensor(indices).element == ElementType::UI64 {
-        // What i64 can't hold is out of bounds, also where the last element of a window is.
+        // Values beyond i64 are out of bounds, and so is the last element of their window.
         let shape = b.tensor(indices).shape.clone();
         let far = build::splat(b, ElementType::UI64, &shape, Scalar::Int(1 << 62));
         known = build::pointwise(b, ScalarOp::Min, &[indices, far]);

@@ -1,11 +1,12 @@
-//! Systems with a triangular matrix whose rows or columns are sharded, solved block by block: the matrix, which is large,
-//! stays where it is, and only what was solved for travels.
+//! Systems with a triangular matrix whose rows or columns are sharded, solved block by block: the matrix, which is
+//! large, stays in place, and only solved unknowns are sent.
 //!
-//! One block of unknowns after the other is solved for by the device that has its block of the diagonal. Where devices
-//! have rows of equations, it tells all others the block, and each takes it out of its own equations. Where devices have
-//! columns, each tells what its unknowns add up to in the next block of equations.
+//! Blocks of unknowns are solved for in order, each by the device that has its block of the diagonal. If devices have
+//! rows of equations, it sends the block to all others, and each substitutes it in its own equations. If devices have
+//! columns, each sends the sum of its unknowns' terms in the next block of equations.
 //!
-//! A decomposition isn't done this way: its panels add up to the matrix, so that nothing would be saved.
+//! A decomposition isn't done in this way: all of its panels together are as large as the matrix, so nothing would be
+//! saved.
 
 use super::TriangularSolve;
 use crate::ir::build::Builder;
@@ -16,7 +17,7 @@ use crate::ops::build;
 use crate::ops::support::constraint::is_static;
 use crate::scalar::{Comparison, Scalar};
 
-/// More blocks would make more ops than is reasonable.
+/// The largest number of blocks, because more would need an unreasonable number of ops.
 const MAX_BLOCKS: i64 = 64;
 
 /// See [`OpDef::in_steps`](crate::op::OpDef::in_steps).
@@ -45,7 +46,7 @@ pub(super) fn in_steps(op: Op, around: &dyn Surroundings, b: &mut Builder<'_>) -
         form,
         batch,
         matrix,
-        // With the matrix on the right, its transpose is on the left of what is solved for.
+        // If the matrix is on the right, its transpose is on the left of the unknowns.
         transposed: form.transposed == form.left,
         sharded,
         n,
@@ -85,29 +86,30 @@ pub(super) fn in_steps(op: Op, around: &dyn Surroundings, b: &mut Builder<'_>) -
 /// A system `m x = r`, where `m` is the matrix or its transpose.
 struct Blocks {
     form: TriangularForm,
-    /// Number of leading dimensions.
+    /// The number of leading dimensions.
     batch: usize,
     matrix: Value,
     transposed: bool,
-    /// Which dimension of the matrix is sharded.
+    /// The sharded dimension of the matrix.
     sharded: usize,
-    /// Number of shards and of blocks.
+    /// The number of shards and of blocks.
     n: i64,
-    /// Unknowns of a block.
+    /// The number of unknowns of a block.
     rows: i64,
-    /// How many systems are solved.
+    /// The number of systems.
     columns: i64,
     element: ElementType,
     steps: Steps,
 }
 
 impl Blocks {
-    /// Whether devices have rows of equations rather than columns.
+    /// Returns whether devices have rows of equations rather than columns.
     fn by_equations(&self) -> bool {
         (self.sharded == self.batch) != self.transposed
     }
 
-    /// Notes that `value`, made on the way, is sharded like the matrix: along dimension `dim`, and in its leading ones.
+    /// Records that `value`, an intermediate value, is sharded like the matrix: along dimension `dim` and in its
+    /// leading dimensions.
     fn like(&mut self, b: &Builder<'_>, value: Value, dim: Option<usize>) -> Value {
         let place = |d: usize| match d {
             d if d < self.batch => vec![d],
@@ -119,12 +121,12 @@ impl Blocks {
         value
     }
 
-    /// The leading dimensions' sizes, then these.
+    /// Returns the leading dimensions' sizes, then these.
     fn shape(&self, b: &Builder<'_>, sizes: &[i64]) -> Vec<i64> {
         [&b.tensor(self.matrix).shape[..self.batch], sizes].concat()
     }
 
-    /// What `right` gives.
+    /// Builds the solution for `right`.
     fn solve(&mut self, b: &mut Builder<'_>, right: Value) -> Value {
         let (at, n, rows, columns) = (self.batch, self.n, self.rows, self.columns);
         let shape = b.tensor(right).shape.to_vec();
@@ -181,7 +183,7 @@ impl Blocks {
         build::shape::reshape(b, found, &shape)
     }
 
-    /// Block `block` of a stack of them, for all devices.
+    /// Builds block `block` of a stack of blocks, for all devices.
     fn block(&mut self, b: &mut Builder<'_>, stack: Value, block: i64) -> Value {
         let mut sizes = b.tensor(stack).shape.to_vec();
         sizes[self.batch] = 1;
@@ -194,7 +196,7 @@ impl Blocks {
         self.like(b, one, None)
     }
 
-    /// The coefficients of unknowns `block` in all equations: where the matrix isn't transposed, [n, rows, rows].
+    /// Builds the coefficients of unknowns `block` in all equations: [n, rows, rows] if the matrix isn't transposed.
     fn column(&mut self, b: &mut Builder<'_>, matrix: Value, block: i64) -> Value {
         let dim = if self.transposed { self.batch } else { self.batch + 2 };
         let column = build::shape::slice_dim(b, matrix, dim, block, block + 1);
@@ -206,7 +208,7 @@ impl Blocks {
         self.like(b, column, Some(if self.transposed { self.batch + 1 } else { self.batch }))
     }
 
-    /// The coefficients of all unknowns in equations `block`, zero for those that aren't solved for yet.
+    /// Builds the coefficients of all unknowns in equations `block`, zero for those that aren't solved for yet.
     fn row(&mut self, b: &mut Builder<'_>, matrix: Value, block: i64, forward: bool) -> Value {
         let (dim, parts) = if self.transposed { (self.batch + 2, self.batch) } else { (self.batch, self.batch + 2) };
         let row = build::shape::slice_dim(b, matrix, dim, block, block + 1);
@@ -223,7 +225,8 @@ impl Blocks {
         self.like(b, row, Some(parts))
     }
 
-    /// Whether the position along dimension `dim`, by which a tensor of `shape` is sharded, compares so with `block`.
+    /// Builds the comparison `by` of `block` with the position along dimension `dim`, by which a tensor of `shape` is
+    /// sharded.
     fn is_block(&mut self, b: &mut Builder<'_>, shape: &[i64], dim: usize, block: i64, by: Comparison) -> Value {
         let number = build::iota(b, ElementType::I32, shape, dim);
         self.like(b, number, Some(dim));
@@ -233,7 +236,7 @@ impl Blocks {
         self.like(b, is, Some(dim))
     }
 
-    /// The blocks on the diagonal, one below the other.
+    /// Builds a stack of the blocks on the diagonal.
     fn diagonal(&mut self, b: &mut Builder<'_>, matrix: Value) -> Value {
         let (at, shape) = (self.batch, b.tensor(matrix).shape.to_vec());
         let parts = if self.sharded == at { at } else { at + 2 };
@@ -258,7 +261,7 @@ impl Blocks {
         self.like(b, blocks, Some(at))
     }
 
-    /// The product over dimensions `left` and `right`, in full precision.
+    /// Builds the product over dimensions `left` and `right`, in full precision.
     fn product(&self, b: &mut Builder<'_>, lhs: Value, rhs: Value, left: &[i64], right: &[i64]) -> Value {
         let batch: Vec<i64> = (0..self.batch as i64).collect();
         let highest = b.program.attr_enum("precision", "HIGHEST");
@@ -267,7 +270,7 @@ impl Blocks {
         build::shape::dot_general(b, (lhs, rhs), (&batch, &batch), (left, right), self.element, &attrs)
     }
 
-    /// Each block of the diagonal applied to what is on the right of it.
+    /// Solves each block of the diagonal for its right-hand side.
     fn solve_blocks(&mut self, b: &mut Builder<'_>, diagonal: Value, right: Value) -> Value {
         let flag = |b: &mut Builder<'_>, on: bool| b.program.intern_attr(AttrData::Bool(on));
         let (yes, lower, unit) = (flag(b, true), flag(b, self.form.lower), flag(b, self.form.unit));

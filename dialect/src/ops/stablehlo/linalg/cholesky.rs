@@ -1,4 +1,4 @@
-//! `cholesky`: factors a Hermitian positive-definite matrix into a triangular one times its adjoint.
+//! `cholesky`: factors a Hermitian positive-definite matrix into a triangular matrix times its adjoint.
 
 use super::{apply, conjugate, read, subtract_product, wide};
 use crate::eval::{Context, EvalResult};
@@ -67,7 +67,7 @@ impl OpDef for Cholesky {
         Some(rule)
     }
 
-    /// The other triangle is zero; a matrix that is not positive-definite gives NaNs.
+    /// Evaluates the factor. The other triangle is zero; a matrix that isn't positive-definite gives NaNs.
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         Self::check(op)?;
         let (a, lower) = (&operands[0], op.flag("lower"));
@@ -79,7 +79,7 @@ impl OpDef for Cholesky {
         let mut values = vec![zero; a.len()];
         for start in (0..a.len()).step_by((n * n).max(1)) {
             let mut l = vec![zero; n * n];
-            // Reads the triangle that is used, as if it were the lower one.
+            // Reads the triangle in use as a lower one.
             let get = |i: usize, j: usize| {
                 if lower { read(a, start + i * n + j) } else { conjugate(read(a, start + j * n + i)) }
             };
@@ -117,7 +117,7 @@ fn real(value: Scalar) -> f64 {
     value.as_f64()
 }
 
-/// `value` as an element like `other`.
+/// Returns `value` as an element of the same kind as `other`.
 fn like(other: Scalar, value: f64) -> Scalar {
     match other {
         Scalar::Complex(..) => Scalar::Complex(value, 0.0),

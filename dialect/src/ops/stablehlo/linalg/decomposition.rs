@@ -1,10 +1,10 @@
-//! The decompositions that JAX calls by name: LAPACK's on CPU, XLA's own on TPU. They work on the last two dimensions; the
-//! others are batches.
+//! The decompositions that JAX calls by name: LAPACK's on CPU, XLA's own on TPU. They work on the last two dimensions;
+//! the others are batches.
 //!
-//! Results that mathematics leaves open are LAPACK's: the signs and scales of reflectors, the rows that are swapped, the
-//! order of eigenvalues (rising; those of a complex matrix as the QR algorithm finds them) and singular values (falling).
-//! The phase of an eigenvector, and of a singular vector on
-//! the longer side, is such that its largest element is positive. Sources: the LAPACK Users' Guide; jaxlib, `lapack_kernels`; XLA,
+//! Choices that mathematics leaves open are LAPACK's: the signs and scales of reflectors, the rows that are swapped,
+//! the order of eigenvalues (ascending; those of a complex matrix in the order in which the QR algorithm finds them)
+//! and singular values (descending). The phase of an eigenvector, and of a singular vector on the longer side, is such
+//! that its largest element is positive. Sources: the LAPACK Users' Guide; jaxlib, `lapack_kernels`; XLA,
 //! `qr_expander`, `eigh_expander`.
 
 use super::dense::{Matrix, eigen, lower_factor, lu, qr, qr_product, singular, triangular};
@@ -18,7 +18,7 @@ use crate::ops::stablehlo::control::target;
 use crate::scalar::Scalar;
 use crate::sharding::{FactorKind, ShardingRule};
 
-/// What a custom call computes that JAX makes for a matrix.
+/// The matrix computation of one of JAX's custom calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Call {
     /// A decomposition.
@@ -28,7 +28,7 @@ pub(crate) enum Call {
 }
 
 impl Call {
-    /// As native code computes it.
+    /// Returns the computation for native code.
     pub(crate) fn external(self) -> External {
         match self {
             Call::Decomposition(it) => External::Decomposition(it),
@@ -37,7 +37,7 @@ impl Call {
     }
 }
 
-/// The decomposition that a custom call names; `None` for others and for types that don't fit it.
+/// Returns the decomposition that a custom call names; `None` for others and for types that don't fit.
 pub(crate) fn of(op: OpRef<'_>) -> Option<Call> {
     let name = target(op);
     let letters = |key: &str| config(op, key);
@@ -99,7 +99,7 @@ fn config(op: OpRef<'_>, key: &str) -> Option<i64> {
     })
 }
 
-/// How many of the last dimensions of operand 0 are one problem.
+/// Returns how many of the last dimensions of operand 0 are one problem.
 fn inner(it: Call) -> usize {
     match it {
         Call::Decomposition(it) => it.rank(),
@@ -107,7 +107,7 @@ fn inner(it: Call) -> usize {
     }
 }
 
-/// Whether the types are those that the decomposition takes and gives.
+/// Returns whether the types are those that the decomposition takes and returns.
 fn fits(it: Call, op: OpRef<'_>) -> bool {
     let operands: Option<Vec<&TensorType>> = (0..op.operands().len()).map(|i| op.operand_tensor(i)).collect();
     let results: Option<Vec<&TensorType>> = (0..op.result_count()).map(|i| op.result_tensor(i)).collect();
@@ -192,8 +192,8 @@ fn fits(it: Call, op: OpRef<'_>) -> bool {
     }
 }
 
-/// The sharding rule of one of LAPACK's: batches are done alone. JAX writes a rule of its own beside the call, which says
-/// nothing of the other dimensions.
+/// Returns the sharding rule of a LAPACK call: batches are independent. JAX adds its own rule to the call, which
+/// doesn't mention the other dimensions.
 pub(crate) fn rule(op: OpRef<'_>) -> Option<ShardingRule> {
     let it = of(op).filter(|_| target(op).starts_with("lapack_"))?;
     let operands: Vec<&TensorType> = (0..op.operands().len()).map(|i| op.operand_tensor(i)).collect::<Option<_>>()?;
@@ -215,7 +215,7 @@ pub(crate) fn rule(op: OpRef<'_>) -> Option<ShardingRule> {
     Some(rule)
 }
 
-/// Its results, by simple algorithms in f64.
+/// Evaluates the call by simple algorithms in f64.
 pub(crate) fn evaluate(it: Call, op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
     let unknown = || EvalError::new("a decomposition whose results are no tensors");
     let types: Vec<&TensorType> =
@@ -284,7 +284,7 @@ pub(crate) fn evaluate(it: Call, op: OpRef<'_>, operands: &[Literal]) -> EvalRes
     Ok(types.iter().zip(results).map(|(t, values)| Literal::from_scalars(t.element, &t.shape, values)).collect())
 }
 
-/// The results of one problem, of which `a` is the first operand and `matrix` and `row` give the others.
+/// Returns the results of one problem: `a` is the first operand, `matrix` and `row` return the others.
 fn reduce(
     it: Decomposition,
     a: Matrix,
@@ -328,13 +328,13 @@ fn floats(values: Vec<f64>) -> Vec<Scalar> {
     values.into_iter().map(Scalar::Float).collect()
 }
 
-/// What stands for a result that wasn't found.
+/// Returns NaNs for a result that wasn't found.
 fn nan(ty: &TensorType, count: usize) -> Vec<Scalar> {
     let value = if ty.element.is_complex() { Scalar::Complex(f64::NAN, f64::NAN) } else { Scalar::Float(f64::NAN) };
     vec![value; count]
 }
 
-/// The results of [`Decomposition::Schur`].
+/// Returns the results of [`Decomposition::Schur`].
 fn schur_form(a: &Matrix, vectors: bool, types: &[&TensorType]) -> Vec<Vec<Scalar>> {
     let (n, parts) = (a.rows, types.len() - 4);
     let int = |v: usize| vec![Scalar::Int(v as i128)];
@@ -357,7 +357,7 @@ fn schur_form(a: &Matrix, vectors: bool, types: &[&TensorType]) -> Vec<Vec<Scala
     both.into_iter().chain(values).chain([int(0), int(0)]).collect()
 }
 
-/// The results of [`Decomposition::Eigen`].
+/// Returns the results of [`Decomposition::Eigen`].
 fn eigenvectors(a: &Matrix, left: bool, right: bool, types: &[&TensorType]) -> Vec<Vec<Scalar>> {
     let int = |v: usize| Scalar::Int(v as i128);
     let n = a.rows;

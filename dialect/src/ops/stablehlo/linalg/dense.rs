@@ -1,4 +1,4 @@
-//! Dense matrices of complex numbers in f64, and simple algorithms on them: what the decompositions mean.
+//! Dense matrices of complex numbers in f64, and simple algorithms on them: the reference for the decompositions.
 
 use crate::ir::TensorType;
 use crate::kernel::TriangularForm;
@@ -100,13 +100,13 @@ impl Matrix {
         matrix
     }
 
-    /// Matrix number `batch` of a tensor.
+    /// Reads matrix number `batch` of a tensor.
     pub(super) fn read(tensor: &Literal, batch: usize) -> Self {
         let size = |back: usize| tensor.shape[tensor.shape.len() - back].max(0) as usize;
         Self::at(tensor, batch, size(2), size(1))
     }
 
-    /// Row number `batch` of a tensor.
+    /// Reads row number `batch` of a tensor.
     pub(super) fn read_row(tensor: &Literal, batch: usize) -> Self {
         Self::at(tensor, batch, 1, tensor.shape.last().map_or(1, |&d| d.max(0) as usize))
     }
@@ -119,7 +119,7 @@ impl Matrix {
         Self { rows, columns, values: (0..rows * columns).map(value).collect() }
     }
 
-    /// Its elements for a tensor of this type.
+    /// Returns its elements for a tensor of this type.
     pub(super) fn scalars(&self, ty: &TensorType) -> Vec<Scalar> {
         let complex = ty.element.is_complex();
         self.values.iter().map(|v| if complex { Scalar::Complex(v.0, v.1) } else { Scalar::Float(v.0) }).collect()
@@ -130,7 +130,7 @@ impl Matrix {
         self.values
     }
 
-    /// A row of these elements.
+    /// Returns a row of these elements.
     pub(super) fn row(values: Vec<C>) -> Self {
         Self { rows: 1, columns: values.len(), values }
     }
@@ -154,8 +154,8 @@ impl Matrix {
         (0..self.columns).for_each(|c| self.values.swap(i * self.columns + c, j * self.columns + c));
     }
 
-    /// Takes reflector `I - tau v v^H` of the rows from `k` on to the columns from `from` on; `v` starts with 1 and goes on
-    /// in `tail`.
+    /// Applies reflector `I - tau v v^H` of the rows from `k` on to the columns from `from` on; `v` starts with 1 and
+    /// continues with `tail`.
     pub(super) fn reflect(&mut self, k: usize, from: usize, tail: &[C], tau: C) {
         for j in from..self.columns {
             let below = tail.iter().enumerate();
@@ -172,20 +172,20 @@ impl Matrix {
         self.tail_from(k + 1, k)
     }
 
-    /// The elements of a column from row `from` on.
+    /// Returns the elements of a column from row `from` on.
     pub(super) fn tail_from(&self, from: usize, column: usize) -> Vec<C> {
         (from..self.rows).map(|i| self[(i, column)]).collect()
     }
 
-    /// Makes the elements of a column from row `k` until `end` a multiple of the first unit vector, which stands in their
-    /// place with the rest of `v`; gives the reflector's factor.
+    /// Makes the elements of a column from row `k` until `end` a multiple of the first unit vector, which replaces the
+    /// first of them, while the rest of `v` replaces the others; returns the reflector's factor.
     pub(super) fn reflector(&mut self, k: usize, column: usize, end: usize) -> C {
         let head = self[(k, column)];
         let rest = (k + 1..end).fold(0.0f64, |s, i| s.hypot(self[(i, column)].size()));
         if rest == 0.0 && head.1 == 0.0 {
             return ZERO;
         }
-        // The new element is real and of the other sign, so that nothing cancels.
+        // The new element is real and has the opposite sign, to avoid cancellation.
         let beta = -head.size().hypot(rest).copysign(head.0);
         for i in k + 1..end {
             self[(i, column)] = self[(i, column)] / (head - C(beta, 0.0));
@@ -194,7 +194,7 @@ impl Matrix {
         C((beta - head.0) / beta, -head.1 / beta)
     }
 
-    /// Some rows times the reflector of the columns from `k` on.
+    /// Multiplies some rows by the reflector of the columns from `k` on.
     pub(super) fn reflect_right(&mut self, k: usize, rows: std::ops::Range<usize>, tail: &[C], tau: C) {
         for i in rows {
             let after = tail.iter().enumerate();
@@ -207,14 +207,14 @@ impl Matrix {
         }
     }
 
-    /// Makes the largest element of a column positive; gives the factor.
+    /// Makes the largest element of a column positive; returns the factor.
     pub(super) fn turn_phase(&mut self, j: usize) -> C {
         turn_phase(self, j)
     }
 }
 
-/// Both factors in one matrix, the row that each row was swapped with, and the number from 1 of the first pivot that is
-/// 0, or 0.
+/// Returns both factors in one matrix, the row with which each row was swapped, and the number, from 1, of the first
+/// pivot that is 0, or 0.
 pub(super) fn lu(mut a: Matrix) -> (Matrix, Vec<usize>, usize) {
     let (mut swaps, mut singular) = (Vec::new(), 0);
     for k in 0..a.rows.min(a.columns) {
@@ -238,7 +238,7 @@ pub(super) fn lu(mut a: Matrix) -> (Matrix, Vec<usize>, usize) {
     (a, swaps, singular)
 }
 
-/// R above the Householder vectors, and the factors of these as a row.
+/// Returns R above the Householder vectors, and the vectors' factors as a row.
 pub(super) fn qr(mut a: Matrix) -> (Matrix, Matrix) {
     let count = a.rows.min(a.columns);
     let mut taus = Matrix::new(1, count);
@@ -251,7 +251,7 @@ pub(super) fn qr(mut a: Matrix) -> (Matrix, Matrix) {
     (a, taus)
 }
 
-/// The first columns of the product of reflectors, as many as `a` has.
+/// Returns the first columns of the product of reflectors, as many as `a` has.
 pub(super) fn qr_product(a: &Matrix, taus: &Matrix) -> Matrix {
     let mut q = Matrix::unit(a.rows, a.columns);
     for k in (0..taus.columns).rev() {
@@ -260,7 +260,8 @@ pub(super) fn qr_product(a: &Matrix, taus: &Matrix) -> Matrix {
     q
 }
 
-/// The factor in its triangle, the other one as it was; and the size of the first leading minor that isn't positive, or 0.
+/// Returns the factor in its triangle, with the other triangle unchanged, and the size of the first leading minor that
+/// isn't positive, or 0.
 pub(super) fn lower_factor(a: Matrix, lower: bool) -> (Matrix, usize) {
     let mut l = if lower { a } else { a.adjoint() };
     let mut failed = 0;
@@ -280,7 +281,7 @@ pub(super) fn lower_factor(a: Matrix, lower: bool) -> (Matrix, usize) {
     (if lower { l } else { l.adjoint() }, failed)
 }
 
-/// The solution of a triangular system.
+/// Returns the solution of a triangular system.
 pub(super) fn triangular(a: &Matrix, mut b: Matrix, form: TriangularForm) -> Matrix {
     let entry = |i: usize, j: usize| {
         let value = if form.transposed { a[(j, i)] } else { a[(i, j)] };
@@ -301,10 +302,10 @@ pub(super) fn triangular(a: &Matrix, mut b: Matrix, form: TriangularForm) -> Mat
     b
 }
 
-/// Sweeps after which Jacobi's methods have long converged.
+/// The limit of sweeps, after which Jacobi's methods have long converged.
 const SWEEPS: usize = 60;
 
-/// Eigenvectors as columns and eigenvalues in rising order, by Jacobi's method; one triangle is read.
+/// Returns eigenvectors as columns and eigenvalues in ascending order, by Jacobi's method; one triangle is read.
 pub(super) fn eigen(a: &Matrix, lower: bool) -> (Matrix, Vec<f64>) {
     let n = a.rows;
     let mut m = Matrix::new(n, n);
@@ -356,7 +357,7 @@ pub(super) fn eigen(a: &Matrix, lower: bool) -> (Matrix, Vec<f64>) {
     (sorted, values)
 }
 
-/// The cosine and sine that make `[[a, off], [off, b]]` diagonal.
+/// Returns the cosine and sine that make `[[a, off], [off, b]]` diagonal.
 fn rotation(a: f64, b: f64, off: f64) -> (f64, f64) {
     let ratio = (b - a) / (2.0 * off);
     let t = 1f64.copysign(ratio) / (ratio.abs() + ratio.hypot(1.0));
@@ -364,7 +365,7 @@ fn rotation(a: f64, b: f64, off: f64) -> (f64, f64) {
     (c, c * t)
 }
 
-/// Columns p and q times the rotation that belongs to an element with this phase.
+/// Multiplies columns p and q by the rotation for an off-diagonal element with this phase.
 fn turn(m: &mut Matrix, p: usize, q: usize, c: f64, s: f64, phase: C) {
     for i in 0..m.rows {
         let (x, y) = (m[(i, p)], m[(i, q)] * phase.conj());
@@ -381,10 +382,10 @@ fn columns(m: &Matrix, order: &[usize]) -> Matrix {
     picked
 }
 
-/// Makes the largest element of a column positive; gives the factor.
+/// Makes the largest element of a column positive; returns the factor.
 fn turn_phase(m: &mut Matrix, j: usize) -> C {
     let largest = (0..m.rows).fold(ZERO, |best, i| {
-        // Elements of about one size: the first counts, whatever rounding does.
+        // Of elements of about the same size the first counts, regardless of rounding.
         if m[(i, j)].size() > best.size() * (1.0 + 1e-3) { m[(i, j)] } else { best }
     });
     if largest == ZERO {
@@ -395,8 +396,8 @@ fn turn_phase(m: &mut Matrix, j: usize) -> C {
     by
 }
 
-/// Left singular vectors as `left` columns, singular values in falling order, right ones as `right` rows; by Jacobi's
-/// one-sided method.
+/// Returns left singular vectors as `left` columns, singular values in descending order, and right ones as `right`
+/// rows; by Jacobi's one-sided method.
 pub(super) fn singular(a: &Matrix, left: usize, right: usize) -> (Matrix, Vec<f64>, Matrix) {
     if a.rows < a.columns {
         let (u, s, vt) = singular(&a.adjoint(), right, left);
@@ -435,7 +436,7 @@ pub(super) fn singular(a: &Matrix, left: usize, right: usize) -> (Matrix, Vec<f6
     order.sort_by(|&i, &j| sizes[j].total_cmp(&sizes[i]));
     let values: Vec<f64> = order.iter().map(|&i| sizes[i]).collect();
     let (mut u, mut v) = (columns(&m, &order), columns(&v, &order));
-    // Directions of no size, and those beyond, are made up at right angles to the others.
+    // Columns for singular values of zero, and additional columns, are chosen orthogonal to the others.
     let enough = values.first().map_or(0.0, |largest| largest * 1e-15);
     let kept = values.iter().filter(|&&s| s > enough).count();
     for j in 0..kept {
@@ -446,7 +447,7 @@ pub(super) fn singular(a: &Matrix, left: usize, right: usize) -> (Matrix, Vec<f6
     (complete(&u, kept, left), values, v.adjoint())
 }
 
-/// The first `kept` columns, and as many more at right angles to them and each other as make `count`.
+/// Returns the first `kept` columns, and more that are orthogonal to them and to each other, `count` in total.
 fn complete(m: &Matrix, kept: usize, count: usize) -> Matrix {
     let mut all = Matrix::new(m.rows, count);
     let mut filled = 0;
@@ -459,7 +460,7 @@ fn complete(m: &Matrix, kept: usize, count: usize) -> Matrix {
         };
         if filled >= kept {
             candidate += 1;
-            // Twice is enough.
+            // Two passes of orthogonalization are enough.
             for _ in 0..2 {
                 for j in 0..filled {
                     let sum = (0..m.rows).fold(ZERO, |s, i| s + all[(i, j)].conj() * next[i]);

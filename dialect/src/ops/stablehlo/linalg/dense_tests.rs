@@ -1,4 +1,4 @@
-//! Decompositions by what makes them one, and by LAPACK's results where it leaves nothing open.
+//! Tests of decompositions by their defining properties, and by LAPACK's results where these are unique.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn assert_orthogonal(q: &Matrix, what: &str) {
     assert_near(&product(&q.adjoint(), q), &Matrix::unit(q.columns, q.columns), what);
 }
 
-/// The elements on a condition on row and column; others are 0.
+/// Returns the elements for which `keep` of row and column holds; others are 0.
 fn part(a: &Matrix, rows: usize, columns: usize, keep: impl Fn(usize, usize) -> bool) -> Matrix {
     let mut p = Matrix::new(rows, columns);
     for i in 0..rows {
@@ -119,7 +119,7 @@ fn singular_values_and_vectors_are_the_matrix_again() {
     }
 }
 
-/// The results of LAPACK 3.12 by way of SciPy.
+/// The expected values are from LAPACK 3.12 through SciPy.
 #[test]
 fn signs_and_swaps_are_those_of_lapack() {
     let re = [1.0, 2.0, 3.0, 4.0, -5.0, 6.0, -7.0, 8.0, 2.0, 0.5, 1.0, -1.0];

@@ -18,7 +18,7 @@ pub struct Fft;
 type Complex = (f64, f64);
 
 impl Fft {
-    /// The kind and the lengths.
+    /// Returns the kind and the lengths.
     fn check(op: OpRef<'_>) -> Checked<(FftKind, Vec<i64>)> {
         operand_count(op, 1)?;
         let operand = tensor(op, 0)?;
@@ -62,9 +62,9 @@ impl Fft {
 }
 
 impl Fft {
-    /// In which order to transform the dimensions `dims`. Those that aren't divided come first, so that what follows
-    /// finds them done; in an inverse they come last, so that it undoes a transform from its end. Real values are on
-    /// one side of the last dimension.
+    /// Returns the order in which to transform the dimensions `dims`. Dimensions that aren't sharded come first, so
+    /// that they are done before data moves; in an inverse they come last, to undo a transform from its end. Real
+    /// values are on one side of the last dimension.
     fn order(kind: FftKind, dims: std::ops::Range<usize>, operand: &[i64], result: &[i64]) -> Vec<usize> {
         let last = dims.end - 1;
         let mut order: Vec<usize> = dims.rev().collect();
@@ -85,7 +85,7 @@ impl Fft {
     }
 }
 
-/// How many of `n` values are kept of the transform of real values.
+/// Returns how many of the `n` values of a real transform are kept.
 fn half(n: i64) -> i64 {
     if n == 0 { 0 } else { n / 2 + 1 }
 }
@@ -154,7 +154,7 @@ impl OpDef for Fft {
         Some(rule)
     }
 
-    /// Transforms along the last dimension first, the inverse kinds along it last; computed in f64.
+    /// Evaluates in f64, along the last dimension first, or last in inverse transforms.
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let (kind, lengths) = Self::check(op)?;
         let operand = &operands[0];
@@ -192,7 +192,7 @@ impl OpDef for Fft {
         Ok(vec![Literal::from_scalars(element, &shape, values.into_iter().map(scalar))])
     }
 
-    /// One dimension after the other, each while another one is divided.
+    /// Transforms one dimension after the other, each while another one is sharded.
     fn in_steps(&self, op: Op, around: &dyn Surroundings, b: &mut Builder<'_>) -> Option<Steps> {
         let view = b.program.view(op);
         let (kind, lengths) = Self::check(view).ok().filter(|c| c.1.len() > 1 && is_static(view))?;
@@ -204,7 +204,7 @@ impl OpDef for Fft {
         }
         let mut left = Self::order(kind, first..last + 1, &pieces, &around.pieces(b.program, b.program.result(op, 0)));
         let mut steps = Steps::default();
-        // Along the axes of which dimensions of the operand each dimension is divided.
+        // The dimensions of the operand along whose axes each dimension is sharded.
         let mut like: Vec<Vec<usize>> = (0..shape.len()).map(|d| vec![d]).collect();
         let count = |list: &[usize]| list.iter().map(|&d| pieces[d]).product::<i64>();
         left.reverse();
@@ -255,8 +255,8 @@ impl OpDef for Fft {
     }
 }
 
-/// Applies `f` to every line along dimension `d` of a tensor of shape `from`; gives a tensor of shape `to`, which keeps
-/// the beginning of each line `f` returns.
+/// Applies `f` to every line along dimension `d` of a tensor of shape `from`; returns a tensor of shape `to` with the
+/// beginning of each resulting line.
 fn along(
     values: &[Complex],
     from: &[i64],
@@ -279,13 +279,13 @@ fn along(
     result
 }
 
-/// All `n` values of the transform of real values, of which `half` is kept.
+/// Returns all `n` values of a real transform, of which `half` is kept.
 fn mirrored(half: &[Complex], n: usize) -> Vec<Complex> {
     let at = |i: usize| half.get(i).copied().unwrap_or_default();
     (0..n).map(|i| if 2 * i <= n { at(i) } else { (at(n - i).0, -at(n - i).1) }).collect()
 }
 
-/// The sums over `x[k] e^(∓2πi jk/n)`, the inverse's divided by n. Splits in two while the length is even.
+/// Returns the sums over `x[k] e^(∓2πi jk/n)`; the inverse divides by n. Splits in two while the length is even.
 fn transform(x: &[Complex], inverse: bool) -> Vec<Complex> {
     let n = x.len();
     let mut result = sums(x, inverse);

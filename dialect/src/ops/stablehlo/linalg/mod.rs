@@ -23,12 +23,12 @@ use crate::scalar::{Scalar, ScalarOp};
 /// The ops of this family.
 pub static OPS: &[&dyn OpDef] = &[&Fft, &Cholesky, &TriangularSolve];
 
-/// The type in which elements of type `element` are computed.
+/// Returns the type in which elements of type `element` are computed.
 fn wide(element: ElementType) -> ElementType {
     if element.is_complex() { ElementType::C128 } else { ElementType::F64 }
 }
 
-/// One operation on wide elements.
+/// Applies one operation to wide elements.
 fn apply(op: ScalarOp, args: &[Scalar]) -> Scalar {
     match args.first() {
         Some(Scalar::Complex(..)) => op.apply(ElementType::C128, ElementType::C128, args),
@@ -36,7 +36,7 @@ fn apply(op: ScalarOp, args: &[Scalar]) -> Scalar {
     }
 }
 
-/// The conjugate of a wide element.
+/// Returns the conjugate of a wide element.
 fn conjugate(value: Scalar) -> Scalar {
     match value {
         Scalar::Complex(re, im) => Scalar::Complex(re, -im),
@@ -44,7 +44,7 @@ fn conjugate(value: Scalar) -> Scalar {
     }
 }
 
-/// `sum - a * b`
+/// Returns `sum - a * b`.
 fn subtract_product(sum: Scalar, a: Scalar, b: Scalar) -> Scalar {
     apply(ScalarOp::Sub, &[sum, apply(ScalarOp::Mul, &[a, b])])
 }

@@ -1,9 +1,10 @@
-//! Matrices made Hessenberg, tridiagonal or triangular by reflectors, in LAPACK's forms, and systems with three diagonals.
+//! Reductions of matrices to Hessenberg, tridiagonal or triangular form by reflectors, in LAPACK's format, and
+//! tridiagonal systems.
 
 use super::dense::{C, Matrix, ZERO};
 
-/// A Hessenberg matrix above the reflectors' vectors, and the reflectors' factors. Rows and columns outside of `range` are
-/// triangular already.
+/// Returns a Hessenberg matrix above the reflectors' vectors, and the reflectors' factors. Rows and columns outside of
+/// `range` are triangular already.
 pub(super) fn hessenberg(mut a: Matrix, range: std::ops::Range<usize>) -> (Matrix, Matrix) {
     let n = a.rows;
     let mut taus = Matrix::new(1, n.saturating_sub(1));
@@ -17,11 +18,11 @@ pub(super) fn hessenberg(mut a: Matrix, range: std::ops::Range<usize>) -> (Matri
     (a, taus)
 }
 
-/// A tridiagonal matrix in the place of a Hermitian one, of which one triangle is read and holds the reflectors' vectors
-/// then; its diagonal, the one beside it, and the reflectors' factors.
+/// Returns a tridiagonal matrix in place of a Hermitian one, of which one triangle is read and then has the reflectors'
+/// vectors; its diagonal, its off-diagonal, and the reflectors' factors.
 pub(super) fn tridiagonal(a: Matrix, lower: bool) -> (Matrix, Vec<f64>, Vec<f64>, Matrix) {
     let n = a.rows;
-    // From the last row and column on, the upper triangle is the lower one.
+    // With rows and columns in reverse order, the upper triangle is the lower one.
     let turned = |m: &Matrix| {
         let mut turned = Matrix::new(m.rows, m.columns);
         for i in 0..m.rows {
@@ -37,7 +38,7 @@ pub(super) fn tridiagonal(a: Matrix, lower: bool) -> (Matrix, Vec<f64>, Vec<f64>
         e.reverse();
         return (turned(&a), d, e, turned(&taus));
     }
-    // All of the matrix, of which the triangle is taken in the end.
+    // The full matrix, of which the triangle is copied at the end.
     let mut full = a.clone();
     for i in 0..n {
         full[(i, i)] = C(a[(i, i)].0, 0.0);
@@ -59,8 +60,8 @@ pub(super) fn tridiagonal(a: Matrix, lower: bool) -> (Matrix, Vec<f64>, Vec<f64>
     (out, diagonal, beside, taus)
 }
 
-/// As `qr`, each step with the longest column that is left; those with a number other than 0 come first. Also the columns,
-/// counted from 1.
+/// Does the same as `qr`, with the column of the largest remaining norm at each step; columns with a number other than
+/// 0 in `fixed` come first. Also returns the columns' order, counted from 1.
 pub(super) fn pivoted_qr(mut a: Matrix, fixed: &[i64]) -> (Matrix, Vec<usize>, Matrix) {
     let (m, n) = (a.rows, a.columns);
     let count = m.min(n);
@@ -98,7 +99,7 @@ pub(super) fn pivoted_qr(mut a: Matrix, fixed: &[i64]) -> (Matrix, Vec<usize>, M
     (a, order.into_iter().map(|j| j + 1).collect(), taus)
 }
 
-/// `c` multiplied by the product of reflectors or by its adjoint, from the left or the right.
+/// Multiplies `c` by the product of reflectors or by its adjoint, from the left or the right.
 pub(super) fn multiply(a: &Matrix, taus: &Matrix, c: Matrix, left: bool, adjoint: bool) -> Matrix {
     if !left {
         return multiply(a, taus, c.adjoint(), true, !adjoint).adjoint();
@@ -116,8 +117,8 @@ pub(super) fn multiply(a: &Matrix, taus: &Matrix, c: Matrix, left: bool, adjoint
     c
 }
 
-/// A system with three diagonals, the lower one's first element unused, solved in place with LAPACK's swaps of rows; what
-/// becomes of the diagonals, and 0 or the first pivot that is 0.
+/// Solves a tridiagonal system in place, with LAPACK's swaps of rows; the lower diagonal's first element is unused.
+/// Leaves the factored diagonals in place, and returns 0 or the number of the first zero pivot.
 pub(super) fn three_diagonals(diagonals: [&mut [C]; 3], b: &mut Matrix) -> usize {
     let [below, middle, above] = diagonals;
     let n = middle.len();
@@ -139,7 +140,7 @@ pub(super) fn three_diagonals(diagonals: [&mut [C]; 3], b: &mut Matrix) -> usize
             middle[i] = under;
             let next = middle[i + 1];
             middle[i + 1] = above[i] - factor * next;
-            // The element two above the diagonal that the swap makes.
+            // The swap creates an element two above the diagonal.
             below[i + 1] = ZERO;
             if i + 2 < n {
                 below[i + 1] = above[i + 1];

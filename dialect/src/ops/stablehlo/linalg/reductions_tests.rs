@@ -1,4 +1,4 @@
-//! Reduced matrices by what makes them reductions, and by LAPACK's results where it leaves nothing open.
+//! Tests of reduced matrices by their defining properties, and by LAPACK's results where these are unique.
 
 use super::*;
 use crate::ops::stablehlo::linalg::dense::ONE;
@@ -34,7 +34,7 @@ pub(in super::super) fn far(a: &Matrix, b: &Matrix) -> f64 {
     far
 }
 
-/// The product of reflectors whose vectors begin below the diagonal.
+/// Returns the product of reflectors whose vectors begin below the diagonal.
 fn unitary(a: &Matrix, taus: &Matrix) -> Matrix {
     let mut q = Matrix::unit(a.rows, a.rows);
     for k in (0..taus.columns).rev() {

@@ -1,13 +1,13 @@
-//! Schur's form of any square matrix by the QR algorithm, and what follows from it: eigenvalues and eigenvectors. Source:
-//! Golub and Van Loan, "Matrix Computations", chapter 7.
+//! The Schur form of any square matrix by the QR algorithm, and eigenvalues and eigenvectors, which follow from it.
+//! Source: Golub and Van Loan, "Matrix Computations", chapter 7.
 
 use super::dense::{C, Matrix, ONE, ZERO};
 use super::reductions::hessenberg;
 
-/// After so many steps without an eigenvalue the algorithm gives up.
+/// The limit of steps without an eigenvalue, after which the algorithm gives up.
 const MOST_STEPS: usize = 60;
 
-/// A Hessenberg matrix `h` and the unitary `q` with `a = q h q^H`; `None` if some elements aren't finite.
+/// Returns a Hessenberg matrix `h` and the unitary `q` with `a = q h q^H`; `None` if some elements aren't finite.
 fn hessenberg_form(a: &Matrix) -> Option<(Matrix, Matrix)> {
     let n = a.rows;
     if !(0..n).all(|i| (0..n).all(|j| a[(i, j)].0.is_finite() && a[(i, j)].1.is_finite())) {
@@ -24,8 +24,8 @@ fn hessenberg_form(a: &Matrix) -> Option<(Matrix, Matrix)> {
     Some((h, q))
 }
 
-/// The first row of the square that ends with row `last` and has no zeros below its diagonal: what is negligible beside
-/// its neighbors on the diagonal is 0.
+/// Returns the first row of the square block that ends with row `last` and has no zeros on its subdiagonal; elements
+/// that are negligible compared to their neighbors on the diagonal are set to 0.
 fn square(t: &mut Matrix, last: usize) -> usize {
     let small = |i: usize| {
         let beside = t[(i - 1, i - 1)].size() + t[(i, i)].size();
@@ -38,8 +38,8 @@ fn square(t: &mut Matrix, last: usize) -> usize {
     first
 }
 
-/// The triangle `t` and the unitary `q` with `a = q t q^H`, by single shifts; `None` if there are elements that
-/// aren't finite, or the algorithm doesn't converge.
+/// Returns the triangular `t` and the unitary `q` with `a = q t q^H`, by single shifts; `None` if some elements aren't
+/// finite or the algorithm doesn't converge.
 pub(super) fn schur(a: &Matrix) -> Option<(Matrix, Matrix)> {
     let n = a.rows;
     let (mut t, mut q) = hessenberg_form(a)?;
@@ -88,7 +88,7 @@ pub(super) fn schur(a: &Matrix) -> Option<(Matrix, Matrix)> {
     Some((t, q))
 }
 
-/// The eigenvalue of the last two rows and columns that is nearer to the last element.
+/// Returns the eigenvalue of the last two rows and columns that is closer to the last element.
 fn shift(t: &Matrix, last: usize) -> C {
     let [a, b, c, d] = [(last - 1, last - 1), (last - 1, last), (last, last - 1), (last, last)].map(|at| t[at]);
     let half = (a - d).scale(0.5);
@@ -100,7 +100,7 @@ fn shift(t: &Matrix, last: usize) -> C {
     if below == ZERO { d } else { d - product / below }
 }
 
-/// The cosine and sine of the rotation that makes `(x, y)` a multiple of the first unit vector.
+/// Returns the cosine and sine of the rotation that makes `(x, y)` a multiple of the first unit vector.
 fn plane(x: C, y: C) -> (f64, C) {
     let (a, b) = (x.size(), y.size());
     if b == 0.0 {
@@ -113,8 +113,8 @@ fn plane(x: C, y: C) -> (f64, C) {
     (a / r, x.scale(1.0 / a) * y.conj().scale(1.0 / r))
 }
 
-/// As [`schur`] of a real matrix, in real numbers: conjugate eigenvalues are squares of 2 on the diagonal of `t`, with two
-/// equal elements on the diagonal and two of opposite signs beside it. By double shifts.
+/// Does the same as [`schur`] for a real matrix, in real numbers, by double shifts: conjugate eigenvalues are 2x2
+/// blocks on the diagonal of `t`, with two equal elements on the diagonal and two of opposite signs off it.
 pub(super) fn real_schur(a: &Matrix) -> Option<(Matrix, Matrix)> {
     let n = a.rows;
     let (mut t, mut q) = hessenberg_form(a)?;
@@ -165,8 +165,8 @@ pub(super) fn real_schur(a: &Matrix) -> Option<(Matrix, Matrix)> {
     Some((t, q))
 }
 
-/// The vector of the reflector that makes `x` a multiple of the first unit vector, without its first element, which is 1;
-/// and its factor.
+/// Returns the vector of the reflector that makes `x` a multiple of the first unit vector, without its first element,
+/// which is 1, and the reflector's factor.
 fn reflector(x: &[f64]) -> ([f64; 2], C) {
     let rest = x[1..].iter().fold(0.0f64, |s, v| s.hypot(*v));
     if rest == 0.0 {
@@ -178,11 +178,11 @@ fn reflector(x: &[f64]) -> ([f64; 2], C) {
     (tail, C((beta - x[0]) / beta, 0.0))
 }
 
-/// Turns the square of two rows from `k` on so that it is a triangle, or the elements on its diagonal are equal and those
-/// beside it of opposite signs.
+/// Rotates the 2x2 block of rows from `k` on so that it is triangular, or has equal diagonal elements and off-diagonal
+/// elements of opposite signs.
 fn standardize(t: &mut Matrix, q: &mut Matrix, k: usize) {
     let [a, b, c, d] = [(k, k), (k, k + 1), (k + 1, k), (k + 1, k + 1)].map(|at| t[at].0);
-    // The square is `mean + [p, q + r; q - r, -p]`; a rotation changes p and q alone, and not `p^2 + q^2`.
+    // The block is `mean + [p, q + r; q - r, -p]`; a rotation changes only p and q, but not `p^2 + q^2`.
     let (p, mean, sum, r) = ((a - d) / 2.0, (a + d) / 2.0, (b + c) / 2.0, (b - c) / 2.0);
     let scale = p.abs().max(b.abs()).max(c.abs());
     let root = p / scale * p + b / scale * c;
@@ -226,7 +226,7 @@ fn standardize(t: &mut Matrix, q: &mut Matrix, k: usize) {
     }
 }
 
-/// The real and the imaginary parts of the eigenvalues on the diagonal of [`real_schur`]'s triangle.
+/// Returns the real and the imaginary parts of the eigenvalues on the diagonal of [`real_schur`]'s triangular matrix.
 pub(super) fn real_schur_values(t: &Matrix) -> (Vec<f64>, Vec<f64>) {
     let re = (0..t.rows).map(|i| t[(i, i)].0).collect();
     let mut im = vec![0.0; t.rows];
@@ -239,9 +239,10 @@ pub(super) fn real_schur_values(t: &Matrix) -> (Vec<f64>, Vec<f64>) {
     (re, im)
 }
 
-/// Eigenvalues and, as columns, left and right eigenvectors, each of length 1 with a positive largest element. Those of a
-/// real matrix are in the order of rising real parts, of conjugate ones the one with a positive imaginary part first;
-/// those of a complex one as the algorithm finds them, as in LAPACK. `None` if it doesn't converge.
+/// Returns eigenvalues and, as columns, left and right eigenvectors, each of length 1 with a positive largest element.
+/// For a real matrix they are in ascending order of real parts, and of conjugate values the one with a positive
+/// imaginary part comes first; for a complex matrix they are in the order in which the algorithm finds them, as in
+/// LAPACK. `None` if it doesn't converge.
 pub(super) fn general_eigen(a: &Matrix) -> Option<(Vec<C>, Matrix, Matrix)> {
     let n = a.rows;
     let (t, q) = schur(a)?;
@@ -280,7 +281,7 @@ pub(super) fn general_eigen(a: &Matrix) -> Option<(Vec<C>, Matrix, Matrix)> {
         for (to, from) in [(&mut left, l), (&mut right, r)] {
             (0..n).for_each(|i| to[(i, j)] = from[i]);
             to.turn_phase(j);
-            // A real matrix has real vectors beside real values.
+            // A real eigenvalue of a real matrix has real vectors.
             if real && value.1 == 0.0 {
                 (0..n).for_each(|i| to[(i, j)].1 = 0.0);
             }
@@ -289,7 +290,7 @@ pub(super) fn general_eigen(a: &Matrix) -> Option<(Vec<C>, Matrix, Matrix)> {
     Some((found.into_iter().map(|f| f.0).collect(), left, right))
 }
 
-/// Keeps the vector of an eigenvalue that repeats from growing out of what numbers can hold.
+/// Scales the vector of a repeated eigenvalue so that it doesn't overflow.
 fn shrink(vector: &mut [C], newest: usize) {
     let size = vector[newest].size();
     if size > 1e100 {
@@ -297,7 +298,7 @@ fn shrink(vector: &mut [C], newest: usize) {
     }
 }
 
-/// The eigenvalues of a real matrix as real ones and exactly conjugate ones.
+/// Makes the eigenvalues of a real matrix real or exactly conjugate.
 fn pairs(found: Vec<(C, Vec<C>, Vec<C>)>, largest: f64) -> Vec<(C, Vec<C>, Vec<C>)> {
     let flat = 1e-14 * largest;
     let conj = |v: &[C]| v.iter().map(|x| x.conj()).collect::<Vec<C>>();

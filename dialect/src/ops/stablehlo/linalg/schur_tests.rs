@@ -1,9 +1,9 @@
-//! Schur's form by what makes it one.
+//! Tests of the Schur form by its defining properties.
 
 use super::super::reductions::tests::{cases, far, product};
 use super::*;
 
-/// Matrices whose eigenvalues repeat, lie on a circle, or have fewer vectors than there are.
+/// Returns matrices whose eigenvalues repeat, are on a circle, or have too few eigenvectors.
 fn special() -> Vec<Matrix> {
     let of = |n: usize, value: &dyn Fn(usize, usize) -> f64| {
         let mut m = Matrix::new(n, n);

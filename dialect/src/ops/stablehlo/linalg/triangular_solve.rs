@@ -70,12 +70,13 @@ impl OpDef for TriangularSolve {
         }
     }
 
-    /// Each column that is solved for (row, with the matrix on the right) is solved for alone.
+    /// Returns a rule by which each column of unknowns (or row, with the matrix on the right) is solved for
+    /// independently.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         rule(op, FactorKind::PassThrough)
     }
 
-    /// Shardy replicates these columns.
+    /// Returns Shardy's rule, which replicates these columns.
     fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         rule(op, FactorKind::NeedReplication)
     }
@@ -84,7 +85,7 @@ impl OpDef for TriangularSolve {
         super::blocks::in_steps(op, around, b)
     }
 
-    /// Substitution, forward or backward.
+    /// Evaluates by substitution, forward or backward.
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let form = Self::check(op)?;
         let (a, b) = (&operands[0], &operands[1]);
@@ -128,7 +129,7 @@ impl OpDef for TriangularSolve {
     }
 }
 
-/// The rule, with factors of this kind for what is solved for alone.
+/// Returns the rule, with factors of this kind for unknowns that are solved for independently.
 fn rule(op: OpRef<'_>, kind: FactorKind) -> Option<ShardingRule> {
     let form = TriangularSolve::check(op).ok()?;
     let (a, b) = (&op.operand_tensor(0)?.shape, &op.operand_tensor(1)?.shape);
@@ -138,7 +139,7 @@ fn rule(op: OpRef<'_>, kind: FactorKind) -> Option<ShardingRule> {
         rule.add_all(a[d], FactorKind::PassThrough, d);
     }
     let whole = FactorKind::NeedReplication;
-    // The dimension of b and of the result that the matrix acts along, and the other one.
+    // The dimension of b and of the result along which the matrix acts, and the other one.
     let (along, free) = if form.left { (rows, columns) } else { (columns, rows) };
     // The matrix dimension that is summed over.
     let summed = if form.left != form.transposed { columns } else { rows };

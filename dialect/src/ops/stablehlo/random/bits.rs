@@ -5,7 +5,7 @@ use crate::ir::ElementType;
 use crate::kernel::threefry_split;
 use crate::literal::Indices;
 
-/// Two words from a counter and a key: Threefry-2x32 with 20 rounds.
+/// Returns two words from a counter and a key: Threefry-2x32 with 20 rounds.
 fn threefry(counter: u64, key: u64) -> [u32; 2] {
     const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
     let [k0, k1] = halves(key);
@@ -24,7 +24,7 @@ fn threefry(counter: u64, key: u64) -> [u32; 2] {
     x
 }
 
-/// Four words from a counter and a key: Philox-4x32 with 10 rounds.
+/// Returns four words from a counter and a key: Philox-4x32 with 10 rounds.
 fn philox(counter: u128, key: u64) -> [u32; 4] {
     let [mut k0, mut k1] = halves(key);
     let mut x = [0, 32, 64, 96].map(|shift| (counter >> shift) as u32);
@@ -38,7 +38,7 @@ fn philox(counter: u128, key: u64) -> [u32; 4] {
     x
 }
 
-/// The low and the high word.
+/// Returns the low and the high word.
 fn halves(value: u64) -> [u32; 2] {
     [value as u32, (value >> 32) as u32]
 }
@@ -47,7 +47,7 @@ fn whole(words: [u32; 2]) -> u64 {
     u64::from(words[0]) | u64::from(words[1]) << 32
 }
 
-/// Threefry's bits for a tensor of this shape, at most 64 per element, and the counter afterwards.
+/// Returns Threefry's bits for a tensor of this shape, at most 64 per element, and the counter afterwards.
 pub(super) fn threefry_bits(key: u64, counter: u64, element: ElementType, shape: &[i64]) -> (Vec<u64>, u64) {
     let count = |shape: &[i64]| shape.iter().map(|&d| d.max(0) as u64).product::<u64>();
     let n = count(shape);
@@ -55,7 +55,7 @@ pub(super) fn threefry_bits(key: u64, counter: u64, element: ElementType, shape:
         let bits = (0..n).map(|i| whole(threefry(counter.wrapping_add(i), key))).collect();
         return (bits, counter.wrapping_add(n));
     }
-    // A counter's two words are adjacent along the first even dimension, else along the largest.
+    // A counter's two words are adjacent along the first even dimension, or else along the largest.
     let Some(split) = threefry_split(shape) else {
         return (vec![threefry(counter, key)[0].into()], counter.wrapping_add(1));
     };
