@@ -1,5 +1,5 @@
-//! Unregistered ops: kept in generic form and printed back. A user's `sdy.sharding_rule` on them is followed, and
-//! `shardc.reduction` says how partial results combine where a reduction factor is sharded.
+//! Unregistered ops, which are kept in generic form and printed back. A user's `sdy.sharding_rule` on them is followed,
+//! and `shardc.reduction` states how partial results combine if a reduction factor is sharded.
 
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{AttrData, OpRef};
@@ -8,10 +8,10 @@ use crate::op::{Inferred, OpDef};
 use crate::ops::sdy;
 use crate::sharding::{ReductionKind, ShardingRule};
 
-/// The definition of every op that has none of its own.
+/// The definition of every op without a specific one.
 pub struct Unknown;
 
-/// The definition of every op that has none of its own.
+/// The definition of every op without a specific one.
 pub static UNKNOWN: Unknown = Unknown;
 
 impl OpDef for Unknown {

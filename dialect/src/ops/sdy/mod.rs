@@ -216,7 +216,7 @@ identity_op!(
     "(%a: tensor<8x8xf32>) %r = sdy.sharding_constraint %a <mesh<[\"x\"=2]>, [{\"x\"}, {?}]> : tensor<8x8xf32>"
 );
 identity_op!(
-    /// `sdy.reshard %0 <@mesh, [{"x"}, {}]> : T`: changes its operand's sharding. Nothing spreads through it.
+    /// `sdy.reshard %0 <@mesh, [{"x"}, {}]> : T`: changes its operand's sharding. Shardings don't propagate through it.
     ReshardOp,
     "sdy.reshard",
     Syntax::Custom(&text::CONSTRAINT),
@@ -236,7 +236,7 @@ identity_op!(
     "(%a: tensor<8xf32>) %r = sdy.propagation_barrier %a allowed_direction=BACKWARD : tensor<8xf32>"
 );
 identity_op!(
-    /// `sdy.data_flow_edge %a sharding=<@mesh, [{"x", ?}]> : T`: stands for all values that its operand flows to.
+    /// `sdy.data_flow_edge %a sharding=<@mesh, [{"x", ?}]> : T`: represents all values that its operand flows to.
     DataFlowEdge,
     "sdy.data_flow_edge",
     Syntax::Custom(&text::EDGE),
@@ -246,7 +246,7 @@ identity_op!(
     "(%a: tensor<4xi64>) %r = sdy.data_flow_edge %a sharding=<mesh<[\"x\"=2]>, [{\"x\", ?}]> : tensor<4xi64>"
 );
 identity_op!(
-    /// `sdy.func_data_flow_edge %a : T`: the same for an argument of a function or the result of a call.
+    /// `sdy.func_data_flow_edge %a : T`: a data-flow edge for an argument of a function or the result of a call.
     FuncDataFlowEdge,
     "sdy.func_data_flow_edge",
     Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::SameOrFunctional)]),

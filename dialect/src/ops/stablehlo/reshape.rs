@@ -1,8 +1,8 @@
-//! `reshape`: the same elements in the same order under another shape.
+//! `reshape`: the same elements in the same order in another shape.
 //!
-//! Operand and result are divided into groups of neighboring dimensions with equal products. A group of one dimension
-//! each is a plain loop; only larger groups need divisions in the nest and several factors per dimension in the
-//! sharding rule. Source: the StableHLO specification; factors as Shardy finds them.
+//! Operand and result are divided into groups of adjacent dimensions with equal products. A group of one dimension on
+//! each side is a plain loop; only larger groups need divisions in the nest and several factors per dimension in the
+//! sharding rule. Source: the StableHLO specification; factors as in Shardy.
 
 use super::shape::copy_nest;
 use crate::eval::{Context, EvalResult};
@@ -43,7 +43,7 @@ impl Reshape {
     }
 }
 
-/// The number of elements, if it fits an `i64`.
+/// Returns the number of elements, if it fits into an `i64`.
 fn elements(shape: &[i64]) -> Option<i64> {
     if shape.contains(&0) {
         return Some(0);
@@ -51,8 +51,8 @@ fn elements(shape: &[i64]) -> Option<i64> {
     shape.iter().try_fold(1i64, |n, &d| n.checked_mul(d))
 }
 
-/// Groups of neighboring operand and result dimensions with equal products, as small as possible, as ranges of
-/// dimensions. Both shapes have the same number of elements, not 0.
+/// Returns the smallest groups of adjacent operand and result dimensions with equal products, as ranges of dimensions.
+/// Both shapes have the same number of elements, not 0.
 pub(crate) fn groups(from: &[i64], to: &[i64]) -> Vec<(std::ops::Range<usize>, std::ops::Range<usize>)> {
     let mut groups = Vec::new();
     let (mut f, mut t) = (0, 0);
@@ -84,13 +84,13 @@ pub(crate) fn groups(from: &[i64], to: &[i64]) -> Vec<(std::ops::Range<usize>, s
     groups
 }
 
-/// One side of a reshape while its factors are being found.
+/// One side of a reshape while its factors are computed.
 struct Side<'a> {
     shape: &'a [i64],
     dim: usize,
-    /// The part of `dim`'s size that has no factor yet.
+    /// The part of `dim`'s size without a factor so far.
     left: i64,
-    /// Product of the factors so far.
+    /// The product of the factors so far.
     done: i64,
 }
 
@@ -103,7 +103,7 @@ impl<'a> Side<'a> {
         self.dim >= self.shape.len()
     }
 
-    /// Whether a dimension of size 1 comes next.
+    /// Returns whether the next dimension has size 1.
     fn at_one(&self) -> bool {
         !self.finished() && self.shape[self.dim] == 1
     }
@@ -121,8 +121,8 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// The next factor of the side that is behind `other`: one that closes the gap if there is one, else one that
-    /// leaves the common divisor for later.
+    /// Returns the next factor of the side whose product is smaller than that of `other`: a factor that closes the gap
+    /// if there is one, or else one that leaves the common divisor for later.
     fn catch_up(&self, other: &Side<'_>, common: i64) -> i64 {
         if other.done % self.done == 0 && self.left % (other.done / self.done) == 0 {
             other.done / self.done
@@ -180,7 +180,7 @@ impl OpDef for Reshape {
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let (operand, result) = (op.operand_tensor(0)?, op.result_tensor(0)?);
-        // Without elements there is nothing to shard.
+        // Without elements, nothing can be sharded.
         if !is_static(op) || elements(&operand.shape)? == 0 || elements(&operand.shape) != elements(&result.shape) {
             return None;
         }
@@ -204,7 +204,7 @@ impl OpDef for Reshape {
                 from.take(common);
                 to.take(common);
             } else if from.done == to.done {
-                // No common divisor: each side goes on by itself until their products meet again.
+                // Without a common divisor, each side continues separately until their products are equal again.
                 rule.add(from.left, FactorKind::PassThrough, &[f], &[]);
                 rule.add(to.left, FactorKind::PassThrough, &[], &[t]);
                 from.take(from.left);

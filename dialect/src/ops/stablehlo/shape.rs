@@ -1,5 +1,5 @@
 //! Ops that move elements without changing them, each result dimension from one operand dimension: broadcast_in_dim,
-//! transpose, reverse. Reshape has a file of its own, [`reshape`](super::reshape).
+//! transpose, reverse. Reshape is in a separate file, [`reshape`](super::reshape).
 //!
 //! Source: the StableHLO specification; sharding rules as Shardy registers them.
 
@@ -28,7 +28,7 @@ pub struct Transpose;
 /// `reverse`: <https://openxla.org/stablehlo/spec#reverse>
 pub struct Reverse;
 
-/// A nest that copies operand 0 from `index` into a result of `ty`.
+/// Returns a nest that copies operand 0 from `index` into a result of `ty`.
 pub(crate) fn copy_nest(ty: &TensorType, index: impl IntoIterator<Item = Index>) -> Kernel {
     Kernel::Nest(Nest {
         loops: ty.shape.iter().copied().collect(),
@@ -47,7 +47,7 @@ impl BroadcastInDim {
     fn check(op: OpRef<'_>) -> Checked<TensorType> {
         operand_count(op, 1)?;
         let (operand, result) = (tensor(op, 0)?, result(op, 0)?);
-        // The scales of quantized elements may move with a dimension; the verifier compares those.
+        // The scales of quantized elements may move with a dimension; the verifier compares them.
         let base = |ty: &TensorType| crate::ir::Quantized::of(op.program, ty.element).map(|q| (q.storage, q.expressed));
         let same = operand.element == result.element || base(operand).is_some() && base(operand) == base(result);
         require(same, || Problem::new(format!("expected the operand's element type in {} (C1)", show(op, result))))?;
@@ -116,7 +116,7 @@ impl OpDef for BroadcastInDim {
         for (to, &size) in result.shape.iter().enumerate() {
             let from = dims.iter().position(|&d| d == to).filter(|&d| d < operand.rank());
             match from {
-                // Expanded in place: one element becomes many, so their dimension isn't tied to the operand's.
+                // One element becomes many, so their dimension isn't tied to the operand's.
                 Some(d) if operand.shape[d] == 1 && size != 1 => {
                     rule.add(1, FactorKind::PassThrough, &[(0, d)], &[]);
                     rule.add(size, FactorKind::PassThrough, &[], &[(0, to)]);
@@ -327,12 +327,12 @@ impl OpDef for Reverse {
         Some(Assembly { dim, sizes: smallvec![Some(count)], pieces: smallvec![piece] })
     }
 
-    /// A device reverses the rows that mirror its shard.
+    /// Returns true, because a device reverses the rows that mirror its shard.
     fn is_windowed(&self) -> bool {
         true
     }
 
-    /// Devices only swap whole shards, so conservative propagation needs no change.
+    /// Returns the plain rule: devices only swap whole shards, so conservative propagation needs no change.
     fn conservative_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         self.sharding_rule(op)
     }

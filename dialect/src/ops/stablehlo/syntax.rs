@@ -1,5 +1,5 @@
-//! Text forms that aren't a list of pieces: slice and dot_general. The two functions of each pair must agree with each
-//! other and with MLIR's own forms of these ops.
+//! Custom syntax of slice and dot_general. The two functions of each pair must agree with each other and with MLIR's
+//! own syntax of these ops.
 
 use crate::ir::{AttrData, ElementType, OpRef};
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, TypeForm};
@@ -50,7 +50,7 @@ fn print_slice(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     true
 }
 
-/// The values of an attribute that has the form the short text can express.
+/// Returns the values of an attribute if the short syntax can express it.
 pub(super) fn i64_array<'a>(op: OpRef<'a>, name: &str) -> Option<&'a [i64]> {
     match op.attr(name)? {
         AttrData::DenseArray(ElementType::I64, values) => Some(values),

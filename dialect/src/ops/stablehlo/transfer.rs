@@ -1,7 +1,7 @@
 //! Tokens, which order side effects, and the ops that use them: transfers between devices and with the host.
 //!
-//! In the evaluator a token is an empty value. Values that are sent wait until they are received; receiving before
-//! anything was sent is an error, since no other device runs in between. Source: the StableHLO specification.
+//! In the evaluator a token is an empty value. Sent values are stored until they are received; receiving before
+//! anything was sent is an error, because no other device runs in between. Source: the StableHLO specification.
 
 use std::collections::HashSet;
 
@@ -30,12 +30,12 @@ pub struct Infeed;
 /// `outfeed`: <https://openxla.org/stablehlo/spec#outfeed>
 pub struct Outfeed;
 
-/// The value of a token.
+/// Returns the value of a token.
 pub(crate) fn token() -> Literal {
     Literal::splat(ElementType::I1, &[0], Scalar::Int(0))
 }
 
-/// The last operand is a token, all others tensors.
+/// Checks that the last operand is a token and all others are tensors.
 fn ends_with_token(op: OpRef<'_>, label: &str) -> Checked<()> {
     let types: Vec<&TypeData> = op.operand_types().collect();
     let last = matches!(types.last(), Some(TypeData::Token));
@@ -46,7 +46,7 @@ fn ends_with_token(op: OpRef<'_>, label: &str) -> Checked<()> {
     }
 }
 
-/// The declared results: tensors, then a token.
+/// Returns the declared results: tensors, then a token.
 fn tensors_and_token(op: OpRef<'_>, labels: [&str; 2]) -> Inferred {
     let types: Vec<TypeData> = op.result_types().cloned().collect();
     let last = matches!(types.last(), Some(TypeData::Token));
@@ -65,7 +65,7 @@ fn only_tokens(op: OpRef<'_>) -> Checked<()> {
 
 const PAIRS: &str = "source_target_pairs";
 
-/// The source and target device pairs of a transfer, perhaps none.
+/// Returns the source and target device pairs of a transfer, possibly none.
 fn pairs(op: OpRef<'_>) -> Vec<(i64, i64)> {
     op.ints(PAIRS).unwrap_or_default().chunks_exact(2).map(|p| (p[0], p[1])).collect()
 }
@@ -92,12 +92,12 @@ fn check_channel(op: OpRef<'_>, host: i64) -> Checked<()> {
     Ok(())
 }
 
-/// The key under which a transfer's values wait: channel and, between devices, target.
+/// Returns the key under which a transfer's values are stored: channel and, between devices, target.
 fn address(op: OpRef<'_>, target: Option<i64>) -> ChannelKey {
     ChannelKey::Channel(op.field("channel_handle", "handle").and_then(AttrData::as_int).unwrap_or(0), target)
 }
 
-/// `layout`: a list of dimensions for each result except the token.
+/// Checks `layout`: a list of dimensions for each result except the token.
 fn check_layouts(op: OpRef<'_>) -> Checked<()> {
     let Some(AttrData::Array(layouts)) = op.attr("layout") else { return Ok(()) };
     let (want, found) = (op.result_count() - 1, layouts.len());
@@ -212,7 +212,7 @@ impl OpDef for Recv {
         } else if pairs(op).iter().any(|p| p.1 == lane) {
             cx.collect(address(op, Some(lane)))?
         } else {
-            // A device that is no pair's target gets zeros.
+            // A device that isn't the target of a pair gets zeros.
             let zero = |t: &crate::ir::TensorType| Literal::splat(t.element, &t.shape, Scalar::zero(t.element));
             op.result_types().filter_map(|t| t.tensor().map(zero)).collect()
         };
@@ -278,7 +278,7 @@ impl OpDef for Outfeed {
         Ok(vec![TypeData::Token])
     }
 
-    /// The evaluator has no host to receive the values.
+    /// Drops the values, because the evaluator has no host to receive them.
     fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         Ok(vec![token()])
     }

@@ -1,5 +1,5 @@
-//! Tuples: several values as one. In the evaluator a tuple's value is its components' bytes, concatenated; the import
-//! pass replaces a tuple's elements by the values it was built from.
+//! Tuples: several values as one. In the evaluator a tuple's value is the concatenation of its components' bytes; the
+//! import pass replaces a tuple's elements by the values from which it was built.
 
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
@@ -78,7 +78,7 @@ fn print_element(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     true
 }
 
-/// Bytes of a value of type `ty`; `None` where they are only known at run time.
+/// Returns the bytes of a value of type `ty`; `None` if they are known only at run time.
 fn bytes(program: &Program, ty: Ty) -> Option<usize> {
     match program.type_data(ty) {
         TypeData::Tensor(t) => t.bytes(),
@@ -128,7 +128,7 @@ impl OpDef for Tuple {
 }
 
 impl GetTupleElement {
-    /// The components' types and the index of the one taken.
+    /// Returns the components' types and the index of the selected one.
     fn check<'a>(op: OpRef<'a>) -> Checked<(&'a [Ty], usize)> {
         operand_count(op, 1)?;
         let Some(TypeData::Tuple(parts)) = op.operand_types().next() else {
@@ -171,7 +171,7 @@ impl OpDef for GetTupleElement {
         }])
     }
 
-    /// The value the tuple was built from, where the op that built it is known.
+    /// Returns the value from which the tuple was built, if the building op is known.
     fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
         let view = b.program.view(op);
         let (_, index) = Self::check(view).ok()?;

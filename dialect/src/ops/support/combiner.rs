@@ -1,7 +1,7 @@
-//! What the region of a reduction does, read as a scalar computation; for reduce, scatter, reduce_window,
-//! select_and_scatter and the reducing collectives.
+//! The region of a reduction as a scalar computation, for reduce, scatter, reduce_window, select_and_scatter and the
+//! reducing collectives.
 //!
-//! Such a region takes N accumulators, then N elements, and gives N accumulators.
+//! Such a region takes N accumulators, then N elements, and returns N accumulators.
 
 use smallvec::smallvec;
 
@@ -15,13 +15,13 @@ use crate::op::Problem;
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::ReductionKind;
 
-/// Sums of at most this many terms are rounded after every step, in f32 at least, as XLA's are: StableHLO's test suite
-/// requires them to three units in the last place. Longer ones would drift, so they are kept in f64 and rounded once;
-/// up to this length any order stays within 8 eps of the sum of absolute values.
+/// The largest number of terms in a sum that is rounded after every step, in f32 at least, as in XLA: StableHLO's test
+/// suite requires such sums to three units in the last place. Longer sums would drift, so they are kept in f64 and
+/// rounded once; up to this length any order stays within 8 eps of the sum of absolute values.
 pub(crate) const SHORT_SUM: usize = 16;
 
-/// The region `region` of `op` as a body of `n` inputs and `n` accumulators; `None` when it isn't scalar. Inputs have
-/// the types `elements`, converted where the region computes in another type.
+/// Returns region `region` of `op` as a body of `n` inputs and `n` accumulators; `None` if it isn't scalar. Inputs have
+/// the types `elements`, converted if the region computes in another type.
 pub fn combining_body(op: OpRef<'_>, region: usize, elements: &[ElementType]) -> Option<Body> {
     let n = elements.len();
     let args: Vec<Arg> = (0..n).map(Arg::Accumulator).chain((0..n).map(Arg::Input)).collect();
@@ -56,8 +56,8 @@ fn convert_inputs(body: Body, elements: &[ElementType]) -> Body {
     out
 }
 
-/// The commutative operation by which region `region` combines each of `n` accumulators with its element; `None` when
-/// it does anything else, or combines them differently.
+/// Returns the commutative operation by which region `region` combines each of `n` accumulators with its element;
+/// `None` if it does anything else, or combines them differently.
 pub fn combiner(op: OpRef<'_>, region: usize, n: usize) -> Option<ScalarOp> {
     let program = op.program;
     let block = op.block(region)?;
@@ -82,7 +82,8 @@ pub fn combiner(op: OpRef<'_>, region: usize, n: usize) -> Option<ScalarOp> {
     found
 }
 
-/// How partial results of a reduction by `op` over elements of type `element` combine, where shardings can express it.
+/// Returns how partial results of a reduction by `op` over elements of type `element` combine, if shardings can express
+/// it.
 pub fn reduction_kind(op: ScalarOp, element: ElementType) -> Option<ReductionKind> {
     match (op, element.class()) {
         (ScalarOp::Add, _) => Some(ReductionKind::Sum),
@@ -92,7 +93,7 @@ pub fn reduction_kind(op: ScalarOp, element: ElementType) -> Option<ReductionKin
     }
 }
 
-/// How the partial results of the reduction with `n` inputs that `op` does combine.
+/// Returns how the partial results of the reduction by `op`, with `n` inputs, combine.
 pub(crate) fn region_reduction(op: OpRef<'_>, region: usize, n: usize) -> Option<ReductionKind> {
     let combine = combiner(op, region, n)?;
     let mut kinds = (0..n).map(|i| reduction_kind(combine, op.result_tensor(i)?.element));
@@ -109,7 +110,7 @@ pub(crate) enum Combine {
 }
 
 impl Combine {
-    /// Region `region` of `op`, over elements already converted to `elements`.
+    /// Returns region `region` of `op`, over elements already converted to `elements`.
     pub(crate) fn of(op: OpRef<'_>, region: usize, elements: &[ElementType]) -> EvalResult<Self> {
         if let Some(body) = combining_body(op, region, elements) {
             return Ok(Combine::Body(body));
@@ -117,7 +118,7 @@ impl Combine {
         op.region(region).map(Combine::Region).ok_or_else(|| EvalError::new("the region is missing"))
     }
 
-    /// The new accumulators.
+    /// Returns the new accumulators.
     pub(crate) fn apply(
         &self,
         accumulators: &[Scalar],
@@ -141,13 +142,13 @@ impl Combine {
     }
 }
 
-/// `value` as an element of type `to`.
+/// Returns `value` as an element of type `to`.
 pub(crate) fn promote(value: Scalar, from: ElementType, to: ElementType) -> Scalar {
     if from == to { value } else { ScalarOp::Convert.apply(from, to, &[value]) }
 }
 
-/// Checks a reducing region over inputs of the element types `inputs`: (accumulators…, elements…) → accumulators…,
-/// all of rank 0. Gives the accumulators' types.
+/// Checks a reducing region over inputs of the element types `inputs`: (accumulators…, elements…) → accumulators…, all
+/// of rank 0. Returns the accumulators' types.
 pub(crate) fn check_region(
     op: OpRef<'_>,
     region: usize,
@@ -188,7 +189,8 @@ fn terminator_types(op: OpRef<'_>, block: Block) -> Option<Vec<ElementType>> {
     end.operands().iter().map(|&v| program.tensor_type(v).filter(|t| t.rank() == 0).map(|t| t.element)).collect()
 }
 
-/// Whether every value of `from` is also one of `to`, of the same kind: the specification's `is_promotable`.
+/// Returns whether every value of `from` is also a value of `to`, of the same kind: the specification's
+/// `is_promotable`.
 pub(crate) fn promotable(program: &Program, from: ElementType, to: ElementType) -> bool {
     if from == to {
         return true;

@@ -1,4 +1,4 @@
-//! A region that compares two elements, of sort and select_and_scatter. Its arguments come in pairs, a left and a right
+//! A region that compares two elements, in sort and select_and_scatter. Its arguments are pairs of a left and a right
 //! element of each tensor.
 
 use crate::eval::{Context, EvalError, EvalResult, region_on_lane};
@@ -19,13 +19,13 @@ pub(crate) struct Comparator {
 }
 
 impl Comparator {
-    /// Region `number` of `op` over elements of these types.
+    /// Returns region `number` of `op` over elements of these types.
     pub(crate) fn of(op: OpRef<'_>, number: usize, types: &[ElementType]) -> EvalResult<Self> {
         let region = op.region(number).ok_or_else(|| EvalError::new("the region is missing"))?;
         Ok(Self { types: types.to_vec(), body: comparing_body(op, number, types.len()), region })
     }
 
-    /// Whether the comparison holds for these pairs of left and right elements, one pair per tensor.
+    /// Returns whether the comparison holds for these pairs of left and right elements, one pair per tensor.
     pub(crate) fn holds(&self, pairs: &[(Scalar, Scalar)], cx: &mut dyn Context) -> EvalResult<bool> {
         let result = match &self.body {
             Some(body) => {
@@ -44,14 +44,14 @@ impl Comparator {
     }
 }
 
-/// Region `region` of `op`, which compares elements of `n` tensors, as a body: inputs `2 i` and `2 i + 1` are the elements
-/// of tensor `i`. `None` when it isn't scalar.
+/// Returns region `region` of `op`, which compares elements of `n` tensors, as a body: inputs `2 i` and `2 i + 1` are
+/// the elements of tensor `i`. `None` if it isn't scalar.
 pub(crate) fn comparing_body(op: OpRef<'_>, region: usize, n: usize) -> Option<Body> {
     let args: Vec<Arg> = (0..2 * n).map(Arg::Input).collect();
     body_of_region(op.program, op.region(region)?, &args).filter(|b| b.results.len() == 1)
 }
 
-/// Checks a comparing region over elements of these types: pairs of them, all of rank 0, to an `i1`.
+/// Checks a comparing region over elements of these types: it takes pairs of rank-0 elements and returns an `i1`.
 pub(crate) fn check_comparator(op: OpRef<'_>, region: usize, types: &[ElementType], label: &str) -> Checked<()> {
     let program = op.program;
     op.block(region).ok_or_else(|| Problem::new(format!("expected a region ({label})")))?;

@@ -1,4 +1,4 @@
-//! Constraints many ops share, in the specification's words, and functions that read operands and attributes under
+//! Constraints that many ops share, in the specification's words, and functions that read operands and attributes under
 //! them.
 //!
 //! Every function returns the first violated constraint as a [`Problem`] that ends with the specification's label.
@@ -17,13 +17,13 @@ use crate::scalar::Scalar;
 /// A result or the violated constraint.
 pub type Checked<T> = Result<T, Problem>;
 
-/// Exactly `n` operands.
+/// Checks that there are exactly `n` operands.
 pub fn operand_count(op: OpRef<'_>, n: usize) -> Checked<()> {
     let found = op.operands().len();
     require(found == n, || Problem::new(format!("expected {n} operands, found {found}")))
 }
 
-/// Operand `i` as a tensor.
+/// Returns operand `i` as a tensor.
 pub fn tensor(op: OpRef<'_>, i: usize) -> Checked<&TensorType> {
     if i >= op.operands().len() {
         return Err(Problem::new(format!("expected an operand {i}, found {} operands", op.operands().len())));
@@ -31,22 +31,22 @@ pub fn tensor(op: OpRef<'_>, i: usize) -> Checked<&TensorType> {
     op.operand_tensor(i).ok_or_else(|| Problem::operand(i, "expected a tensor"))
 }
 
-/// Integer list attribute `name`.
+/// Returns integer list attribute `name`.
 pub fn ints(op: OpRef<'_>, name: &str) -> Checked<Vec<i64>> {
     op.ints(name).ok_or_else(|| Problem::new(format!("expected an attribute '{name}' of integers")))
 }
 
-/// Integer attribute `name`.
+/// Returns integer attribute `name`.
 pub fn int(op: OpRef<'_>, name: &str) -> Checked<i64> {
     op.int(name).ok_or_else(|| Problem::new(format!("expected an integer attribute '{name}'")))
 }
 
-/// Gives `problem` unless `ok`.
+/// Returns `problem` as an error unless `ok`.
 pub fn require(ok: bool, problem: impl FnOnce() -> Problem) -> Checked<()> {
     if ok { Ok(()) } else { Err(problem()) }
 }
 
-/// `0 <= values < rank`, as dimensions.
+/// Checks `0 <= values < rank`, and returns the values as dimensions.
 pub fn dims(values: &[i64], rank: usize, what: &str, label: &str) -> Checked<Vec<usize>> {
     values
         .iter()
@@ -55,7 +55,7 @@ pub fn dims(values: &[i64], rank: usize, what: &str, label: &str) -> Checked<Vec
         .map_err(|v| Problem::new(format!("expected {what} in 0..{rank}, found {v} ({label})")))
 }
 
-/// No dimension occurs twice.
+/// Checks that no dimension occurs twice.
 pub fn unique(values: &[usize], what: &str, label: &str) -> Checked<()> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
@@ -65,14 +65,14 @@ pub fn unique(values: &[usize], what: &str, label: &str) -> Checked<()> {
     }
 }
 
-/// There are exactly `n` values.
+/// Checks that there are exactly `n` values.
 pub fn length(values: &[i64], n: usize, what: &str, label: &str) -> Checked<()> {
     require(values.len() == n, || {
         Problem::new(format!("expected {n} values of {what}, found {} ({label})", values.len()))
     })
 }
 
-/// Operand `i` has the element type of operand `j`.
+/// Checks that operand `i` has the element type of operand `j`.
 pub fn same_element(op: OpRef<'_>, i: usize, j: usize, label: &str) -> Checked<()> {
     let (a, b) = (tensor(op, i)?, tensor(op, j)?);
     require(a.element == b.element, || {
@@ -81,7 +81,7 @@ pub fn same_element(op: OpRef<'_>, i: usize, j: usize, label: &str) -> Checked<(
     })
 }
 
-/// Operand `i`, which must hold one element, of any type.
+/// Returns operand `i`, which must have one element, of any type.
 pub fn scalar<'a>(op: OpRef<'a>, i: usize, label: &str) -> Checked<&'a TensorType> {
     let ty = tensor(op, i)?;
     require(ty.rank() == 0, || {
@@ -95,7 +95,7 @@ pub fn is_static(op: OpRef<'_>) -> bool {
     op.operand_types().chain(op.result_types()).all(|t| t.tensor().is_none_or(TensorType::is_static))
 }
 
-/// The declared result types, for ops whose sizes aren't all known.
+/// Returns the declared result types, for ops with unknown sizes.
 pub fn declared(op: OpRef<'_>) -> Inferred {
     if op.result_count() == 0 {
         return Err(Problem::new("the result types of dynamic shapes must be given").into());
@@ -103,7 +103,7 @@ pub fn declared(op: OpRef<'_>) -> Inferred {
     Ok(op.result_types().cloned().collect())
 }
 
-/// The declared result types if they agree with the inferred ones, whose sizes aren't all known.
+/// Returns the declared result types if they agree with the inferred ones, which have unknown sizes.
 pub fn agreeing(op: OpRef<'_>, inferred: &[TensorType], label: &str) -> Inferred {
     for (i, want) in inferred.iter().enumerate() {
         let Some(found) = op.result_tensor(i) else { continue };
@@ -117,17 +117,17 @@ pub fn agreeing(op: OpRef<'_>, inferred: &[TensorType], label: &str) -> Inferred
     declared(op)
 }
 
-/// The declared type of result `i`, where operands and attributes don't decide it.
+/// Returns the declared type of result `i`, if operands and attributes don't determine it.
 pub fn result(op: OpRef<'_>, i: usize) -> Checked<&TensorType> {
     op.result_tensor(i).ok_or_else(|| Problem::new(format!("expected a tensor type for result {i}")))
 }
 
-/// One result of this type.
+/// Returns one result of this type.
 pub fn one(ty: TensorType) -> Inferred {
     Ok(vec![TypeData::Tensor(ty)])
 }
 
-/// `tensor<2x3xf32>`
+/// Returns the text `tensor<2x3xf32>`.
 pub fn show(op: OpRef<'_>, ty: &TensorType) -> String {
     let mut text = String::from("tensor<");
     for &d in &ty.shape {
@@ -141,7 +141,7 @@ pub fn show(op: OpRef<'_>, ty: &TensorType) -> String {
     text
 }
 
-/// The literal of `shape` whose every element is copied from a row-major position of a literal.
+/// Returns the literal of `shape` whose every element is copied from a row-major position of a literal.
 pub fn rearrange<'a>(source: &Literal, shape: &[i64], mut from: impl FnMut(&[i64]) -> (&'a Literal, usize)) -> Literal {
     let mut bytes = Vec::new();
     for index in Indices::of(shape) {
@@ -151,8 +151,8 @@ pub fn rearrange<'a>(source: &Literal, shape: &[i64], mut from: impl FnMut(&[i64
     Literal::from_bytes(source.element, shape, bytes)
 }
 
-/// Calls `f` for every index of `shape`, in row-major order, with the position that it has by `steps`: how far one step
-/// along each dimension goes.
+/// Calls `f` for every index of `shape`, in row-major order, with its position, to which each dimension contributes its
+/// index times its step.
 pub fn walk(shape: &[i64], steps: &[usize], at: usize, f: &mut impl FnMut(usize)) {
     match (shape, steps) {
         (&[size], &[step]) => (0..size.max(0) as usize).for_each(|i| f(at + i * step)),
@@ -163,7 +163,7 @@ pub fn walk(shape: &[i64], steps: &[usize], at: usize, f: &mut impl FnMut(usize)
     }
 }
 
-/// How far one step along each dimension of a row-major tensor goes.
+/// Returns the step of each dimension of a row-major tensor.
 pub fn row_major(shape: &[i64]) -> SmallVec<[usize; 6]> {
     let mut steps: SmallVec<[usize; 6]> = SmallVec::from_elem(1, shape.len());
     for d in (1..shape.len()).rev() {
@@ -172,8 +172,8 @@ pub fn row_major(shape: &[i64]) -> SmallVec<[usize; 6]> {
     steps
 }
 
-/// The literal of `shape` whose element at an index is that of `source` at the position that [`walk`] gives, from
-/// `start` on.
+/// Returns the literal of `shape` whose element at an index is that of `source` at the position from [`walk`], starting
+/// at `start`.
 pub fn strided(source: &Literal, shape: &[i64], start: usize, steps: &[usize]) -> Literal {
     let (bytes, size) = (source.stored_bytes(), source.element.bytes());
     let mut out = Vec::with_capacity(shape.iter().map(|&n| n.max(0) as usize).product::<usize>() * size);
@@ -185,7 +185,7 @@ pub fn strided(source: &Literal, shape: &[i64], start: usize, steps: &[usize]) -
     Literal::from_bytes(source.element, shape, out)
 }
 
-/// The value of every element of operand `i`, if it is a constant or the broadcast of one.
+/// Returns the value of every element of operand `i`, if it is a constant or the broadcast of one.
 pub fn splat_operand(op: OpRef<'_>, i: usize) -> Option<Scalar> {
     if let Some(literal) = op.constant_operand(i) {
         return literal.splat_value();
@@ -195,7 +195,7 @@ pub fn splat_operand(op: OpRef<'_>, i: usize) -> Option<Scalar> {
     op.program.view(maker).constant_operand(0).filter(|_| broadcast)?.splat_value()
 }
 
-/// The dimensions of `0..rank` not among `taken`.
+/// Returns the dimensions of `0..rank` that aren't in `taken`.
 pub fn others(rank: usize, taken: &[usize]) -> Vec<usize> {
     (0..rank).filter(|d| !taken.contains(d)).collect()
 }

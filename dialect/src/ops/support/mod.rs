@@ -1,4 +1,4 @@
-//! What the definitions of ops share; no op is defined here.
+//! Code that the definitions of ops share; no op is defined here.
 
 pub mod combiner;
 pub(crate) mod comparator;

@@ -1,4 +1,4 @@
-//! Sums of products, as the reference evaluator makes them.
+//! Sums of products in the reference evaluator.
 
 use crate::ir::{ElementClass, ElementType};
 use crate::literal::Literal;
@@ -8,12 +8,12 @@ use crate::scalar::{Scalar, ScalarOp, wrap};
 /// Sums of products: integers wrap; floats are summed in order, short sums in f32 or wider, long ones in f64.
 pub(crate) struct Products {
     element: ElementType,
-    /// The type that every step of a short sum is rounded to.
+    /// The type to which every step of a short sum is rounded.
     step: Option<ElementType>,
 }
 
 impl Products {
-    /// Sums of `terms` products as elements of type `element`.
+    /// Creates sums of `terms` products as elements of type `element`.
     pub(crate) fn new(element: ElementType, terms: usize) -> Self {
         let step = match element.class() {
             _ if terms > SHORT_SUM => None,
@@ -24,7 +24,7 @@ impl Products {
         Self { element, step }
     }
 
-    /// `sum` plus the product of one element of each side, given by its position.
+    /// Returns `sum` plus the product of one element of each side, given by its position.
     pub(crate) fn add(&self, sum: Scalar, lhs: (&Literal, usize), rhs: (&Literal, usize)) -> Scalar {
         let (a, b) = (lhs.0.get(lhs.1), rhs.0.get(rhs.1));
         let Some(step) = self.step else { return multiply_add(sum, a, b, self.element) };
@@ -32,7 +32,7 @@ impl Products {
         ScalarOp::Add.apply(step, step, &[sum, ScalarOp::Mul.apply(step, step, &[a, b])])
     }
 
-    /// The sum of every batch, row and column, one after the other.
+    /// Returns the sum of every batch, row and column, computed one after the other.
     pub(crate) fn all(&self, element: ElementType, lhs: &Literal, rhs: &Literal, offsets: &Offsets) -> Vec<Scalar> {
         let Offsets { batch, rows, columns, inner } = offsets;
         let mut sums = Vec::with_capacity(batch.len() * rows.len() * columns.len());
@@ -47,8 +47,8 @@ impl Products {
         sums
     }
 
-    /// The same sums of floats, to the bit, in less time: each makes the same operations in the same order, but many are
-    /// made beside each other. `None` for other elements.
+    /// Returns the same sums for floats, bit for bit, in less time: each sum performs the same operations in the same
+    /// order, but many are computed in parallel. `None` for other elements.
     pub(crate) fn all_floats(&self, lhs: &Literal, rhs: &Literal, offsets: &Offsets) -> Option<Vec<Scalar>> {
         if !self.element.is_float() {
             return None;
@@ -65,8 +65,8 @@ impl Products {
     }
 }
 
-/// Where the elements lie that are multiplied: for each batch and each term on both sides, for each row on the left, for
-/// each column on the right.
+/// The positions of the elements that are multiplied: for each batch and each term on both sides, for each row on the
+/// left, for each column on the right.
 pub(crate) struct Offsets {
     pub(crate) batch: Vec<(usize, usize)>,
     pub(crate) rows: Vec<usize>,
@@ -74,20 +74,20 @@ pub(crate) struct Offsets {
     pub(crate) inner: Vec<(usize, usize)>,
 }
 
-/// What is computed with.
+/// The number type of the computation.
 trait Number: Copy + Default + Send + Sync + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self> {}
 impl Number for f32 {}
 impl Number for f64 {}
 
-/// Rows and columns of which sums are made beside each other: as many as registers hold.
+/// The number of rows and columns whose sums are computed together: as many as fit in registers.
 const ROWS: usize = 4;
 const COLUMNS: usize = 4;
-/// Rows that are multiplied with all columns before the next ones are, so that they stay near the processor.
+/// The number of rows that are multiplied by all columns before the next rows are, so that they stay in the cache.
 const NEAR: usize = 64;
-/// Multiplications from which on threads help.
+/// The number of multiplications above which threads pay off.
 const PARALLEL: usize = 1 << 22;
 
-/// The sum of every batch, row and column; each is made term by term, in order.
+/// Returns the sum of every batch, row and column; each is computed term by term, in order.
 fn sums<T: Number>(lhs: &[T], rhs: &[T], offsets: &Offsets) -> Vec<T> {
     let Offsets { batch, rows, columns, inner } = offsets;
     let (width, terms) = (columns.len(), inner.len());
@@ -96,7 +96,7 @@ fn sums<T: Number>(lhs: &[T], rhs: &[T], offsets: &Offsets) -> Vec<T> {
         return found;
     }
     let at = |from: &[T], i: usize| if from.len() == 1 { from[0] } else { from[i] };
-    // For each batch and every few columns, their elements of each term together.
+    // For each batch and every group of columns, the elements of each term together.
     let panels = width.div_ceil(COLUMNS);
     let mut packed = vec![[T::default(); COLUMNS]; batch.len() * panels * terms];
     for (panel, packed) in packed.chunks_exact_mut(terms).enumerate() {
@@ -130,7 +130,7 @@ fn sums<T: Number>(lhs: &[T], rhs: &[T], offsets: &Offsets) -> Vec<T> {
             }
         }
     };
-    // The rows of a batch that are multiplied together, with their place among all.
+    // The rows of a batch that are multiplied together, with their number.
     let mut blocks = Vec::new();
     let mut rest = &mut found[..];
     for _ in batch {
@@ -157,7 +157,7 @@ fn sums<T: Number>(lhs: &[T], rhs: &[T], offsets: &Offsets) -> Vec<T> {
     found
 }
 
-/// The sums of a few rows and columns.
+/// Returns the sums of a few rows and columns.
 fn tile<T: Number>(left: &[[T; ROWS]], right: &[[T; COLUMNS]]) -> [[T; COLUMNS]; ROWS] {
     let mut sums = [[T::default(); COLUMNS]; ROWS];
     for (left, right) in left.iter().zip(right) {
@@ -170,7 +170,7 @@ fn tile<T: Number>(left: &[[T; ROWS]], right: &[[T; COLUMNS]]) -> [[T; COLUMNS];
     sums
 }
 
-/// `sum + a * b` without rounding floats; `sum` has the class of `element`.
+/// Returns `sum + a * b` without rounding floats; `sum` has the class of `element`.
 fn multiply_add(sum: Scalar, a: Scalar, b: Scalar, element: ElementType) -> Scalar {
     match sum {
         // For booleans, "or" is the sum and "and" the product.
@@ -200,7 +200,7 @@ fn multiply_add(sum: Scalar, a: Scalar, b: Scalar, element: ElementType) -> Scal
 mod tests {
     use super::*;
 
-    /// Sums of all kinds of floats, few and many of them, over splats too, beside the plain ones.
+    /// Compares sums of all kinds of floats, of few and of many, and over splats, with the plain sums.
     #[test]
     fn sums_beside_each_other_are_those_one_after_the_other() {
         use ElementType::{BF16, F8E4M3FN, F16, F32, F64};
@@ -210,7 +210,7 @@ mod tests {
             let [left, right, element] = [(); 3].map(|()| if case % 2 == 0 { F32 } else { types[random.usize(..5)] });
             let [batch, rows, columns, terms] =
                 [random.usize(1..3), random.usize(0..9), random.usize(0..9), random.usize(0..40)];
-            // Sizes beyond one block of rows, and enough for threads.
+            // Sizes beyond one block of rows, and large enough for threads.
             let (rows, columns, terms) = match case {
                 0 => (130, 170, 200),
                 1 => (67, 3, 300),

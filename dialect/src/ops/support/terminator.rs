@@ -1,4 +1,4 @@
-//! Ops that end a region and say what it gives.
+//! Ops that end a region and return its results.
 
 use crate::eval::{Context, EvalResult};
 use crate::ir::OpRef;
@@ -6,7 +6,7 @@ use crate::literal::Literal;
 use crate::op::{Inferred, OpDef};
 use crate::text::{Piece, Syntax};
 
-/// An op that ends a block: its operands are what the region or function gives.
+/// An op that ends a block: its operands are the results of the region or function.
 pub struct Terminator {
     /// Its full name.
     pub name: &'static str,

@@ -26,7 +26,7 @@ pub struct DynamicGather;
 /// The slices that a `gather` reads. Operand 0 is sliced, operand 1 has the indices.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GatherDims {
-    /// How operand, indices and result relate.
+    /// The relation between the dimensions of operand, indices and result.
     pub dims: SliceDims,
     /// Size of a slice in every operand dimension.
     pub sizes: Vec<i64>,

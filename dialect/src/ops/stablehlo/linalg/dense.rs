@@ -177,8 +177,8 @@ impl Matrix {
         (from..self.rows).map(|i| self[(i, column)]).collect()
     }
 
-    /// Makes the elements of a column from row `k` until `end` a multiple of the first unit vector, which replaces the
-    /// first of them, while the rest of `v` replaces the others; returns the reflector's factor.
+    /// Computes the reflector that makes the elements of a column from row `k` until `end` a multiple of the first unit
+    /// vector. The multiple replaces the first element, the rest of `v` the others. Returns the reflector's factor.
     pub(super) fn reflector(&mut self, k: usize, column: usize, end: usize) -> C {
         let head = self[(k, column)];
         let rest = (k + 1..end).fold(0.0f64, |s, i| s.hypot(self[(i, column)].size()));

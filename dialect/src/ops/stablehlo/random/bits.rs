@@ -71,7 +71,7 @@ pub(super) fn threefry_bits(key: u64, counter: u64, element: ElementType, shape:
     (bits.collect(), counter.wrapping_add(count(&half)))
 }
 
-/// Philox's bits for `n` elements, at most 64 each, and the counter afterwards.
+/// Returns Philox's bits for `n` elements, at most 64 each, and the counter afterwards.
 pub(super) fn philox_bits(key: u64, counter: u128, element: ElementType, n: u64) -> (Vec<u64>, u128) {
     let per_block = if element.bits() == 64 { 2 } else { 4 };
     let blocks = n.div_ceil(per_block);
@@ -91,7 +91,7 @@ pub(super) fn philox_bits(key: u64, counter: u128, element: ElementType, n: u64)
 mod tests {
     use super::*;
 
-    /// The test vectors that the generators' authors publish.
+    /// Uses the test vectors that the generators' authors publish.
     #[test]
     fn known_answers() {
         assert_eq!(threefry(0, 0), [0x6b20_0159, 0x99ba_4efe]);

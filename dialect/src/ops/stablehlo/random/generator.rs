@@ -39,7 +39,7 @@ impl RngBitGenerator {
     }
 }
 
-/// Words of type `element` that Philox makes of a rank-0 `key` of type `ui64`.
+/// Builds Philox words of type `element` from a rank-0 `key` of type `ui64`.
 pub(super) fn philox(b: &mut Builder<'_>, key: Value, shape: &[i64], element: ElementType) -> Value {
     let counter = build::scalar(b, ElementType::UI64, Scalar::Int(0));
     let words = [key, counter].map(|word| build::shape::reshape(b, word, &[1]));
@@ -87,7 +87,7 @@ impl OpDef for RngBitGenerator {
         }
     }
 
-    /// The state is replicated; its shardings don't constrain those of the random numbers.
+    /// Returns a rule with the state replicated, so that its shardings don't constrain those of the random numbers.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let mut rule = ShardingRule::of_op(op);
         let state = rule.add(op.operand_tensor(0)?.shape[0], FactorKind::NeedReplication, &[(0, 0)], &[(0, 0)]);
@@ -98,8 +98,8 @@ impl OpDef for RngBitGenerator {
         Some(rule)
     }
 
-    /// A device generates its own shard. Where the shard comes from consecutive counters it starts at the right
-    /// counter; otherwise it generates all numbers and slices out its own.
+    /// Generates the device's shard. If the shard is a run of consecutive counters, it starts at the right counter;
+    /// otherwise the device generates all numbers and slices out its own.
     fn localize(&self, cx: &mut Localize<'_>) {
         let view = cx.build.program.view(cx.op);
         let Some(global) = view.result_tensor(1).cloned() else { return cx.same_op() };
@@ -111,7 +111,7 @@ impl OpDef for RngBitGenerator {
             return cx.same_op();
         }
         let count = |shape: &[i64]| shape.iter().fold(1i64, |n, &d| n.saturating_mul(d));
-        // Elements per counter; `None` where a shard isn't a run of consecutive counters.
+        // Elements per counter; `None` if a shard isn't a run of consecutive counters.
         let pack = match (algorithm, global.element.bits()) {
             (RngAlgorithm::ThreeFry, 64) => Some(1),
             (RngAlgorithm::ThreeFry, _) => (threefry_split(&global.shape) == Some(0) && local[0] % 2 == 0).then_some(2),
@@ -131,7 +131,7 @@ impl OpDef for RngBitGenerator {
             let skipped = advance(b, skipped);
             let start = build::add(b, state, skipped);
             cx.same_op_on(&[start], &[]);
-            // The state afterwards is that of generating all numbers.
+            // The state afterwards is the same as after generating all numbers.
             let b = &mut cx.build;
             let all = build::index(b, (count(&global.shape) as u64).div_ceil(pack as u64) as i64);
             let all = advance(b, all);
@@ -144,7 +144,7 @@ impl OpDef for RngBitGenerator {
         cx.same_op();
         cx.result_types = types;
         let b = &mut cx.build;
-        // Starts must not be clamped where the last shard reaches past the end.
+        // Starts must not be clamped if the last shard extends past the end.
         let zeros = vec![0; local.len()];
         let past: Vec<i64> = local.iter().map(|&n| (n - 1).max(0)).collect();
         let zero = build::scalar(b, global.element, Scalar::zero(global.element));
@@ -169,7 +169,7 @@ impl OpDef for RngBitGenerator {
                 bits
             }
             (RngAlgorithm::Philox, [key, counter @ ..]) => {
-                // In a state of two words the key is also the counter's upper half, which no carry reaches.
+                // In a state of two words the key is also the counter's upper half, and a carry into it isn't stored.
                 let high = counter.get(1).copied().unwrap_or(*key);
                 let whole = u128::from(counter.first().copied().unwrap_or(0)) | u128::from(high) << 64;
                 let n = output.elements().unwrap_or(0) as u64;
@@ -208,7 +208,7 @@ impl OpDef for RngBitGenerator {
     }
 }
 
-/// What to add to a state of two words to advance its counter by `by`.
+/// Returns the value that, added to a state of two words, advances its counter by `by`.
 fn advance(b: &mut crate::ir::build::Builder<'_>, by: crate::ir::Value) -> crate::ir::Value {
     let by = build::convert(b, by, ElementType::UI64);
     let by = build::shape::reshape(b, by, &[1]);

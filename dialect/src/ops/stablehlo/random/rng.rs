@@ -1,8 +1,8 @@
 //! `rng`: random numbers from a distribution. The specification leaves their values to the implementation; here they
-//! are a function of the bounds and the shape, so that every device and every run gets the same.
+//! are a function of the bounds and the shape, so that every device and every run gets the same numbers.
 //!
-//! `import` writes it as bits of `rng_bit_generator` and plain arithmetic, since other compilers draw numbers of their
-//! own on every device: what is replicated would differ. Both forms compute with the same [`Body`].
+//! `import` rewrites it as bits of `rng_bit_generator` and plain arithmetic, because other compilers draw different
+//! numbers on every device, so that replicated values would differ. Both forms compute with the same [`Body`].
 
 use super::bits::philox_bits;
 use super::generator::philox;
@@ -24,7 +24,7 @@ use crate::text::{Piece, Syntax, TypeForm};
 pub struct Rng;
 
 impl Rng {
-    /// Whether the distribution is normal.
+    /// Returns whether the distribution is normal.
     fn check(op: OpRef<'_>) -> Checked<bool> {
         operand_count(op, 3)?;
         let a = scalar(op, 0, "I1")?;
@@ -145,12 +145,12 @@ struct Numbers {
 }
 
 impl Numbers {
-    /// Unsigned words as wide as the computation.
+    /// Returns the type of unsigned words as wide as the computation.
     fn word(self) -> ElementType {
         if self.element.bits() == 64 { ElementType::UI64 } else { ElementType::UI32 }
     }
 
-    /// What it computes in: integers modulo their width, floats at least as wide as f32.
+    /// Returns the type of the computation: integers modulo their width, floats at least as wide as f32.
     fn wide(self) -> ElementType {
         match (self.element.class(), self.word()) {
             (ElementClass::Float, ElementType::UI64) => ElementType::F64,
@@ -161,7 +161,8 @@ impl Numbers {
         }
     }
 
-    /// From both bounds to a key for each word that a number is made of: their bits, and the opposite.
+    /// Returns the body from both bounds to a key for each word of a number: the bits of the bounds, and their
+    /// opposite.
     fn keys(self) -> Body {
         let mut body = Steps::new(vec![self.element; 2]);
         let [low, high] = [Arg::Input(0), Arg::Input(1)].map(|bound| {
@@ -178,7 +179,7 @@ impl Numbers {
         body.0
     }
 
-    /// From both bounds (mean and deviation) and a word for each key to a number.
+    /// Returns the body from both bounds (mean and deviation) and a word for each key to a number.
     fn body(self) -> Body {
         let (word, wide) = (self.word(), self.wide());
         let mut inputs = vec![self.element; 2];
@@ -210,7 +211,7 @@ impl Numbers {
                 let normal = body.op(ScalarOp::Mul, &[radius, cosine], wide);
                 body.op(ScalarOp::Mul, &[second, normal], wide)
             } else {
-                // No more digits than the element has, so that no rounding reaches the upper bound.
+                // Uses only as many digits as the element has, so that rounding can't reach the upper bound.
                 let unit = body.unit(Arg::Input(2), wide, self.element);
                 let range = body.op(ScalarOp::Sub, &[second, first], wide);
                 body.op(ScalarOp::Mul, &[range, unit], wide)
@@ -242,14 +243,14 @@ impl Steps {
         self.0.push(Inst::Const(value, ty))
     }
 
-    /// The bits of `bound` in the width that is computed in.
+    /// Returns the bits of `bound` in the width of the computation.
     fn bits(&mut self, bound: Arg, numbers: Numbers) -> Arg {
         let (word, wide) = (numbers.word(), numbers.wide());
         let value = self.op(ScalarOp::Convert, &[bound], wide);
         if wide == word { value } else { self.op(ScalarOp::Bitcast, &[value], word) }
     }
 
-    /// A number in `[0, 1)` of type `wide` from as many upper bits of `word` as `digits` has digits.
+    /// Returns a number in `[0, 1)` of type `wide` from as many upper bits of `word` as `digits` has digits.
     fn unit(&mut self, word: Arg, wide: ElementType, digits: ElementType) -> Arg {
         let ty = self.0.arg_type(word);
         let count = 1 - digits.epsilon().log2() as i32;

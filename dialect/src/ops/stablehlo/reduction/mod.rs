@@ -29,10 +29,10 @@ pub static OPS: &[&dyn OpDef] = &[&Reduce];
 /// `reduce`: <https://openxla.org/stablehlo/spec#reduce>
 pub struct Reduce;
 
-/// Which dimensions a `reduce` keeps.
+/// The dimensions that a `reduce` keeps and combines.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReduceDims {
-    /// Number of inputs; equally many initial values follow them.
+    /// The number of inputs; the same number of initial values follows them.
     pub inputs: usize,
     /// The dimensions combined, ascending.
     pub reduced: Vec<usize>,
@@ -41,7 +41,7 @@ pub struct ReduceDims {
 }
 
 impl ReduceDims {
-    /// Read off a `reduce`; `None` for any other op and when its constraints don't hold.
+    /// Returns the dimensions of a `reduce`; `None` for any other op and if its constraints are violated.
     pub fn of(op: OpRef<'_>) -> Option<Self> {
         (op.name() == Reduce.name()).then(|| Self::check(op).ok())?
     }
@@ -72,7 +72,7 @@ impl ReduceDims {
         Ok(Self { inputs, reduced, kept })
     }
 
-    /// The results' shape for inputs of `shape` (C7).
+    /// Returns the results' shape for inputs of `shape` (C7).
     pub fn result_shape(&self, shape: &[i64]) -> Shape {
         self.kept.iter().map(|&d| shape[d]).collect()
     }
@@ -134,7 +134,7 @@ impl OpDef for Reduce {
         Some(rule)
     }
 
-    /// Sums of floats are kept in f64 and rounded once.
+    /// Evaluates it with sums of floats in f64, rounded once.
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let dims = ReduceDims::check(op)?;
         let n = dims.inputs;
@@ -194,7 +194,8 @@ impl OpDef for Reduce {
         region_reduction(op, 0, op.operands().len() / 2)
     }
 
-    /// All steps combine the initial values, so combining those with themselves must not change them.
+    /// Builds the steps if combining the initial values with themselves doesn't change them, because every step
+    /// combines them.
     fn in_steps(&self, op: Op, around: &dyn Surroundings, b: &mut Builder<'_>) -> Option<Steps> {
         let view = b.program.view(op);
         let dims = ReduceDims::of(view).filter(|_| self.reduction(view).is_none() && is_static(view))?;
@@ -224,7 +225,7 @@ fn nest(op: OpRef<'_>) -> Option<Nest> {
     let mut inputs: Vec<Input> = (0..n).map(|i| Input::at(i, loops.iter().copied())).collect();
     let mut init: Vec<Init> = (n..2 * n).map(Init::Operand).collect();
     if dims.reduced.is_empty() {
-        // Without reduction loops there are no accumulators: the initial values are inputs like the others.
+        // Without reduction loops there are no accumulators, so the initial values are ordinary inputs.
         inputs.extend((n..2 * n).map(|i| Input::at(i, [])));
         body = without_accumulators(body);
         init.clear();
@@ -233,7 +234,7 @@ fn nest(op: OpRef<'_>) -> Option<Nest> {
     Some(Nest { loops: trips.collect(), parallel: dims.kept.len(), inputs, init, body })
 }
 
-/// The same computation with the accumulators as additional inputs.
+/// Returns the same computation with the accumulators as additional inputs.
 pub(crate) fn without_accumulators(mut body: crate::kernel::Body) -> crate::kernel::Body {
     use crate::kernel::{Arg, Inst};
     let n = body.inputs.len();

@@ -1,7 +1,7 @@
 //! Reductions in steps: each device reduces its piece, and the results, which are small, are reduced again.
 //!
-//! Elements stay in order throughout, since a reduction that prefers the first of several NaNs doesn't commute: of
-//! several divided dimensions the last one is done first.
+//! Elements stay in order, because a reduction that prefers the first of several NaNs doesn't commute: if several
+//! dimensions are sharded, the last is reduced first.
 
 use super::{Reduce, ReduceDims};
 use crate::ir::build::Builder;
@@ -12,7 +12,7 @@ use crate::ops::stablehlo::constant::IOTA;
 use crate::ops::stablehlo::reshape::{Reshape, groups};
 use crate::scalar::Scalar;
 
-/// The steps of `op`; `None` where nothing it reduces is divided.
+/// Returns the steps of `op`; `None` if no reduced dimension is sharded.
 pub(super) fn in_steps(op: Op, dims: ReduceDims, around: &dyn Surroundings, b: &mut Builder<'_>) -> Option<Steps> {
     let data = b.program.op(op).clone();
     let (inputs, inits) = data.operands.split_at(dims.inputs);
@@ -45,7 +45,7 @@ pub(super) fn in_steps(op: Op, dims: ReduceDims, around: &dyn Surroundings, b: &
         let dims = b.program.attr_i64s(dims);
         b.inferred(&Reduce, &[values, inits].concat(), &[("dimensions", dims)], &regions)
     };
-    // Which dimensions of `of` are there still.
+    // The dimensions of `of` that remain.
     let mut there: Vec<usize> = (0..b.tensor(of).rank()).collect();
     while !left.is_empty() {
         let cut = left.iter().enumerate().rev().find_map(|(i, d)| Some((i, divided.iter().find(|c| c.0 == *d)?)));
@@ -80,8 +80,8 @@ fn remove_all(list: &mut Vec<Vec<usize>>, ascending: &[usize]) {
     ascending.iter().rev().for_each(|&i| drop(list.remove(i)));
 }
 
-/// What `value` is a reshape of, and which dimensions of that its dimensions `reduced` are made of; `None` where kept
-/// dimensions change too.
+/// Returns the operand of the reshape that produces `value`, and the dimensions of the operand that become `reduced`;
+/// `None` if kept dimensions change, too.
 fn before_reshape(program: &Program, value: Value, reduced: &[usize]) -> Option<(Value, Vec<usize>)> {
     let ValueSource::Result(maker, _) = program.value_source(value) else { return None };
     let view = program.view(maker);
@@ -100,7 +100,8 @@ fn before_reshape(program: &Program, value: Value, reduced: &[usize]) -> Option<
     Some((view.operands()[0], before))
 }
 
-/// `value` in `shape`, the shape of `of`. Positions are counted there anew, which any device can do for its piece.
+/// Builds `value` in `shape`, the shape of `of`. An iota is generated in that shape, which each device can do for its
+/// piece.
 fn unflattened(b: &mut Builder<'_>, value: Value, shape: &[i64], of: Value, made: &mut Vec<(Value, Like)>) -> Value {
     let whole: Vec<Vec<usize>> = (0..shape.len()).map(|d| vec![d]).collect();
     let mut like = |value: Value, dims: &[Vec<usize>]| {

@@ -1,4 +1,4 @@
-//! The two text forms of `reduce`: a short one for bodies of one op, and one with the region after the types.
+//! The two textual forms of `reduce`: a short one for bodies of one op, and one with the region after the types.
 
 use smallvec::SmallVec;
 
@@ -61,7 +61,7 @@ fn parse_reduce(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     Ok(())
 }
 
-/// `reducer(%a: T, %x: T) (%b: U, %y: U) {…}`: one pair of accumulator and element per input. The block has all
+/// Parses `reducer(%a: T, %x: T) (%b: U, %y: U) {…}`: one pair of accumulator and element per input. The block has all
 /// accumulators first.
 fn parse_reducer<'s>(p: &mut Parser<'s>, op: &mut ParsedOp) -> Parse<()> {
     fn arg<'s>(p: &mut Parser<'s>) -> Parse<(&'s str, Span, Ty, Loc)> {
@@ -129,8 +129,8 @@ fn print_reduce(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     true
 }
 
-/// The name of the op in a reduction's body, where `applies` can express it: one commutative op on the two arguments in
-/// order, of the input's element type, without attributes.
+/// Returns the name of the op in a reduction's body if `applies` can express it: one commutative op on the two
+/// arguments in order, of the input's element type, without attributes.
 fn short_body(op: OpRef<'_>) -> Option<&str> {
     let program = op.program;
     let block = op.block(0).filter(|_| op.operands().len() == 2)?;

@@ -1,9 +1,9 @@
-//! The per-device forms of `dynamic_slice` and `dynamic_update_slice` where dimensions of which they take or replace a
+//! The per-device forms of `dynamic_slice` and `dynamic_update_slice` if dimensions of which they read or replace a
 //! part are sharded.
 //!
-//! Every device reads what lies in its own shard, with zeros in place of the rest, so that the results are partial sums;
-//! or has the whole update and writes what falls into its shard. Starts are clamped against the global sizes first, as the
-//! program requires.
+//! Every device reads the positions in its own shard and zeros for the others, so that the results are partial sums; or
+//! it has the whole update and writes the positions in its shard. Starts are first clamped against the global sizes, as
+//! the program requires.
 
 use crate::ir::build::Builder;
 use crate::ir::{ElementType, Shape, Value};
@@ -18,8 +18,8 @@ struct ShardedDim {
     at: Value,
 }
 
-/// Where the slice or update begins in the device's shard: for each dimension, from operand `first` on, and of those
-/// that are sharded again. `last` has the last position in which each may start, `firsts` where the shard begins.
+/// Returns the start of the slice or update in the device's shard for each dimension, from operand `first` on, and the
+/// sharded dimensions. `last` has the last position at which each may start, `firsts` the start of the shard.
 fn local_starts(
     cx: &mut Localize<'_>,
     first: usize,
@@ -41,7 +41,7 @@ fn local_starts(
     (starts, sharded)
 }
 
-/// Whether the one position taken along every dimension of `sharded` is in the device's shard: rank-0 `i1`.
+/// Builds whether the single position along every dimension of `sharded` is in the device's shard: rank-0 `i1`.
 fn all_here<'a>(b: &mut Builder<'_>, sharded: impl IntoIterator<Item = &'a ShardedDim>, part: &[i64]) -> Option<Value> {
     let here: Vec<Value> = sharded.into_iter().map(|c| inside(b, c.at, part[c.dim])).collect();
     here.into_iter().reduce(|x, y| build::and(b, x, y))
@@ -61,7 +61,7 @@ pub(super) fn slice(cx: &mut Localize<'_>) {
     let (mut starts, sharded) = local_starts(cx, 1, &last, &firsts);
     let (value, b) = (cx.operands[0], &mut cx.build);
     let zero = build::index(b, 0);
-    // What is read of the shard, and how far into the slice that belongs.
+    // The part that is read from the shard, and its offset in the slice.
     let (mut read, mut padding) = (size.clone(), vec![0; size.len()]);
     let mut shown = vec![zero; size.len()];
     for c in sharded.iter().filter(|c| size[c.dim] != 1) {
@@ -76,7 +76,8 @@ pub(super) fn slice(cx: &mut Localize<'_>) {
     let mut found = build::shape::dynamic_slice(b, value, &starts, &read);
     let element = b.tensor(value).element;
     if padding.iter().any(|&n| n > 0) {
-        // Surrounded by as many zeros as the slice has positions, so that what isn't in the shard is zero.
+        // The part is padded by as many zeros as the slice has positions, so that positions outside of the shard are
+        // zero.
         let nothing = build::scalar(b, element, Scalar::zero(element));
         let padded = build::shape::pad(b, found, nothing, &padding, &padding, &vec![0; size.len()]);
         found = build::shape::dynamic_slice(b, padded, &shown, &size);
@@ -92,7 +93,8 @@ pub(super) fn slice(cx: &mut Localize<'_>) {
 pub(super) fn update(cx: &mut Localize<'_>) {
     let (whole, updated) = (cx.operand(0), cx.operand(1));
     let (value, update) = (cx.operands[0], cx.operands[1]);
-    // The last position the update can start at, and where the shard begins if only part of the dimension is updated.
+    // The last position at which the update can start, and the start of the shard if only part of the dimension is
+    // updated.
     let last: Vec<i64> = whole.dims.iter().zip(&updated.dims).map(|(w, u)| w.global - u.global).collect();
     let firsts: Vec<Option<Value>> =
         (0..last.len()).map(|d| if last[d] == 0 { None } else { cx.result_start(0, d) }).collect();
@@ -110,14 +112,14 @@ pub(super) fn update(cx: &mut Localize<'_>) {
     cx.results = vec![result];
 }
 
-/// Whether `at` is in `0..size`: rank-0 `i1`.
+/// Builds whether `at` is in `0..size`: rank-0 `i1`.
 fn inside(b: &mut Builder<'_>, at: Value, size: i64) -> Value {
     let (zero, end) = (build::index(b, 0), build::index(b, size));
     let (low, high) = (build::compare(b, Comparison::Ge, at, zero), build::compare(b, Comparison::Lt, at, end));
     build::and(b, low, high)
 }
 
-/// The update has one position along every sharded dimension, which is in the shard or not.
+/// Builds the result if the update has one position along every sharded dimension, which is in the shard or not.
 fn update_one(
     b: &mut Builder<'_>,
     value: Value,
@@ -133,8 +135,8 @@ fn update_one(
     build::shape::dynamic_update_slice(b, value, new, starts)
 }
 
-/// Part of the update may be in the shard. The update is padded by the shard's size on both sides, so that a window of
-/// that size shows what belongs to this device; a mask tells padding from update.
+/// Builds the result if part of the update may be in the shard. The update is padded by the shard's size on both sides,
+/// so that a window of that size has this device's part; a mask distinguishes padding from the update.
 fn update_many(
     b: &mut Builder<'_>,
     value: Value,

@@ -35,7 +35,7 @@ pub struct DynamicSlice;
 /// `dynamic_update_slice`: <https://openxla.org/stablehlo/spec#dynamic_update_slice>
 pub struct DynamicUpdateSlice;
 
-/// What `slice` takes of each dimension: `start`, `start + stride`, … below `limit`.
+/// The positions that `slice` takes of each dimension: `start`, `start + stride`, … below `limit`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SliceRanges {
     /// First positions.
@@ -47,7 +47,7 @@ pub struct SliceRanges {
 }
 
 impl SliceRanges {
-    /// Read off a `slice`; `None` for any other op and when its constraints don't hold.
+    /// Returns the ranges of a `slice`; `None` for any other op and if its constraints are violated.
     pub fn of(op: OpRef<'_>) -> Option<Self> {
         (op.name() == Slice.name()).then(|| Self::check(op).ok())?
     }
@@ -61,7 +61,7 @@ impl SliceRanges {
         Self { start: start?, limit: limit?, stride: stride? }.within(shape)
     }
 
-    /// These ranges, one for each dimension of `shape`, if they are in bounds.
+    /// Checks that these ranges, one for each dimension of `shape`, are in bounds.
     pub(crate) fn within(self, shape: &[i64]) -> Checked<Self> {
         for list in [&self.start, &self.limit, &self.stride] {
             length(list, shape.len(), "start, limit and stride", "C2")?;
@@ -78,7 +78,7 @@ impl SliceRanges {
         Ok(self)
     }
 
-    /// The selected elements of `operand`.
+    /// Returns the selected elements of `operand`.
     pub(crate) fn evaluate(&self, operand: &Literal) -> Literal {
         let shape: Shape = (0..self.start.len()).map(|d| self.size(d)).collect();
         let from = row_major(&operand.shape);
@@ -87,7 +87,7 @@ impl SliceRanges {
         strided(operand, &shape, operand.position(&self.start), &steps)
     }
 
-    /// How many positions dimension `d` keeps.
+    /// Returns the number of positions that dimension `d` keeps.
     pub fn size(&self, d: usize) -> i64 {
         ((self.limit[d] - self.start[d]) as u64).div_ceil(self.stride[d] as u64) as i64
     }
@@ -185,7 +185,7 @@ impl OpDef for Slice {
     }
 }
 
-/// Operands from `first` on are `rank` scalar integers of one type.
+/// Checks that the operands from `first` on are `rank` scalar integers of one type.
 fn check_starts(op: OpRef<'_>, first: usize, rank: usize, labels: (&str, &str)) -> Checked<()> {
     let found = op.operands().len().saturating_sub(first);
     require(found == rank, || Problem::new(format!("expected {rank} start indices, found {found} ({})", labels.0)))?;
@@ -199,7 +199,7 @@ fn check_starts(op: OpRef<'_>, first: usize, rank: usize, labels: (&str, &str)) 
     Ok(())
 }
 
-/// Evaluated start indices, clamped so that a box of `sizes` is within `shape`.
+/// Returns evaluated start indices, clamped so that a box of `sizes` is within `shape`.
 fn clamped_starts(starts: &[Literal], shape: &[i64], sizes: &[i64]) -> Shape {
     let start = |d: usize| match starts[d].splat_value() {
         Some(Scalar::Int(v)) => v.clamp(0, i128::from((shape[d] - sizes[d]).max(0))) as i64,
@@ -208,7 +208,7 @@ fn clamped_starts(starts: &[Literal], shape: &[i64], sizes: &[i64]) -> Shape {
     (0..shape.len().min(sizes.len())).map(start).collect()
 }
 
-/// Start index of dimension `d`, from operand `operand`: clamped so that `size` positions fit into `whole`.
+/// Returns the start index of dimension `d`, from operand `operand`, clamped so that `size` positions fit into `whole`.
 fn start_index(operand: usize, whole: i64, size: i64) -> Index {
     if whole == size {
         return Index::Const(0);
@@ -286,7 +286,7 @@ impl OpDef for DynamicSlice {
         Some(rule)
     }
 
-    /// Shardy's rule has one factor where a part of a dimension is taken.
+    /// Returns Shardy's rule, which has one factor for a dimension of which only a part is read.
     fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let (operand, result) = (op.operand_tensor(0)?, op.result_tensor(0)?);
         let mut rule = ShardingRule::of_op(op);
@@ -316,7 +316,7 @@ impl OpDef for DynamicSlice {
         OpPriority::FirstForward
     }
 
-    /// A device that doesn't hold a position contributes zeros.
+    /// Returns a sum, because a device that doesn't hold a position contributes zeros.
     fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {
         Some(ReductionKind::Sum)
     }
@@ -424,7 +424,7 @@ impl OpDef for DynamicUpdateSlice {
             if size == n {
                 rule.add_all(size, FactorKind::PassThrough, d);
             } else {
-                // Every device replaces what falls into its shard, for which it needs the whole update.
+                // Every device replaces the positions in its shard, and needs the whole update for that.
                 rule.add(size, FactorKind::PassThrough, &[(0, d)], &[(0, d)]);
                 let kind = if constant { FactorKind::PassThrough } else { FactorKind::NeedReplication };
                 rule.add(n, kind, &[(1, d)], &[]);

@@ -1,15 +1,16 @@
-//! Sorting along a sharded dimension without gathering it, after Leighton's columnsort: every device sorts its shard and
-//! deals the elements out to all devices like cards; these sort what they got and send back to each shard a stretch of it.
+//! Sorting along a sharded dimension without gathering it, after Leighton's columnsort: every device sorts its shard
+//! and deals the elements out to all devices like cards; these sort the elements they received and send a consecutive
+//! stretch of them back to each shard.
 //!
-//! Take any threshold. The devices' hands differ by at most one element below it for each shard that was dealt, so after
-//! the stretches are put together, elements that are still on the wrong side of the threshold lie within `n * n` places
-//! around it, for `n` shards. After one more sort of each shard, only the ends of neighboring shards can be out of order:
-//! devices send each other `n * n` elements from their ends, and sort those again. What is left to do is the same for any
-//! elements, which is why shapes are static; twice a shard travels instead of all shards.
+//! Take any threshold. The devices' hands differ by at most one element below the threshold for each shard that was
+//! dealt, so after the stretches are put together, elements that are still on the wrong side of the threshold are
+//! within `n * n` places around it, for `n` shards. After one more sort of each shard, only the ends of adjacent shards
+//! can be out of order: devices send each other `n * n` elements from their ends, and sort those again. The steps don't
+//! depend on the elements, which is why shapes are static; two shards are sent per device instead of all shards.
 //!
-//! That isn't stable: where elements that are equal can be told apart, their positions are sorted along as the last key.
-//! A dimension that doesn't divide is filled up at the end of each shard by elements after all others, known by their
-//! positions.
+//! This isn't stable: if equal elements are distinguishable, their positions are sorted along as the last key. A
+//! dimension that doesn't divide evenly is padded at the end of each shard by elements after all others, which are
+//! recognized by their positions.
 
 use super::Sort;
 use super::steps::{order, stable_sort};
@@ -36,7 +37,7 @@ pub(super) fn in_steps(op: Op, around: &dyn Surroundings, b: &mut Builder<'_>) -
     Some(plan.build(b, &operands, &less))
 }
 
-/// Whether equal elements are never before each other.
+/// Returns whether no element is before an equal one.
 fn is_strict(less: &Body) -> bool {
     use Comparison::{Eq, Gt, Lt, Ne};
     less.insts.iter().all(|inst| match inst {
@@ -45,7 +46,7 @@ fn is_strict(less: &Body) -> bool {
     })
 }
 
-/// Whether elements of which none is before the other are the same, bit for bit.
+/// Returns whether elements are the same, bit for bit, if neither is before the other.
 fn tells_apart(less: &Body, operands: usize) -> bool {
     let [Inst::Op { op, args, .. }] = &less.insts[..] else { return false };
     let exact = match op {
@@ -57,19 +58,19 @@ fn tells_apart(less: &Body, operands: usize) -> bool {
     exact && both && operands == 1 && less.results == [Arg::Inst(0)]
 }
 
-/// Bytes of an element of `value`.
+/// Returns the bytes of an element of `value`.
 fn element_bytes(program: &Program, value: Value) -> f64 {
     program.tensor_type(value).map_or(0.0, |ty| ty.element.bytes() as f64)
 }
 
-/// Elements of `value` that a device holds.
+/// Returns the number of elements of `value` on a device.
 fn local_elements(program: &Program, value: Value, around: &dyn Surroundings) -> f64 {
     let Some(ty) = program.tensor_type(value) else { return 0.0 };
     let sizes = ty.shape.iter().zip(around.shards(program, value)).map(|(n, shards)| (n + shards - 1) / shards);
     sizes.map(|n| n as f64).product()
 }
 
-/// Whether `value` counts the positions along `dim`, in a type that has all of them.
+/// Returns whether `value` is an iota along `dim`, in a type that can represent all positions.
 fn counts(program: &Program, value: Value, dim: usize) -> bool {
     let ValueSource::Result(maker, _) = program.value_source(value) else { return false };
     let (view, ty) = (program.view(maker), program.tensor_type(value));
@@ -77,7 +78,8 @@ fn counts(program: &Program, value: Value, dim: usize) -> bool {
     view.name() == IOTA.name() && view.int("iota_dimension") == Some(dim as i64) && ty.is_some_and(|t| wide(t.element))
 }
 
-/// Seconds to gather what is sorted, as every device then sorts all of it. Positions needn't be sent.
+/// Returns the seconds of gathering the operands, after which every device sorts all of them. Positions needn't be
+/// sent.
 fn gathering(program: &Program, operands: &[Value], dim: usize, shards: i64, around: &dyn Surroundings) -> f64 {
     let sent = operands.iter().copied().filter(|&v| !(0..rank(program, v)).any(|d| counts(program, v, d)));
     let elements = local_elements(program, operands[0], around);
@@ -92,27 +94,27 @@ fn rank(program: &Program, value: Value) -> usize {
     program.tensor_type(value).map_or(0, |ty| ty.rank())
 }
 
-/// What a sort in columns needs to know.
+/// The parameters of a sort in columns.
 struct Columns {
     dim: usize,
-    /// Number of elements sorted together.
+    /// The number of elements sorted together.
     size: i64,
-    /// Number of columns: one for each shard.
+    /// The number of columns: one for each shard.
     shards: i64,
-    /// Elements of a column that there are, and how many it has when it is filled up.
+    /// The number of elements in a column, without and with padding.
     rows: (i64, i64),
-    /// Elements that are sorted again at the ends of columns.
+    /// The number of elements that are sorted again at the ends of columns.
     end: i64,
     positions: Positions,
 }
 
-/// Where the positions are that tell equal elements apart.
+/// The positions that distinguish equal elements.
 enum Positions {
-    /// They aren't needed.
+    /// No positions are needed.
     None,
-    /// This operand counts them already.
+    /// This operand has the positions.
     Operand(usize),
-    /// They are added as one more operand of this type.
+    /// The positions are added as an operand of this type.
     Added(ElementType),
 }
 
@@ -128,7 +130,7 @@ impl Columns {
         if n < 2 || !op.results().filter(read).all(wanted) {
             return None;
         }
-        // Other dimensions that could be sharded instead: then elements that are sorted together meet on one device.
+        // If other dimensions can be sharded instead, elements that are sorted together are on one device.
         let takes_all = |d: usize| d != dim && shape[d] % (shards[d] * n) == 0;
         if (0..shape.len()).any(takes_all) {
             return None;
@@ -147,12 +149,12 @@ impl Columns {
         (2 * this.end <= rows.1).then_some(this)
     }
 
-    /// Whether columns have elements that there aren't.
+    /// Returns whether columns have padding.
     fn is_filled(&self) -> bool {
         self.shards * self.rows.1 != self.size
     }
 
-    /// Seconds of communication.
+    /// Returns the seconds of communication.
     fn seconds(&self, program: &Program, operands: &[Value], around: &dyn Surroundings) -> f64 {
         let added = match self.positions {
             Positions::Added(ty) => Some(ty.bytes() as f64),
@@ -161,7 +163,7 @@ impl Columns {
         let filled = self.rows.1 as f64 / self.rows.0 as f64;
         let elements = local_elements(program, operands[0], around) * filled;
         let ends = elements * (self.end as f64 / self.rows.1 as f64);
-        // What was filled in is taken out again: each shard then begins up to as many elements earlier.
+        // Padding is removed again, so each shard then begins earlier, by up to as many elements.
         let times = if self.is_filled() { 3.0 } else { 2.0 };
         let seconds = |kind, bytes| around.seconds(program, kind, (operands[0], self.dim), (bytes, bytes));
         let one = |bytes: f64| {
@@ -190,7 +192,7 @@ impl Columns {
             }
         };
         for (i, value) in values.iter_mut().enumerate() {
-            // What is filled in has positions past the end.
+            // Padding has positions past the end.
             let element = b.tensor(*value).element;
             let fill = if by == Some(i) { Scalar::Int(self.size.into()) } else { Scalar::zero(element) };
             *value = filled(b, *value, dim, n * given, fill);
@@ -207,14 +209,14 @@ impl Columns {
             (0..dim as i64).chain(moved.map(|d| d + dim as i64)).chain(dim as i64 + 3..rank + 2).collect()
         };
         values = sort(b, &values, dim + 1);
-        // Deal out.
+        // Deal the elements out.
         for value in &mut values {
             *value = build::shape::reshape(b, *value, &with(&[n, rows / n, n]));
             *value = build::shape::transpose(b, *value, &order([2, 0, 1]));
             *value = build::shape::reshape(b, *value, &with(&[n, rows]));
         }
         values = sort(b, &values, dim + 1);
-        // Put stretches together.
+        // Put the stretches together.
         for value in &mut values {
             *value = build::shape::reshape(b, *value, &with(&[n, n, rows / n]));
             *value = build::shape::transpose(b, *value, &order([1, 2, 0]));
@@ -243,7 +245,7 @@ impl Columns {
         Steps { made, results: joined }
     }
 
-    /// The columns `values` with the ends of neighbors sorted together.
+    /// Builds the columns `values` with the ends of adjacent columns sorted together.
     fn join_ends(
         &self,
         b: &mut Builder<'_>,
@@ -281,7 +283,7 @@ impl Columns {
         joined
     }
 
-    /// `less` on elements of these types, then by the positions in operand `by`.
+    /// Builds `less` on elements of these types, then by the positions in operand `by`.
     fn comparator(&self, b: &mut Builder<'_>, less: &Body, types: &[ElementType], by: Option<usize>) -> Region {
         let pairs: Vec<Ty> = types.iter().flat_map(|&ty| [b.program.tensor(&[], ty); 2]).collect();
         b.region(&pairs, |b, args| {
@@ -310,7 +312,7 @@ impl Columns {
     }
 }
 
-/// `value` with dimension `dim` filled up to `size`.
+/// Builds `value` with dimension `dim` padded to `size`.
 fn filled(b: &mut Builder<'_>, value: Value, dim: usize, size: i64, fill: Scalar) -> Value {
     let ty = b.tensor(value).clone();
     let mut high = vec![0; ty.rank()];
@@ -322,7 +324,7 @@ fn filled(b: &mut Builder<'_>, value: Value, dim: usize, size: i64, fill: Scalar
     build::shape::pad(b, value, fill, &none, &high, &none)
 }
 
-/// `value` moved by `by` positions along `dim`, which is as long as before; zeros come after it.
+/// Builds `value` shifted by `by` positions along `dim`, with the same size and zeros after it.
 fn shifted(b: &mut Builder<'_>, value: Value, dim: usize, by: i64) -> Value {
     let ty = b.tensor(value).clone();
     let (mut low, mut high, none) = (vec![0; ty.rank()], vec![0; ty.rank()], vec![0; ty.rank()]);

@@ -1,4 +1,4 @@
-//! `sort`: orders one-dimensional slices of several tensors together, by any comparator.
+//! `sort`: sorts one-dimensional slices of several tensors together, by any comparator.
 
 mod columns;
 mod steps;
@@ -21,7 +21,7 @@ pub static OPS: &[&dyn OpDef] = &[&Sort];
 pub struct Sort;
 
 impl Sort {
-    /// The dimension sorted along; `None` for any other op and when its constraints don't hold.
+    /// Returns the dimension sorted along; `None` for any other op and if its constraints are violated.
     pub fn dim(op: OpRef<'_>) -> Option<usize> {
         (op.name() == Sort.name()).then(|| Self::check(op).ok())?
     }
@@ -74,7 +74,8 @@ impl OpDef for Sort {
         Kernel::External(External::Sort(kernel::Sort { dim, before: comparing_body(op, 0, op.operands().len()) }))
     }
 
-    /// The sorted dimension must be replicated; where there is only one slice, shardings don't spread along it.
+    /// Returns a rule with the sorted dimension replicated; if there is only one slice, shardings don't propagate along
+    /// it.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let dim = Self::dim(op)?;
         let shape = &op.operand_tensor(0)?.shape;
@@ -90,7 +91,8 @@ impl OpDef for Sort {
         Some(rule)
     }
 
-    /// A stable merge sort, also where the order of equal elements is unspecified: any order is allowed then.
+    /// Evaluates it by a stable merge sort, even if the order of equal elements is unspecified, because any order is
+    /// allowed then.
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let dim = Self::check(op)?;
         let shape = operands[0].shape.clone();
@@ -136,7 +138,7 @@ impl OpDef for Sort {
               %p = stablehlo.compare LT, %x, %y, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
               stablehlo.return %p : tensor<i1>
             }) : (tensor<4x6xf32>) -> tensor<4x6xf32>",
-            // By the first, descending; the second follows.
+            // Sorts by the first operand, descending; the second follows.
             "(%a: tensor<6x4xi32>, %b: tensor<6x4xbf16>) %r:2 = \"stablehlo.sort\"(%a, %b) <{dimension = -2 : i64, is_stable = true}> ({
             ^bb0(%x: tensor<i32>, %y: tensor<i32>, %v: tensor<bf16>, %w: tensor<bf16>):
               %p = stablehlo.compare GT, %x, %y : (tensor<i32>, tensor<i32>) -> tensor<i1>
@@ -146,7 +148,8 @@ impl OpDef for Sort {
     }
 }
 
-/// The stable order of `0..n` under `less`. A `less` that isn't an order gives some permutation, always the same.
+/// Returns the stable order of `0..n` under `less`. If `less` isn't an order, the result is some deterministic
+/// permutation.
 pub fn merge_sort(n: usize, mut less: impl FnMut(usize, usize) -> bool) -> Vec<usize> {
     let mut order: Vec<usize> = (0..n).collect();
     let mut merged = Vec::with_capacity(n);

@@ -1,4 +1,4 @@
-//! Where only the first elements of a sort are read, those of each piece, then the first of these.
+//! A sort of which only the first elements are read: sorts each piece, then the first elements of all pieces.
 
 use super::Sort;
 use crate::ir::build::Builder;
@@ -10,7 +10,8 @@ use crate::ops::support::comparator::comparing_body;
 use crate::ops::support::constraint::is_static;
 use crate::scalar::{Comparison, ScalarOp};
 
-/// Pieces stay in order and both sorts are stable, so equal elements come out as they would of one.
+/// Builds the steps. Pieces stay in order and both sorts are stable, so equal elements are in the same order as in one
+/// sort.
 pub(super) fn first_of_pieces(op: Op, around: &dyn Surroundings, b: &mut Builder<'_>) -> Option<Steps> {
     let view = b.program.view(op);
     let dim = Sort::dim(view).filter(|_| is_static(view))?;
@@ -51,14 +52,14 @@ pub(super) fn first_of_pieces(op: Op, around: &dyn Surroundings, b: &mut Builder
     Some(steps)
 }
 
-/// A stable sort of `values` along `dim` by the comparator `region`.
+/// Builds a stable sort of `values` along `dim` by the comparator `region`.
 pub(super) fn stable_sort(b: &mut Builder<'_>, values: &[Value], dim: usize, region: Region) -> Vec<Value> {
     let (dim, stable) = (b.program.attr_i64(dim as i64), b.program.intern_attr(AttrData::Bool(true)));
     b.inferred(&Sort, values, &[("dimension", dim), ("is_stable", stable)], &[region])
 }
 
-/// The comparator as a straight-line body, if it orders all elements: by `<` of floats, a NaN is neither before nor after
-/// any other element, and what a sort makes of that depends on how it goes about it.
+/// Returns the comparator as a straight-line body, if it orders all elements: by `<` on floats, a NaN is neither before
+/// nor after any other element, so that the result would depend on the sorting algorithm.
 pub(super) fn order(op: OpRef<'_>) -> Option<Body> {
     let body = comparing_body(op, 0, op.operands().len())?;
     let ordered = body.insts.iter().all(|inst| match inst {

@@ -16,9 +16,9 @@ pub struct ConvolutionDims {
     pub spatial: [Vec<usize>; 3],
     /// The windows, along the spatial dimensions.
     pub windows: Vec<WindowDim>,
-    /// Features are convolved in this many groups.
+    /// The number of groups into which features are divided.
     pub feature_groups: i64,
-    /// Batches are convolved in this many groups.
+    /// The number of groups into which batches are divided.
     pub batch_groups: i64,
 }
 
@@ -41,12 +41,12 @@ const WORDS: Words = Words {
 };
 
 impl ConvolutionDims {
-    /// Checks everything but element types. Unknown sizes are compatible with any size.
+    /// Checks everything except element types. Unknown sizes are compatible with any size.
     pub(crate) fn check(op: OpRef<'_>) -> Checked<Self> {
         Self::over(op, tensor(op, 0)?, tensor(op, 1)?)
     }
 
-    /// The same for operands of these types instead of the declared ones.
+    /// Checks in the same way for operands of these types instead of the declared ones.
     pub(crate) fn over(op: OpRef<'_>, lhs: &TensorType, rhs: &TensorType) -> Checked<Self> {
         let rank = lhs.rank();
         require(rank == rhs.rank() && rank >= 2, || {
@@ -126,7 +126,7 @@ impl ConvolutionDims {
         divides(1, rhs.shape[kernel_out], self.feature_groups, "the number of output features", "C16")
     }
 
-    /// The result's shape for operands of these shapes (C25); negative sizes where unknown.
+    /// Returns the result's shape for operands of these shapes (C25), with negative sizes if unknown.
     pub(crate) fn result_shape(&self, lhs: &[i64], rhs: &[i64]) -> Checked<Shape> {
         let mut shape = Shape::from_elem(0, lhs.len());
         let batch = lhs[self.batch.input];

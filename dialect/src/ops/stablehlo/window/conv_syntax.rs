@@ -10,7 +10,7 @@ use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, TypeForm};
 pub(super) static CONVOLUTION: CustomSyntax = CustomSyntax { parse, print };
 
 const DIMS: &str = "dimension_numbers";
-/// The keywords of `window` and the attributes they stand for.
+/// The keywords of `window` and their attributes.
 const WINDOW: [(&str, &str); 5] = [
     ("stride", "window_strides"),
     ("pad", "padding"),
@@ -108,7 +108,7 @@ fn print(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     true
 }
 
-/// Whether attribute `name` is absent or of the kind the short text gives it.
+/// Returns whether attribute `name` is absent or expressible in the short syntax.
 fn printable(op: OpRef<'_>, name: &str) -> bool {
     match op.attr(name) {
         None => true,

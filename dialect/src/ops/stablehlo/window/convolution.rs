@@ -21,13 +21,13 @@ pub struct Convolution;
 pub struct DynamicConv;
 
 impl ConvolutionDims {
-    /// Read off a `convolution`; `None` for any other op and when its constraints don't hold.
+    /// Returns the parameters of a `convolution`; `None` for any other op and if its constraints are violated.
     pub fn of(op: OpRef<'_>) -> Option<Self> {
         (op.name() == Convolution.name()).then(|| Self::check(op).ok())?
     }
 }
 
-/// Pairs of an input element and a kernel element: everything a convolution sums for one result element.
+/// Returns one result element: the sum of the products of an input element and a kernel element.
 fn sum(dims: &ConvolutionDims, lhs: &Literal, rhs: &Literal, at: &[i64], products: &Products, zero: Scalar) -> Scalar {
     let [input_feature, kernel_in, kernel_out, output_feature] = dims.feature;
     let feature = at[output_feature];
@@ -100,7 +100,7 @@ fn nest(op: OpRef<'_>) -> Option<Nest> {
     loops.extend(dims.windows.iter().map(|w| w.size));
     loops.push(rhs.shape[kernel_in]);
     let (feature, channel) = (Index::Loop(output_feature), Index::Loop(rank + spatial));
-    // The group that an output feature belongs to, times `by`.
+    // Returns the group of an output feature, times `by`.
     let group = |groups: i64, by: i64| match groups {
         1 => Index::Const(0),
         _ => feature.clone().floor_div((rhs.shape[kernel_out] / groups).max(1)).times(by),
@@ -130,12 +130,12 @@ fn nest(op: OpRef<'_>) -> Option<Nest> {
     })
 }
 
-/// Which spatial factors a rule has.
+/// The spatial factors of a rule.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Spatial {
-    /// None.
+    /// No spatial factors.
     Without,
-    /// Shardy's: an input dimension follows the number of windows and the window's size together.
+    /// Shardy's factors: an input dimension is shared by the number of windows and the window's size.
     Shardy,
     /// Those along which devices can compute: the windows, or the positions inside a window that are summed over, of
     /// which there are more in the gradient of a kernel. The other operand's dimension has a factor of its own.
@@ -152,7 +152,7 @@ fn rule(op: OpRef<'_>, spatial: Spatial) -> Option<ShardingRule> {
         rule.add(dims.batch_groups, through, &[(0, dims.batch.input), (1, kernel_out)], &[(0, output_feature)]);
     }
     let batch = result.shape[dims.batch.output];
-    // With one batch per group, the groups alone make up the input's batch dimension.
+    // With one batch per group, the input's batch dimension consists only of the groups.
     let inputs: &[_] = if dims.batch_groups > 1 && batch == 1 { &[] } else { &[(0, dims.batch.input)] };
     rule.add(batch, through, inputs, &[(0, dims.batch.output)]);
     for (i, window) in dims.windows.iter().enumerate().filter(|_| spatial != Spatial::Without) {
@@ -167,14 +167,14 @@ fn rule(op: OpRef<'_>, spatial: Spatial) -> Option<ShardingRule> {
             continue;
         }
         let mut rest = lhs.shape[input];
-        // An input dimension follows the number of windows or the window size, the larger first.
+        // An input dimension is shared by the number of windows and the window size, the larger first.
         for counting in [count >= window.size, count < window.size] {
             let size = rest.min(if counting { count } else { window.size });
             if size > 1 {
                 match counting {
                     true => rule.add(size, FactorKind::Permutation, &[(0, input)], &[(0, output)]),
                     // Shardy calls it a reduction. A device would still need its neighbors' elements, so partial sums
-                    // over its own elements are not what the op computes.
+                    // over its own elements would be wrong.
                     false => rule.add(size, FactorKind::NeedReplication, &[(0, input), (1, kernel)], &[]),
                 };
                 rest /= size;
@@ -224,7 +224,7 @@ impl OpDef for Convolution {
         rule(op, Spatial::Without).filter(|_| is_static(op))
     }
 
-    /// The number of groups on a device follows from its local features or batches.
+    /// Sets the number of groups on a device, which follows from its local features or batches.
     fn localize(&self, cx: &mut Localize<'_>) {
         let Some(dims) = ConvolutionDims::of(cx.build.program.view(cx.op)) else { return cx.same_op() };
         let (lhs, rhs, result) = (cx.operand(0).shape(), cx.operand(1).shape(), cx.result(0).shape());
@@ -289,7 +289,7 @@ impl OpDef for DynamicConv {
         let dims = ConvolutionDims::check(op)?;
         check_elements(op)?;
         check_precision(op, "C24")?;
-        // The padding isn't known, so neither are the spatial sizes.
+        // The padding is unknown, and so are the spatial sizes.
         let shape = dims.result_shape(&tensor(op, 0)?.shape, &tensor(op, 1)?.shape)?;
         let given = op.result_tensor(0).ok_or_else(|| Problem::new("expected a declared result type (C25)"))?;
         require(given.rank() == shape.len(), || {

@@ -1,8 +1,8 @@
 //! Ops that slide a window over a tensor: convolution, reduce_window, select_and_scatter.
 //!
-//! What a window does along one dimension is defined once, in [`WindowDim`]: how many windows there are, and which
-//! element each of its positions reads. Kernels, evaluation and checks follow from it. Source: the StableHLO
-//! specification; sharding rules as Shardy registers them.
+//! [`WindowDim`] defines a window along one dimension once: the number of windows, and the element that each of its
+//! positions reads. Kernels, evaluation and checks follow from it. Source: the StableHLO specification; sharding rules
+//! as Shardy registers them.
 
 mod conv_dims;
 mod conv_syntax;
@@ -29,27 +29,27 @@ use crate::scalar::Scalar;
 /// The ops of this family.
 pub static OPS: &[&dyn OpDef] = &[&Convolution, &DynamicConv, &ReduceWindow, &SelectAndScatter];
 
-/// A window along one dimension of the tensor it slides over.
+/// A window along one dimension of the tensor over which it slides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WindowDim {
     /// Number of positions in the window.
     pub size: i64,
-    /// Distance between the starts of neighboring windows.
+    /// The distance between the starts of consecutive windows.
     pub stride: i64,
-    /// Positions added before the tensor; negative ones are cut off.
+    /// The number of positions added before the tensor; negative numbers remove positions.
     pub low: i64,
-    /// Positions added after the tensor; negative ones are cut off.
+    /// The number of positions added after the tensor; negative numbers remove positions.
     pub high: i64,
-    /// Distance between neighboring elements of the tensor.
+    /// The distance between adjacent elements of the tensor.
     pub base_dilation: i64,
-    /// Distance between neighboring positions of the window.
+    /// The distance between adjacent positions of the window.
     pub window_dilation: i64,
     /// Whether the window's positions are read in reverse order.
     pub reversed: bool,
 }
 
 impl WindowDim {
-    /// How many windows fit over `input` elements; `None` when positions would not fit in 64 bits.
+    /// Returns how many windows fit over `input` elements; `None` if positions don't fit in 64 bits.
     pub fn count(&self, input: i64) -> Option<i64> {
         let spread = |n: i64, by: i64| if n == 0 { 0 } else { (i128::from(n) - 1) * i128::from(by) + 1 };
         let (base, window) = (spread(input, self.base_dilation), spread(self.size, self.window_dilation));
@@ -64,18 +64,18 @@ impl WindowDim {
         i64::try_from(count).ok()
     }
 
-    /// Whether window `i` reads just element `i`.
+    /// Returns whether window `i` reads exactly element `i`.
     pub fn is_plain(&self) -> bool {
         (self.size, self.stride, self.low, self.high, self.base_dilation) == (1, 1, 0, 0, 1)
     }
 
-    /// Whether every position of every window reads an element, never padding.
+    /// Returns whether every position of every window reads an element, and none reads padding.
     fn is_full(&self) -> bool {
         self.low <= 0 && self.high <= 0 && self.base_dilation == 1
     }
 
-    /// The window of a device that has `rows` elements, from that at position `start` of the whole input on for the
-    /// first device: it computes `count` windows from `size` positions of each.
+    /// Returns the window of a device that has `rows` elements, starting at position `start` of the whole input for the
+    /// first device: the device computes `count` windows from `size` positions each.
     pub(crate) fn local(self, start: i64, rows: i64, size: i64, count: i64) -> Self {
         let spread = |n: i64, by: i64| (n - 1) * by + 1;
         // A reversed window begins with the positions of the last device.
@@ -85,7 +85,7 @@ impl WindowDim {
         Self { size, low, high: end - low - spread(rows, self.base_dilation), ..self }
     }
 
-    /// The element of `input` that position `inside` of window `window` reads; `None` in the padding.
+    /// Returns the element of `input` that position `inside` of window `window` reads; `None` in the padding.
     pub fn element(&self, window: i64, inside: i64, input: i64) -> Option<i64> {
         let inside = if self.reversed { self.size - 1 - inside } else { inside };
         let at = window * self.stride + inside * self.window_dilation - self.low;
@@ -93,7 +93,7 @@ impl WindowDim {
         (at.rem_euclid(self.base_dilation) == 0 && (0..input).contains(&element)).then_some(element)
     }
 
-    /// The same as an index over loops; adds the conditions under which an element is read.
+    /// Returns the element as an index over loops, and adds the conditions under which it is read.
     pub fn read(&self, window: Index, inside: Index, input: i64, guards: &mut Vec<Guard>) -> Index {
         let inside = match self.reversed {
             true => inside.times(-1).plus(Index::Const(self.size - 1)),
@@ -111,23 +111,25 @@ impl WindowDim {
     }
 }
 
-/// The attribute names of an op's windows, and the specification's labels. An empty name: the op lacks that attribute.
+/// The attribute names of an op's windows, and the specification's labels. An empty name means that the op lacks the
+/// attribute.
 pub(crate) struct Words {
     /// Name, label for the number of values, label for positive values.
     pub strides: (&'static str, &'static str, &'static str),
-    /// The same.
+    /// Name, label for the number of values, label for positive values.
     pub base_dilations: (&'static str, &'static str, &'static str),
-    /// The same.
+    /// Name, label for the number of values, label for positive values.
     pub window_dilations: (&'static str, &'static str, &'static str),
     /// Name, label.
     pub reversal: (&'static str, &'static str),
     /// The label of `padding`.
     pub padding: &'static str,
-    /// Whether values past the last dimension are ignored: JAX gives dynamic_conv too many.
+    /// Whether values after the last dimension are ignored, because JAX passes too many to dynamic_conv.
     pub loose: bool,
 }
 
-/// The windows of these sizes that `op`'s attributes describe; attributes left out default to 1, padding to none.
+/// Returns the windows of these sizes that `op`'s attributes describe; missing attributes default to 1, missing padding
+/// to 0.
 pub(crate) fn windows(op: OpRef<'_>, sizes: &[i64], words: &Words) -> Checked<Vec<WindowDim>> {
     let rank = sizes.len();
     let list = |(name, count, positive): (&str, &str, &str)| -> Checked<Vec<i64>> {
@@ -160,7 +162,7 @@ pub(crate) fn windows(op: OpRef<'_>, sizes: &[i64], words: &Words) -> Checked<Ve
     Ok((0..rank).map(dim).collect())
 }
 
-/// `padding`: the amounts before and after each of `rank` dimensions.
+/// Returns `padding`: the amounts before and after each of `rank` dimensions.
 fn padding(op: OpRef<'_>, rank: usize, label: &str) -> Checked<Vec<i64>> {
     let Some(values) = op.ints("padding") else { return Ok(vec![0; 2 * rank]) };
     let shape = op.dense("padding").map(|l| l.shape.to_vec());
@@ -171,7 +173,7 @@ fn padding(op: OpRef<'_>, rank: usize, label: &str) -> Checked<Vec<i64>> {
     Ok(values)
 }
 
-/// `padding` of windows, as an attribute.
+/// Returns the `padding` of windows as an attribute.
 pub(crate) fn padding_attr(program: &mut Program, windows: &[WindowDim]) -> Attr {
     let shape = [windows.len() as i64, 2];
     let values = windows.iter().flat_map(|w| [w.low, w.high]).map(|v| Scalar::Int(v.into()));
@@ -179,7 +181,7 @@ pub(crate) fn padding_attr(program: &mut Program, windows: &[WindowDim]) -> Attr
     program.intern_attr(AttrData::Dense(ty, Literal::from_scalars(ElementType::I64, &shape, values)))
 }
 
-/// How many windows fit along each dimension of `shape`; unknown sizes stay unknown.
+/// Returns how many windows fit along each dimension of `shape`; unknown sizes stay unknown.
 pub(crate) fn counts(windows: &[WindowDim], shape: &[i64], label: &str) -> Checked<Vec<i64>> {
     let count = |(w, &size): (&WindowDim, &i64)| {
         let too_far = || Problem::new(format!("the windows reach farther than 64-bit positions ({label})"));

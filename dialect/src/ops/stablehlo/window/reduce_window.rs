@@ -30,7 +30,7 @@ const WORDS: Words = Words {
 };
 
 impl ReduceWindow {
-    /// The windows and the number of inputs.
+    /// Returns the windows and the number of inputs.
     pub(super) fn check(op: OpRef<'_>) -> Checked<(Vec<WindowDim>, usize)> {
         let (count, results) = (op.operands().len(), op.result_count());
         require(count > 0 && count % 2 == 0, || {
@@ -83,8 +83,8 @@ impl OpDef for ReduceWindow {
         nest(op).map_or(Kernel::None, Kernel::Nest)
     }
 
-    /// Windows are sharded like the elements they read; where they overlap or are padded, they need neighbors'
-    /// elements.
+    /// Returns a rule by which windows are sharded like the elements that they read; if windows overlap or are padded,
+    /// devices need their neighbors' elements.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let (windows, n) = Self::check(op).ok().filter(|_| is_static(op))?;
         let mut rule = ShardingRule::of_op(op);
@@ -118,7 +118,7 @@ impl OpDef for ReduceWindow {
         scan::in_steps(op, around, build)
     }
 
-    /// Long sums of floats are kept in f64 and rounded once.
+    /// Evaluates it with long sums of floats in f64, rounded once.
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let (windows, n) = Self::check(op)?;
         let types: Vec<ElementType> = (0..n).map(|i| Ok(result(op, i)?.element)).collect::<Checked<_>>()?;
@@ -215,7 +215,7 @@ fn nest(op: OpRef<'_>) -> Option<Nest> {
         .collect();
     let mut init: Vec<Init> = (n..2 * n).map(Init::Operand).collect();
     if loops.len() == shape.len() {
-        // Without reduction loops there are no accumulators: the initial values are inputs like the others.
+        // Without reduction loops there are no accumulators, so the initial values are ordinary inputs.
         inputs.extend((n..2 * n).map(|i| Input::at(i, [])));
         body = without_accumulators(body);
         init.clear();

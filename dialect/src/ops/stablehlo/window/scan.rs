@@ -1,9 +1,9 @@
-//! Scans: a `reduce_window` whose windows reach over everything before an element, or everything after it, as
-//! cumulative sums and maxima are written.
+//! Scans: a `reduce_window` whose windows cover everything before an element, or everything after it, such as
+//! cumulative sums and maxima.
 //!
-//! In steps the dimension is split into parts, one for each shard, and each part is scanned alone. The last element of a
-//! part is its total; a scan over the totals, moved by one, says what comes before each part, and that is combined with
-//! every element of it.
+//! In steps, the dimension is split into parts, one for each shard, and each part is scanned independently. The last
+//! element of a part is its total; a scan over the totals, shifted by one, is the combination of everything before each
+//! part, and is combined with every element of the part.
 
 use super::reduce_window::{ReduceWindow, elements};
 use super::{WindowDim, padding_attr};
@@ -17,22 +17,23 @@ use crate::ops::support::combiner::{combiner, combining_body};
 use crate::ops::support::constraint::{is_static, splat_operand};
 use crate::scalar::{Scalar, ScalarOp};
 
-/// A window that covers one element and reads it.
+/// A window that covers and reads one element.
 const PLAIN: WindowDim =
     WindowDim { size: 1, stride: 1, low: 0, high: 0, base_dilation: 1, window_dilation: 1, reversed: false };
 
-/// How a scan combines the elements along one dimension.
+/// The combination of the elements along one dimension by a scan.
 struct Scan {
-    /// That dimension.
+    /// The scanned dimension.
     dim: usize,
-    /// Whether each element is combined with all after it instead of all before it.
+    /// Whether each element is combined with all elements after it instead of all before it.
     backward: bool,
-    /// Takes the elements, then the accumulators.
+    /// The combination; takes the elements, then the accumulators.
     body: Body,
 }
 
 impl Scan {
-    /// The scan that `op` is; `None` when it is none, or when combining initial values once more may change its results.
+    /// Returns the scan that `op` is; `None` if it isn't a scan, or if combining initial values more than once may
+    /// change its results.
     fn of(op: OpRef<'_>) -> Option<Self> {
         let (windows, n) = ReduceWindow::check(op).ok().filter(|_| is_static(op))?;
         let dim = windows.iter().position(|window| !window.is_plain())?;
@@ -53,8 +54,8 @@ impl Scan {
         Some(Self { dim, backward, body: without_accumulators(body) })
     }
 
-    /// `op` over the windows of this scan along `dim` of `values`, which has `size` elements. Where it is `exclusive`,
-    /// an element isn't combined with itself.
+    /// Builds `op` over the windows of this scan along `dim` of `values`, which has `size` elements. If `exclusive`, an
+    /// element isn't combined with itself.
     fn build(
         &self,
         b: &mut Builder<'_>,
@@ -77,18 +78,18 @@ impl Scan {
     }
 }
 
-/// Whether combining `inits` with anything, on either side and as often as one likes, leaves what is combined with them
-/// once. That the region is associative is what the specification asks of it.
+/// Returns whether combining `inits` any number of times, on either side, gives the same as combining them once. The
+/// specification requires the region to be associative.
 fn is_neutral(op: OpRef<'_>, body: &Body, types: &[ElementType], inits: &[Scalar]) -> bool {
     is_neutral_for(combiner(op, 0, types.len()), body, types, inits)
 }
 
-/// The same for a body that takes elements, then accumulators; `single` is the operation that it consists of, if it is
-/// only one.
+/// Returns whether `inits` are neutral for a body that takes elements, then accumulators; `single` is its operation, if
+/// it consists of only one.
 pub fn is_neutral_for(single: Option<ScalarOp>, body: &Body, types: &[ElementType], inits: &[Scalar]) -> bool {
     let n = types.len();
     match single {
-        // Any limit stays the same limit.
+        // Combining a limit twice gives the same result.
         Some(ScalarOp::Max | ScalarOp::Min | ScalarOp::And | ScalarOp::Or) => true,
         Some(op) => types.iter().zip(inits).all(|(&ty, &init)| op.identity(ty) == Some(init)),
         None => {
@@ -100,10 +101,10 @@ pub fn is_neutral_for(single: Option<ScalarOp>, body: &Body, types: &[ElementTyp
     }
 }
 
-/// Elements on which a combiner that is no single operation is tried.
+/// The elements on which a combiner of several operations is tested.
 const SAMPLES: [f64; 10] = [0.0, 1.0, -1.0, 2.5, -3.25, 17.0, -100.0, 1e4, f64::INFINITY, f64::NEG_INFINITY];
 
-/// One of them as an element of type `ty`.
+/// Returns a sample as an element of type `ty`.
 fn sample(ty: ElementType, value: f64) -> Scalar {
     let value = match ty.class() {
         ElementClass::Float => Scalar::Float(value),
@@ -152,7 +153,7 @@ pub(super) fn in_steps(op: Op, around: &dyn Surroundings, b: &mut Builder<'_>) -
         0 => joined,
         _ => joined.iter().map(|&v| build::shape::slice_dim(b, v, dim, 0, size)).collect(),
     };
-    // A part is a shard: everything that is split is sharded along the parts, everything else along the whole dimension.
+    // A part is a shard: split values are sharded along the parts, all others along the whole dimension.
     let mut dims: Vec<Vec<usize>> = (0..rounded_up.len()).map(|d| vec![d]).collect();
     let whole = dims.clone();
     dims.insert(dim + 1, Vec::new());

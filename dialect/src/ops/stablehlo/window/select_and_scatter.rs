@@ -1,5 +1,5 @@
-//! `select_and_scatter`: each window selects one element, and a value is combined into the result at its position: the
-//! gradient of max-pooling.
+//! `select_and_scatter`: each window selects one element, and a value is combined into the result at its position, as
+//! in the gradient of max-pooling.
 
 use super::{WindowDim, Words, counts, select_steps, windows};
 use crate::eval::{Context, EvalError, EvalResult};
@@ -107,7 +107,7 @@ impl OpDef for SelectAndScatter {
                     selected = Some((position, value));
                 }
             }
-            // A window with only padding selects nothing.
+            // A window of only padding selects nothing.
             let Some((position, _)) = selected else { continue };
             let value = promote(source.get(number), source.element, element);
             let combined = scatter.apply(&[values[position]], &[value], &[element], cx)?;

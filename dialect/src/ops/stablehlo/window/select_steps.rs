@@ -1,11 +1,11 @@
 //! `select_and_scatter` along sharded dimensions, in steps that only shift rows between neighbors.
 //!
-//! First every window finds which of its positions it selects: the elements at one position of all windows are a strided
-//! slice of the operand, so a chain of comparisons goes over the positions in order. Then every element of the result
-//! combines the values of the windows that selected it, again in the order of the windows. With strides, elements at the
-//! same distance from a multiple of the stride are computed together and interleaved in the end. Everything is done on
-//! tensors that are divided like the operand, moved by as many windows as the positions are apart, and each element is
-//! computed by the same operations in the same order as in one piece.
+//! First, every window finds the position that it selects: the elements at one position of all windows are a strided
+//! slice of the operand, so a chain of comparisons visits the positions in order. Then every element of the result
+//! combines the values of the windows that selected it, again in the order of the windows. With strides, elements at
+//! the same distance from a multiple of the stride are computed together and interleaved at the end. All tensors are
+//! sharded like the operand and shifted by the distance of the positions in windows, and each element is computed by
+//! the same operations in the same order as in the original op.
 
 use super::{SelectAndScatter, WindowDim};
 use crate::ir::build::Builder;
@@ -21,30 +21,30 @@ use crate::ops::support::constraint::is_static;
 use crate::scalar::{Comparison, Scalar};
 use rustc_hash::FxHashMap;
 
-/// Windows of more positions stay as they are: comparing them one by one would cost more than moving the operand.
+/// The largest number of positions in a window: comparing more one by one would cost more than moving the operand.
 const MAX_POSITIONS: i64 = 64;
 
-/// A window along one dimension, over a tensor that may have been padded before.
+/// A window along one dimension, over a tensor that may be padded.
 #[derive(Clone, Copy)]
 struct Dim {
-    /// Positions of a window.
+    /// The number of positions of a window.
     size: i64,
-    /// Distance between windows.
+    /// The distance between windows.
     stride: i64,
-    /// How far the first window begins before the first element.
+    /// The distance from the start of the first window to the first element.
     before: i64,
-    /// Number of windows.
+    /// The number of windows.
     count: i64,
-    /// Number of elements.
+    /// The number of elements.
     elements: i64,
-    /// The first element that can be selected; negative in padding that was added before.
+    /// The first element that can be selected; negative if padding was added before the tensor.
     first: i64,
-    /// One past the last.
+    /// One past the last element that can be selected.
     end: i64,
 }
 
 impl Dim {
-    /// Position `at` of window `w` is element `stride * (w + this) + residue`.
+    /// Returns the shift such that position `at` of window `w` is element `stride * (w + shift) + residue`.
     fn shift(&self, at: i64) -> i64 {
         (at - self.before).div_euclid(self.stride)
     }
@@ -53,38 +53,39 @@ impl Dim {
         (at - self.before).rem_euclid(self.stride)
     }
 
-    /// Elements at the same distance from a multiple of the stride, the last of which may not exist.
+    /// Returns the number of elements at the same distance from a multiple of the stride, of which the last may not
+    /// exist.
     fn groups(&self) -> i64 {
         (self.elements + self.stride - 1) / self.stride
     }
 
-    /// The windows whose position `at` can be selected: from the first to before the last.
+    /// Returns the range of windows whose position `at` can be selected: the first and one past the last.
     fn windows(&self, at: i64) -> (i64, i64) {
         let ceil = |a: i64| -(-a).div_euclid(self.stride);
         let offset = at - self.before;
         (ceil(self.first - offset).max(0), ceil(self.end - offset).min(self.count))
     }
 
-    /// The positions that fall on elements at distance `residue` from multiples of the stride, the last one first: it
-    /// belongs to the first window.
+    /// Iterates over the positions that read elements at distance `residue` from multiples of the stride, the last
+    /// position first, because it belongs to the first window.
     fn positions(self, residue: i64) -> impl Iterator<Item = i64> {
         (0..self.size).rev().filter(move |&at| self.residue(at) == residue)
     }
 }
 
-/// What is known of a `select_and_scatter` that can be done in steps.
+/// A `select_and_scatter` that can be done in steps.
 struct Selection {
     dims: Vec<Dim>,
     operand: Value,
     source: Value,
     init: Value,
-    /// What padding that was added before holds.
+    /// The value of the padding of the operand, if it is padded.
     fill: Option<Value>,
-    /// Takes the selected element and another one: whether the first stays selected.
+    /// Takes the selected element and another one; returns whether the first stays selected.
     select: Body,
-    /// Takes a value and what it is combined with.
+    /// Takes a value and the value it is combined with.
     scatter: Body,
-    /// Along each dimension, what the result has before and after the operand's elements.
+    /// The number of positions of the result before and after the operand's elements, along each dimension.
     edges: (Vec<i64>, Vec<i64>),
 }
 
@@ -129,8 +130,8 @@ impl Selection {
     }
 }
 
-/// The tensor of which the operand of `op` is a padded copy, what pads it and how much, if of the result only what
-/// belongs to the tensor's own elements is read.
+/// Returns the tensor of which the operand of `op` is a padded copy, the padding value, and the padding, if only the
+/// positions of the tensor's own elements are read from the result.
 fn padded(op: OpRef<'_>, around: &dyn Surroundings) -> Option<(Value, Value, Padding)> {
     let program = op.program;
     let ValueSource::Result(pad, _) = program.value_source(op.operands()[0]) else { return None };
@@ -185,9 +186,9 @@ pub(super) fn in_steps(op: Op, around: &dyn Surroundings, b: &mut Builder<'_>) -
 struct Writer<'a, 'b> {
     b: &'a mut Builder<'b>,
     found: &'a Selection,
-    /// Of a dimension and a position, which windows can select it: a tensor of one dimension.
+    /// The windows that can select a position, by dimension and position: a tensor of one dimension.
     masks: FxHashMap<(usize, i64), Value>,
-    /// The dimension that a tensor of one dimension lies along, or after which another one was put in.
+    /// The dimension of a tensor of one dimension, or the dimension after which another one was inserted.
     along: FxHashMap<Value, usize>,
 }
 
@@ -196,7 +197,7 @@ impl Writer<'_, '_> {
         self.found.dims.iter().map(|d| d.count).collect()
     }
 
-    /// `value` moved by `low` along each dimension, to tensors of `shape`.
+    /// Builds `value` shifted by `low` along each dimension, in tensors of `shape`.
     fn moved(&mut self, value: Value, fill: Value, low: &[i64], shape: &[i64]) -> Value {
         let size = &self.b.tensor(value).shape;
         let high: Vec<i64> = (0..shape.len()).map(|d| shape[d] - size[d] - low[d]).collect();
@@ -206,7 +207,7 @@ impl Writer<'_, '_> {
         build::shape::pad(self.b, value, fill, low, &high, &vec![0; shape.len()])
     }
 
-    /// Which position each window selects, as its number in a window's order; -1 where there is none.
+    /// Builds the position that each window selects, as its number in the window's order; -1 if none is selected.
     fn selected(&mut self) -> Option<Value> {
         let found = self.found;
         let counts = self.counts();
@@ -257,7 +258,8 @@ impl Writer<'_, '_> {
         best.map(|b| b.1)
     }
 
-    /// Every element of `value` at these distances from multiples of the strides; `value` itself without strides.
+    /// Builds every element of `value` at these distances from multiples of the strides; returns `value` without
+    /// strides.
     fn strided(&mut self, value: Value, residues: &[i64]) -> Value {
         let strides: Vec<i64> = self.found.dims.iter().map(|d| d.stride).collect();
         if strides.iter().all(|&s| s == 1) {
@@ -267,7 +269,7 @@ impl Writer<'_, '_> {
         build::shape::slice(self.b, value, residues, &limit, &strides)
     }
 
-    /// Which windows can select the element at position `at`; `None` where all can.
+    /// Builds which windows can select the element at position `at`; `None` if all can.
     fn valid(&mut self, at: &[i64]) -> Option<Value> {
         let counts = self.counts();
         let mut valid = None;
@@ -311,7 +313,7 @@ impl Writer<'_, '_> {
         mask
     }
 
-    /// The result: what each element combines, where window `w` selected position `selected[w]`.
+    /// Builds the result: the combination at each element, if window `w` selected position `selected[w]`.
     fn scattered(&mut self, selected: Value) -> Option<Value> {
         let found = self.found;
         let groups: Shape = found.dims.iter().map(|d| d.groups()).collect();
@@ -350,9 +352,9 @@ impl Writer<'_, '_> {
         Some(self.interleaved(parts))
     }
 
-    /// Tensors of the elements at each distance from multiples of the strides, as one tensor.
+    /// Builds one tensor from tensors of the elements at each distance from multiples of the strides.
     fn interleaved(&mut self, mut parts: Vec<Value>) -> Value {
-        // The last dimension's distances are next to each other in the list.
+        // The last dimension's distances are consecutive in the list.
         for (d, dim) in self.found.dims.iter().enumerate().rev() {
             if dim.stride == 1 {
                 continue;
