@@ -1,11 +1,11 @@
 //! The codes of diagnostics: stable names for kinds of errors, for scripts and editors to match on.
 //!
-//! Codes are added only here; a published name never changes its meaning. Embedders define their own with
+//! Codes are added only here; a published name never changes its meaning. Embedders define custom codes with
 //! [`Code::custom`].
 
 use std::fmt;
 
-/// The name of a kind of error, and what it means.
+/// The name and the meaning of a kind of error.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Code {
     name: &'static str,
@@ -13,10 +13,10 @@ pub struct Code {
 }
 
 impl Code {
-    /// For remarks, which report no error.
+    /// The code of remarks, which report no error.
     pub const NONE: Code = Code { name: "", says: "" };
 
-    /// An embedder's code; its name begins with a prefix of the embedder's.
+    /// Creates an embedder's code, whose name begins with a prefix of the embedder.
     pub const fn custom(name: &'static str, says: &'static str) -> Code {
         Code { name, says }
     }
@@ -26,7 +26,7 @@ impl Code {
         self.name
     }
 
-    /// One sentence that explains it.
+    /// Returns one sentence that explains it.
     pub fn says(self) -> &'static str {
         self.says
     }
@@ -47,7 +47,7 @@ macro_rules! codes {
     ($($constant:ident = $name:literal, $says:literal;)*) => {
         $(#[doc = $says] pub const $constant: Code = Code { name: $name, says: $says };)*
 
-        /// All of them.
+        /// All codes.
         pub static CODES: &[Code] = &[$($constant),*];
     };
 }

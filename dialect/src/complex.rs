@@ -61,19 +61,19 @@ pub(crate) fn binary(op: ScalarOp, a: Complex, b: Complex, ty: ElementType) -> O
     })
 }
 
-/// `a` if `first`, else `b`; one with a NaN wins.
+/// Returns `a` if `first`, otherwise `b`; a number with a NaN takes precedence.
 fn pick(a: Complex, b: Complex, first: bool) -> Complex {
     let nan = |z: Complex| z.0.is_nan() || z.1.is_nan();
     if nan(a) || !nan(b) && first { a } else { b }
 }
 
-/// Each product is rounded to the parts' type, as hardware would.
+/// Multiplies; each product is rounded to the parts' type, as hardware does.
 fn mul(a: Complex, b: Complex, ty: ElementType) -> Complex {
     let round = |v: f64| Scalar::Float(v).round(ty.part()).as_f64();
     (round(a.0 * b.0) - round(a.1 * b.1), round(a.0 * b.1) + round(a.1 * b.0))
 }
 
-/// Scaled so that neither square overflows; infinities are recovered.
+/// Divides, scaled so that neither square overflows; infinities are recovered.
 fn div(a: Complex, b: Complex) -> Complex {
     let (mut a, mut b) = (a, b);
     let big = b.0.abs().max(b.1.abs());
@@ -102,9 +102,9 @@ fn div(a: Complex, b: Complex) -> Complex {
     q
 }
 
-/// The binary exponent of a positive finite number.
+/// Returns the binary exponent of a positive finite number.
 fn exponent(v: f64) -> i32 {
-    // Subnormals come out as -1023, and their scale is still a power of two in range.
+    // The clamp maps subnormals to -1022, so that their scale is still a power of two in range.
     ((v.to_bits() >> 52 & 0x7FF) as i32 - 1023).clamp(-1022, 1022)
 }
 
@@ -113,14 +113,14 @@ fn exp((x, y): Complex) -> Complex {
         return (x.exp(), y);
     }
     if x == f64::NEG_INFINITY {
-        // e^-inf is zero whatever the angle; 0 * NaN would not be.
+        // e^-inf is zero for any angle; 0 * NaN would not be.
         let (s, c) = if y.is_finite() { y.sin_cos() } else { (0.0, 0.0) };
         return (0.0 * c, 0.0 * s);
     }
     if x == f64::INFINITY && !y.is_finite() {
         return (f64::INFINITY, f64::NAN);
     }
-    // In two halves, so that e^x may overflow where the product doesn't.
+    // Multiplies by e^(x/2) twice, so that e^x may overflow if the product doesn't.
     let half = (x / 2.0).exp();
     (half * y.cos() * half, half * y.sin() * half)
 }
@@ -136,7 +136,7 @@ fn expm1((x, y): Complex) -> Complex {
 
 fn ln((x, y): Complex) -> Complex {
     let (big, small) = (x.abs().max(y.abs()), x.abs().min(y.abs()));
-    // Near the unit circle the modulus' logarithm cancels; 1 + (big² - 1 + small²) doesn't.
+    // Near the unit circle the logarithm of the modulus cancels; 1 + (big² - 1 + small²) doesn't.
     let modulus = if (0.5..2.0).contains(&big) && !x.is_nan() && !y.is_nan() {
         0.5 * ((big - 1.0) * (big + 1.0) + small * small).ln_1p()
     } else {
@@ -161,7 +161,7 @@ fn sqrt((x, y): Complex) -> Complex {
         let zero = if y.is_nan() { y } else { 0f64.copysign(y) };
         return if x > 0.0 { (x, zero) } else { (zero.abs(), f64::INFINITY.copysign(y)) };
     }
-    // The modulus is taken of a quarter where it could overflow.
+    // The modulus is computed from a quarter of the number if it could overflow.
     let large = x.abs().max(y.abs()) > 1e300;
     let (x, y) = if large { (x / 4.0, y / 4.0) } else { (x, y) };
     let t = ((x.abs() + x.hypot(y)) / 2.0).sqrt();
@@ -170,12 +170,12 @@ fn sqrt((x, y): Complex) -> Complex {
 }
 
 fn tanh((x, y): Complex) -> Complex {
-    // Past this the real part is 1 to the last bit, and cosh overflows later.
+    // Beyond this limit the real part is 1 to the last bit; cosh overflows only later.
     if x.abs() > 22.0 {
         let im = 4.0 * y.sin() * y.cos() * (-2.0 * x.abs()).exp();
         return (1f64.copysign(x), if im.is_nan() { 0.0 } else { im });
     }
-    // sinh(2x) and sin(2y) over their cosines' sum, written without cancellation.
+    // sinh(2x) and sin(2y) divided by the sum of their cosines, written without cancellation.
     let (t, s) = (x.sinh(), y.sin());
     let below = t * t + y.cos() * y.cos();
     (t * x.cosh() / below, s * y.cos() / below)

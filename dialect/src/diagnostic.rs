@@ -1,4 +1,4 @@
-//! Diagnostics as plain data: the dialect and the passes fill them, the `shardc` crate renders them.
+//! Diagnostics as plain data: the dialect and the passes create them, the `shardc` crate renders them.
 
 use crate::codes::Code;
 
@@ -17,7 +17,7 @@ impl Span {
         Self { start: start as u32, end: end as u32 }
     }
 
-    /// Whether it points nowhere: it belongs to something a pass made.
+    /// Returns whether it is empty, because a pass made the op or value.
     pub fn is_empty(self) -> bool {
         self.start == self.end
     }
@@ -34,19 +34,19 @@ impl Span {
     }
 }
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Severity {
     /// The program can't be compiled.
     Error,
-    /// The program compiles, but probably not to what its author wants.
+    /// The program compiles, but probably not as its author intends.
     Warning,
-    /// Information given on request.
+    /// Information that the user requested.
     Remark,
 }
 
 impl Severity {
-    /// `error`, `warning`, `remark`
+    /// Returns `error`, `warning` or `remark`.
     pub fn text(self) -> &'static str {
         match self {
             Severity::Error => "error",
@@ -56,34 +56,34 @@ impl Severity {
     }
 }
 
-/// One message with the places it refers to.
+/// One message with the spans that it refers to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
     /// The kind of error.
     pub code: Code,
     /// What was expected and found; lower case, no full stop.
     pub message: String,
-    /// The places; the first is the primary one. A label's text may be empty.
+    /// The spans; the first is the primary one. A label's text may be empty.
     pub labels: Vec<(Span, String)>,
     /// How to fix it.
     pub notes: Vec<String>,
 }
 
 impl Diagnostic {
-    /// An error about `span`.
+    /// Creates an error about `span`.
     pub fn error(code: Code, span: Span, message: impl Into<String>) -> Self {
         let labels = vec![(span, String::new())];
         Self { severity: Severity::Error, code, message: message.into(), labels, notes: Vec::new() }
     }
 
-    /// A warning about `span`.
+    /// Creates a warning about `span`.
     pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(code, span, message) }
     }
 
-    /// Sets the text of the primary place.
+    /// Sets the text of the primary span.
     pub fn label(mut self, text: impl Into<String>) -> Self {
         if let Some(first) = self.labels.first_mut() {
             first.1 = text.into();
@@ -91,7 +91,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds another place.
+    /// Adds another span.
     pub fn also(mut self, span: Span, text: impl Into<String>) -> Self {
         if !span.is_empty() {
             self.labels.push((span, text.into()));
@@ -114,10 +114,10 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// The most diagnostics stored; further ones are only counted.
+    /// The largest number of stored diagnostics; further ones are only counted.
     pub const LIMIT: usize = 100;
 
-    /// Adds one.
+    /// Adds a diagnostic.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         if self.list.len() < Self::LIMIT {
             self.list.push(diagnostic);
@@ -126,27 +126,27 @@ impl Diagnostics {
         }
     }
 
-    /// All of them in the order they were found.
+    /// Iterates over all diagnostics in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
         self.list.iter()
     }
 
-    /// How many were found past [`Diagnostics::LIMIT`].
+    /// Returns the number of diagnostics beyond [`Diagnostics::LIMIT`].
     pub fn dropped(&self) -> usize {
         self.dropped
     }
 
-    /// Whether any is an error.
+    /// Returns whether any diagnostic is an error.
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|d| d.severity == Severity::Error)
     }
 
-    /// Whether nothing was found.
+    /// Returns whether there are no diagnostics.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Moves all of `other` to the end.
+    /// Appends all diagnostics of `other`.
     pub fn append(&mut self, other: Diagnostics) {
         self.dropped += other.dropped;
         for d in other.list {

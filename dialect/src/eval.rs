@@ -1,24 +1,25 @@
-//! What `OpDef::evaluate` works with: values of all devices side by side, and the evaluator that runs regions.
+//! The environment of `OpDef::evaluate`: the values of all devices in parallel lanes, and the evaluator that runs
+//! regions.
 
 use crate::diagnostic::Span;
 use crate::ir::{OpRef, Region};
 use crate::literal::Literal;
 
-/// Why an evaluation stopped.
+/// The reason why an evaluation stopped.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EvalError {
-    /// What happened.
+    /// The error message.
     pub message: String,
-    /// The name of the op it happened in, `stablehlo.add`.
+    /// The name of the op at fault, `stablehlo.add`.
     pub op: Option<Box<str>>,
-    /// The op's place in the source; empty for an op that a pass made.
+    /// The op's span in the source; empty for an op that a pass made.
     pub span: Span,
-    /// The device it happened on, by its number in the program, if it was a single one.
+    /// The device at fault, by its number in the program, if it was a single one.
     pub device: Option<usize>,
 }
 
 impl EvalError {
-    /// An error at no op yet; the evaluator adds it.
+    /// Creates an error without an op; the evaluator adds the op.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), op: None, span: Span::default(), device: None }
     }
@@ -50,16 +51,16 @@ impl From<crate::op::Problem> for EvalError {
     }
 }
 
-/// A value or why there is none.
+/// A value, or the reason why there is none.
 pub type EvalResult<T> = Result<T, EvalError>;
 
-/// One value on every device: `None` where the device did not run.
+/// One value on every device: `None` if the device did not run.
 pub type Lanes = Vec<Option<Literal>>;
 
-/// Which devices run.
+/// The devices that run.
 pub type Mask = Vec<bool>;
 
-/// A queue in which values wait between sender and receiver.
+/// A queue that stores values between sender and receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ChannelKey {
     /// A channel's number and the receiving device; `None` for the host.
@@ -68,7 +69,7 @@ pub enum ChannelKey {
     Infeed,
 }
 
-/// The evaluator, as ops see it. Regions also read the values around them through it.
+/// The interface of the evaluator to ops. Regions read the values around them through it, too.
 pub trait Context {
     /// Number of replicas.
     fn replicas(&self) -> usize;
@@ -79,21 +80,21 @@ pub trait Context {
     /// Runs a region on the devices of `mask` and returns its terminator's operands.
     fn region(&mut self, region: Region, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>>;
 
-    /// Runs a region that reads no values around it on `partitions` separate devices in every replica: how a manual
-    /// computation of an unpartitioned program gets its mesh. `args` and `mask` are over those devices.
+    /// Runs a region that reads no values around it on `partitions` separate devices in every replica, such as the
+    /// devices of a manual computation's mesh in an unpartitioned program. `args` and `mask` are over those devices.
     fn isolated(&mut self, partitions: usize, region: Region, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>>;
 
     /// Runs the function called `callee`.
     fn call(&mut self, callee: &str, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>>;
 
-    /// The device that an `evaluate` of one lane runs as.
+    /// Returns the device on which an `evaluate` of one lane runs.
     fn lane(&self) -> usize;
 
-    /// Sets that device.
+    /// Sets the device on which an `evaluate` of one lane runs.
     fn set_lane(&mut self, lane: usize);
 
-    /// Runs `programs[replica][partition]` on separate devices and returns the devices' results one after the other;
-    /// `args` are theirs in the same order.
+    /// Runs `programs[replica][partition]` on separate devices and returns the concatenation of the devices' results;
+    /// `args` are their arguments in the same order.
     fn parallel(&mut self, _programs: &[Vec<&str>], _args: &[Literal]) -> EvalResult<Vec<Literal>> {
         Err(EvalError::new("programs can't be run in parallel here"))
     }
@@ -111,12 +112,12 @@ pub trait Context {
     /// Records a value for a probe.
     fn record(&mut self, _probe: &str, _value: &Literal) {}
 
-    /// The `time`-th value recorded for a probe, from 0.
+    /// Returns the `time`-th value recorded for a probe, from 0.
     fn recorded(&self, _probe: &str, _time: usize) -> Option<Literal> {
         None
     }
 
-    /// Whether long sums of f32 and f64 are rounded after every term, as hardware does, instead of once.
+    /// Returns whether long sums of f32 and f64 are rounded after every term, as in hardware, instead of once.
     fn rounds_sums(&self) -> bool {
         false
     }
@@ -125,7 +126,7 @@ pub trait Context {
     fn step(&mut self) -> EvalResult<()>;
 }
 
-/// Runs a region on the lane `cx` is at.
+/// Runs a region on the current lane of `cx`.
 pub fn region_on_lane(cx: &mut dyn Context, region: Region, args: &[Literal]) -> EvalResult<Vec<Literal>> {
     let (lane, n) = (cx.lane(), cx.replicas() * cx.partitions());
     let mut mask = vec![false; n];
@@ -136,7 +137,7 @@ pub fn region_on_lane(cx: &mut dyn Context, region: Region, args: &[Literal]) ->
     results.into_iter().map(|mut r| r[lane].take().ok_or_else(|| EvalError::new("a region gave no value"))).collect()
 }
 
-/// `evaluate` in terms of `evaluate_spmd`, on the lane `cx` is at: for ops that only define `evaluate_spmd`.
+/// Implements `evaluate` by `evaluate_spmd` on the current lane of `cx`, for ops that only define `evaluate_spmd`.
 pub fn on_one_lane(op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
     let (lane, n) = (cx.lane(), cx.replicas() * cx.partitions());
     let mut mask = vec![false; n];
@@ -147,14 +148,14 @@ pub fn on_one_lane(op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) ->
     results.into_iter().map(|mut r| r[lane].take().ok_or_else(|| EvalError::new("the op gave no value"))).collect()
 }
 
-/// `value` on device `lane` of `n`, nothing on the others.
+/// Returns `value` on device `lane` of `n`, and nothing on the others.
 fn one_lane(n: usize, lane: usize, value: Literal) -> Lanes {
     let mut lanes = vec![None; n];
     lanes[lane] = Some(value);
     lanes
 }
 
-/// `evaluate` on each running device: what `evaluate_spmd` does for ops that don't communicate.
+/// Runs `evaluate` on each running device: the implementation of `evaluate_spmd` for ops that don't communicate.
 pub fn each_lane(op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> EvalResult<Vec<Lanes>> {
     let mut results = vec![vec![None; mask.len()]; op.result_count()];
     for lane in (0..mask.len()).filter(|&l| mask[l]) {

@@ -1,7 +1,7 @@
-//! Values that are computed from constants alone.
+//! Values that are computed only from constants.
 //!
-//! JAX writes tables of positions as arithmetic on iota: where an image is resized, which rows a loss picks. Passes that
-//! look for a pattern in such a table evaluate it by the ops' own meaning.
+//! JAX writes tables of positions as arithmetic on iota: the positions at which an image is resized, the rows that a
+//! loss selects. Passes that look for a pattern in such a table evaluate it by the ops' reference meaning.
 
 use rustc_hash::FxHashMap;
 
@@ -17,10 +17,10 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// What `value` holds in every run; `None` where that depends on arguments or devices, or where it or anything it
-    /// is computed from has more than `limit` elements.
+    /// Returns the contents of `value` in every run; `None` if they depend on arguments or devices, or if the value or
+    /// any value it is computed from has more than `limit` elements.
     pub fn get(&mut self, program: &Program, value: Value, limit: usize) -> Option<Literal> {
-        // Deep chains are followed without recursion.
+        // Deep chains are visited without recursion.
         let mut open = vec![value];
         while let Some(&next) = open.last() {
             if self.known.contains_key(&next) {
@@ -55,8 +55,8 @@ impl Constants {
     }
 }
 
-/// The op that makes `value`, if it may be evaluated alone: a constant, or a loop nest without regions and with one
-/// result of at most `limit` elements.
+/// Returns the op that produces `value`, if it may be evaluated alone: a constant, or a loop nest without regions and
+/// with one result of at most `limit` elements.
 fn foldable(program: &Program, value: Value, limit: usize) -> Option<Op> {
     let ValueSource::Result(op, 0) = program.value_source(value) else { return None };
     let view = program.view(op);

@@ -1,8 +1,8 @@
-//! Typed ids: positions in a table, which the type system keeps from being used with another table; and [`Interner`],
-//! the table that gives equal things the same id.
+//! Typed ids: positions in a table, which the type system prevents from being used with another table; and
+//! [`Interner`], the table that gives equal items the same id.
 //!
 //! Ids are `Copy`, half the size of a pointer, and hash and compare as integers. Tables indexed by ids are [`TiVec`]s,
-//! which are vectors in everything but the index type.
+//! which are vectors except for the index type.
 
 use std::hash::Hash;
 use std::marker::PhantomData;
@@ -12,8 +12,8 @@ use indexmap::{Equivalent, IndexSet};
 use rustc_hash::FxBuildHasher;
 pub use typed_index_collections::{TiSlice, TiVec};
 
-/// Declares the ids of one kind of thing: 32-bit positions that print with a prefix. With `NONE` behind the prefix there
-/// is an id of nothing too, for tables in which an `Option` would take up twice the space.
+/// Declares a type of ids: 32-bit positions that print with a prefix. With `NONE` after the prefix, the type also has
+/// an id for a missing item, for tables in which an `Option` would take twice the space.
 #[macro_export]
 macro_rules! define_id {
     ($(#[$doc:meta])* $visibility:vis $name:ident, $prefix:literal) => {
@@ -23,7 +23,7 @@ macro_rules! define_id {
 
         #[allow(dead_code, reason = "not every kind of id is used in every way")]
         impl $name {
-            /// The id of the thing at this position of its table.
+            /// Returns the id of the item at this position of its table.
             $visibility const fn new(index: usize) -> Self {
                 Self(index as u32)
             }
@@ -57,7 +57,7 @@ macro_rules! define_id {
 
         #[allow(dead_code, reason = "not every kind of id is used in every way")]
         impl $name {
-            /// Nothing.
+            /// The id of a missing item.
             $visibility const NONE: Self = Self(u32::MAX);
 
             /// Whether it is an id other than `NONE`.
@@ -68,7 +68,7 @@ macro_rules! define_id {
     };
 }
 
-/// Things by id, equal ones stored once. Ids count from 0 in order of insertion.
+/// Items by id; equal items are stored once. Ids count from 0 in order of insertion.
 #[derive(Clone)]
 pub struct Interner<I, T> {
     set: IndexSet<T, FxBuildHasher>,
@@ -88,12 +88,12 @@ impl<I, T> Default for Interner<I, T> {
 }
 
 impl<I: From<usize>, T: Hash + Eq> Interner<I, T> {
-    /// The id of `item`, new if nothing equal has one yet.
+    /// Returns the id of `item`, which is new if no equal item has one yet.
     pub fn intern(&mut self, item: T) -> I {
         self.set.insert_full(item).0.into()
     }
 
-    /// The id of the thing equal to `item`; if there is none, inserts a copy.
+    /// Returns the id of the item equal to `item`; if there is none, inserts a copy.
     pub fn intern_ref(&mut self, item: &T) -> I
     where
         T: Clone,
@@ -104,24 +104,24 @@ impl<I: From<usize>, T: Hash + Eq> Interner<I, T> {
         }
     }
 
-    /// The id of the thing equal to `item`, if there is one.
+    /// Returns the id of the item equal to `item`, if there is one.
     pub fn find<Q: Hash + Equivalent<T> + ?Sized>(&self, item: &Q) -> Option<I> {
         self.set.get_index_of(item).map(I::from)
     }
 
-    /// Number of things.
+    /// Returns the number of items.
     pub fn count(&self) -> usize {
         self.set.len()
     }
 
-    /// All of them, in the order of their ids.
+    /// Iterates over all items, in the order of their ids.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &T> {
         self.set.iter()
     }
 }
 
 impl<I: Into<usize>, T> Interner<I, T> {
-    /// The thing with this id, if there is one.
+    /// Returns the item with this id, if there is one.
     pub fn get(&self, id: I) -> Option<&T> {
         self.set.get_index(id.into())
     }

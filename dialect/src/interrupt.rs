@@ -1,21 +1,21 @@
-//! Ends work whose result the caller no longer wants, such as planning after Ctrl-C in Python.
+//! Cancellation of work whose result the caller no longer needs, such as planning after Ctrl-C in Python.
 //!
-//! A caller runs the work by [`with`] and sets the flag later. What takes long calls [`check`], which unwinds the thread
-//! once the flag is set, so that no function in between needs a second kind of result.
+//! A caller runs the work by [`with`] and sets the flag later. Long computations call [`check`], which unwinds the
+//! thread once the flag is set, so that functions in between need no additional kind of result.
 
 use std::cell::RefCell;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the work is to end.
+/// A flag that is set to cancel the work.
 pub type Flag = Arc<AtomicBool>;
 
 thread_local! {
     static FLAG: RefCell<Option<Flag>> = const { RefCell::new(None) };
 }
 
-/// What [`check`] unwinds with.
+/// The payload with which [`check`] unwinds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Interrupted;
 
@@ -31,7 +31,7 @@ pub fn with<T>(flag: Option<Flag>, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// The flag of this thread, for threads that help it.
+/// Returns the flag of this thread, for its helper threads.
 pub fn flag() -> Option<Flag> {
     FLAG.with_borrow(Clone::clone)
 }
@@ -60,7 +60,7 @@ mod tests {
             });
         });
         assert_eq!(ended.expect_err("it was interrupted").downcast_ref(), Some(&Interrupted));
-        // The thread's next work has no flag.
+        // The flag is removed after the work.
         assert!(super::flag().is_none());
         check();
     }

@@ -15,7 +15,7 @@ use crate::scalar::Scalar;
 /// A tensor of known values.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Literal {
-    /// What it holds.
+    /// Its element type.
     pub element: ElementType,
     /// Its sizes.
     pub shape: Shape,
@@ -24,7 +24,8 @@ pub struct Literal {
 }
 
 impl Literal {
-    /// From all elements' bytes; `bytes` must hold exactly as many as the shape needs, or one element for a splat.
+    /// Creates a literal from all elements' bytes; `bytes` must have exactly the length for the shape, or one element
+    /// for a splat.
     pub fn from_bytes(element: ElementType, shape: &[i64], bytes: impl Into<Bytes>) -> Self {
         let literal = Self { element, shape: Shape::from_slice(shape), bytes: bytes.into() };
         debug_assert!(
@@ -35,14 +36,14 @@ impl Literal {
         literal
     }
 
-    /// Every element is `value`.
+    /// Creates a literal whose every element is `value`.
     pub fn splat(element: ElementType, shape: &[i64], value: Scalar) -> Self {
         let mut bytes = Vec::with_capacity(element.bytes());
         value.encode(element, &mut bytes);
         Self { element, shape: Shape::from_slice(shape), bytes: bytes.into() }
     }
 
-    /// From elements in row-major order; as many as the shape needs.
+    /// Creates a literal from elements in row-major order, as many as the shape needs.
     pub fn from_scalars(element: ElementType, shape: &[i64], values: impl IntoIterator<Item = Scalar>) -> Self {
         let mut bytes = Vec::new();
         for value in values {
@@ -51,13 +52,13 @@ impl Literal {
         Self::from_bytes(element, shape, bytes)
     }
 
-    /// From a function of the row-major position.
+    /// Creates a literal from a function of the row-major position.
     pub fn from_fn(ty: &TensorType, mut f: impl FnMut(usize) -> Scalar) -> Self {
         let n = ty.elements().unwrap_or(0);
         Self::from_scalars(ty.element, &ty.shape, (0..n).map(&mut f))
     }
 
-    /// A rank-0 tensor.
+    /// Creates a rank-0 tensor.
     pub fn scalar(element: ElementType, value: Scalar) -> Self {
         Self::splat(element, &[], value)
     }
@@ -82,7 +83,7 @@ impl Literal {
         self.bytes.len() == self.element.bytes() && self.len() != 1
     }
 
-    /// The one value of all elements, if it is stored as a splat or has one element.
+    /// Returns the value of all elements, if it is stored as a splat or has one element.
     pub fn splat_value(&self) -> Option<Scalar> {
         (self.bytes.len() == self.element.bytes() && !self.is_empty())
             .then(|| Scalar::decode(self.element, &self.bytes))
@@ -127,7 +128,7 @@ impl Literal {
         self.element.is_float().then(|| self.bytes.chunks_exact(self.element.bytes()).map(read).collect())
     }
 
-    /// The same bytes with another shape of equally many elements, or of any number for a splat.
+    /// Returns the same bytes with another shape of the same number of elements, or of any number for a splat.
     pub fn reshaped(&self, shape: &[i64]) -> Self {
         Self { element: self.element, shape: Shape::from_slice(shape), bytes: self.bytes.clone() }
     }

@@ -1,5 +1,5 @@
-//! What `OpDef::localize` works with: one op of the global program, its local operands, and how operands and results
-//! are sharded.
+//! The environment of `OpDef::localize`: one op of the global program, its local operands, and the shards of operands
+//! and results.
 
 use crate::ir::build::Builder;
 use crate::ir::{Attr, Name, Op, Ty, Value};
@@ -17,17 +17,17 @@ pub enum Tensor {
     Result(usize),
 }
 
-/// Builds, on first demand, the position at which a dimension of the device's shard begins: a rank-0 `i64`; `None` when
+/// Builds, at its first use, the position at which a dimension of the device's shard begins: a rank-0 `i64`; `None` if
 /// the dimension isn't sharded.
 pub type Start<'a> = dyn FnMut(&mut Builder<'_>, Tensor, usize) -> Option<Value> + 'a;
 
-/// A dimension of an operand that is sharded, and of which the local value has the rows that the device reads instead of
-/// its own shard.
+/// A sharded dimension of an operand of which the local value has the rows that the device reads instead of the
+/// device's shard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fetched {
-    /// Which operand.
+    /// The operand's number.
     pub operand: usize,
-    /// Which of its dimensions.
+    /// The dimension's number.
     pub dim: usize,
     /// The first row that the first device reads, as a position in the global operand; negative in padding.
     pub start: i64,
@@ -35,47 +35,49 @@ pub struct Fetched {
     pub rows: i64,
 }
 
-/// The per-device form of one op, being built.
+/// The per-device form of one op under construction.
 pub struct Localize<'a> {
-    /// Builds local ops where the global op stood.
+    /// Builds local ops in place of the global op.
     pub build: Builder<'a>,
     /// The global op.
     pub op: Op,
     /// Its operands' local values.
     pub operands: &'a [Value],
-    /// How each operand is sharded, as its own sharding says; see also `fetched`.
+    /// The shard of each operand by its own sharding; see also `fetched`.
     pub operand_shards: &'a [Shard],
-    /// How each result is sharded.
+    /// The shard of each result.
     pub result_shards: &'a [Shard],
     /// Its results' local types.
     pub result_types: Vec<Ty>,
     /// The local results, to be filled by `localize`.
     pub results: Vec<Value>,
-    /// Dimensions along which operands have been extended to what the device reads; see [`OpDef::is_windowed`].
+    /// Dimensions along which operands were extended to the rows that the device reads; see [`OpDef::is_windowed`].
+    ///
+    /// [`OpDef::is_windowed`]: crate::op::OpDef::is_windowed
     ///
     /// [`OpDef::is_windowed`]: crate::op::OpDef::is_windowed
     pub fetched: &'a [Fetched],
-    /// Where on the device that runs the program the shards begin.
+    /// Builds the starts of the shards on the device that runs the program.
     pub start: &'a mut Start<'a>,
 }
 
 impl<'a> Localize<'a> {
-    /// The same op over local operands with local result types.
+    /// Builds the same op over local operands with local result types.
     pub fn same_op(&mut self) {
         self.same_op_with(&[]);
     }
 
-    /// The same, with some attributes replaced.
+    /// Builds the same op, with some attributes replaced.
     pub fn same_op_with(&mut self, changed: &[(&str, Attr)]) {
         self.same_op_on(self.operands, changed);
     }
 
-    /// The same, over other operands.
+    /// Builds the same op, over other operands.
     pub fn same_op_on(&mut self, operands: &[Value], changed: &[(&str, Attr)]) {
         let program = &*self.build.program;
         let op = program.op(self.op);
         let (def, name, regions) = (op.def, op.name, op.regions.clone());
-        // Shardings describe the global program.
+        // Shardings describe the global program, so they are dropped.
         let kept = op.attrs.iter().filter(|a| !sdy::is_attribute(program.name_text(a.0)));
         let mut attrs: SmallVec<[(Name, Attr); 4]> = kept.copied().collect();
         for &(key, attr) in changed {
@@ -89,27 +91,28 @@ impl<'a> Localize<'a> {
         self.results = self.build.program.results(local).collect();
     }
 
-    /// The rows that the local operand has along a dimension, where they aren't the device's shard.
+    /// Returns the rows of the local operand along a dimension, if they aren't the device's shard.
     pub fn fetched(&self, operand: usize, dim: usize) -> Option<Fetched> {
         self.fetched.iter().copied().find(|f| (f.operand, f.dim) == (operand, dim))
     }
 
-    /// How operand `i` is sharded.
+    /// Returns the shard of operand `i`.
     pub fn operand(&self, i: usize) -> &'a Shard {
         &self.operand_shards[i]
     }
 
-    /// How result `i` is sharded.
+    /// Returns the shard of result `i`.
     pub fn result(&self, i: usize) -> &'a Shard {
         &self.result_shards[i]
     }
 
-    /// Where dimension `dim` of operand `operand` begins on this device (rank-0 `i64`); `None` when it isn't sharded.
+    /// Returns the start of dimension `dim` of operand `operand` on this device (rank-0 `i64`); `None` if it isn't
+    /// sharded.
     pub fn operand_start(&mut self, operand: usize, dim: usize) -> Option<Value> {
         (self.start)(&mut self.build, Tensor::Operand(operand), dim)
     }
 
-    /// The same of result `result`.
+    /// Returns the start of dimension `dim` of result `result` in the same way.
     pub fn result_start(&mut self, result: usize, dim: usize) -> Option<Value> {
         (self.start)(&mut self.build, Tensor::Result(result), dim)
     }

@@ -7,11 +7,11 @@ use std::thread;
 
 use crate::interrupt;
 
-/// Bytes of stack that are enough for every program within the limits of the language.
+/// The bytes of stack that are enough for every program within the limits of the language.
 pub const STACK_BYTES: usize = 256 << 20;
 
-/// `work(0)` to `work(count - 1)`, in this order, computed on all cores; on this thread alone where no other can be started.
-/// A panic of one of them is passed on.
+/// Returns `work(0)` to `work(count - 1)`, in this order, computed on all cores, or only on this thread if no other can
+/// be started. A panic of one of them is propagated.
 pub fn on_all_cores<T: Send + Sync>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let results: Vec<OnceLock<T>> = (0..count).map(|_| OnceLock::new()).collect();
@@ -35,6 +35,6 @@ pub fn on_all_cores<T: Send + Sync>(count: usize, work: impl Fn(usize) -> T + Sy
             helper.join().unwrap_or_else(|panic| resume_unwind(panic));
         }
     });
-    // Each was taken by some thread, and all threads are over.
+    // Every item was taken by some thread, and all threads have ended.
     results.into_iter().filter_map(OnceLock::into_inner).collect()
 }

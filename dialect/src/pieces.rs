@@ -6,7 +6,7 @@ use crate::ir::{ElementType, Shape};
 use crate::literal::{Indices, Literal};
 
 impl Literal {
-    /// The box of `shape` that begins at `start`; it must lie inside.
+    /// Returns the box of `shape` that begins at `start`; it must be inside of the tensor.
     pub fn piece(&self, start: &[i64], shape: &[i64]) -> Literal {
         debug_assert!(inside(&self.shape, start, shape), "box {start:?}+{shape:?} of {:?}", self.shape);
         if self.is_splat() || shape[..] == self.shape[..] {
@@ -19,7 +19,7 @@ impl Literal {
         Literal::from_bytes(self.element, shape, out)
     }
 
-    /// A tensor of `shape` from boxes and their start positions; positions that no box covers are zero.
+    /// Assembles a tensor of `shape` from boxes and their start positions; positions without a box are zero.
     pub fn assemble<'a>(
         element: ElementType,
         shape: &[i64],
@@ -68,7 +68,7 @@ impl Literal {
         (0..parts).map(piece).collect()
     }
 
-    /// The splat's element in another shape.
+    /// Returns the splat's element in another shape.
     fn resized(&self, shape: &[i64]) -> Literal {
         self.reshaped(shape)
     }

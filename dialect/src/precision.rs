@@ -1,22 +1,22 @@
-//! How exact arithmetic is: the spacing of each float type, and which scalar operations round.
+//! The precision of arithmetic: the spacing of each float type, and which scalar operations round.
 
 use crate::ir::{ElementClass, ElementType};
 use crate::scalar::ScalarOp;
 use crate::small_float;
 
-/// How the result of a scalar operation relates to the exact one.
+/// The relation of a scalar operation's result to the exact one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Rounding {
     /// It is the exact result: minima, selections, signs, comparisons.
     Exact,
     /// It is the exact result rounded once, the same everywhere: `+ - * / sqrt`, conversions.
     Once,
-    /// An elementary function, which every implementation approximates in its own way.
+    /// An elementary function, which each implementation approximates differently.
     Approximate,
 }
 
 impl ScalarOp {
-    /// How its result is rounded, as floats.
+    /// Returns how its result is rounded, as floats.
     pub fn rounding(self) -> Rounding {
         use ScalarOp::*;
         match self {
@@ -42,8 +42,7 @@ impl ElementType {
         }
     }
 
-    /// The smallest positive value of a float type, or of a complex type's parts, that has all its digits; 0 for other
-    /// types.
+    /// Returns the smallest normal number of a float type, or of a complex type's parts; 0 for other types.
     pub fn smallest_normal(self) -> f64 {
         match self {
             ElementType::F64 | ElementType::C128 => f64::MIN_POSITIVE,

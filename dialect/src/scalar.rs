@@ -1,4 +1,4 @@
-//! One element's value and the closed set of scalar operations kernels are written in.
+//! The value of one element, and the closed set of scalar operations in which kernels are written.
 //!
 //! Values are computed wider than stored (integers in i128, floats in f64) and rounded once to the element type
 //! by [`Scalar::round`], which for `+ - * / sqrt` on f32, bf16 and f16 is the correctly rounded result.
@@ -93,9 +93,9 @@ pub enum ScalarOp {
     Convert,
     /// The same bits as an element of the result's type, which has the same width.
     Bitcast,
-    /// Complex to its part.
+    /// The real part of a complex number.
     Real,
-    /// Complex to its part.
+    /// The imaginary part of a complex number.
     Imag,
     /// Two floats to complex.
     Complex,
@@ -107,7 +107,7 @@ pub enum ScalarOp {
 }
 
 impl ScalarOp {
-    /// The value that changes no other when combined with it; `None` where there is none or none is known.
+    /// Returns the value that changes no other value when combined with it; `None` if there is none or none is known.
     pub fn identity(self, element: ElementType) -> Option<Scalar> {
         let all_ones = || Scalar::Int(-1).round(element);
         match (self, element.class()) {
@@ -130,7 +130,7 @@ impl ScalarOp {
     }
 }
 
-/// An infinity, or the extreme finite value for a type without infinities.
+/// Returns an infinity, or the extreme finite value for a type without infinities.
 fn extreme(element: ElementType, infinity: f64) -> f64 {
     if round_float(infinity, element) == infinity {
         return infinity;
@@ -162,7 +162,7 @@ impl Scalar {
         }
     }
 
-    /// As integer, if it is one that fits.
+    /// Returns the integer, if it is one that fits.
     pub fn as_i64(self) -> Option<i64> {
         match self {
             Scalar::Int(v) => i64::try_from(v).ok(),
@@ -170,7 +170,7 @@ impl Scalar {
         }
     }
 
-    /// As f64: integers converted, the real part of a complex number.
+    /// Returns the value as f64: integers are converted, of a complex number the real part.
     pub fn as_f64(self) -> f64 {
         match self {
             Scalar::Int(v) => v as f64,
@@ -178,7 +178,7 @@ impl Scalar {
         }
     }
 
-    /// Whether it is an integer other than 0: `i1`'s true.
+    /// Returns whether it is an integer other than 0: `i1`'s true.
     pub fn is_true(self) -> bool {
         matches!(self, Scalar::Int(v) if v != 0)
     }
@@ -188,7 +188,7 @@ impl Scalar {
         matches!(self, Scalar::Int(0)) || self == Scalar::Float(0.0) || self == Scalar::Complex(0.0, 0.0)
     }
 
-    /// The nearest value of the element type: integers wrap, floats round to nearest even.
+    /// Returns the nearest value of the element type: integers wrap, floats round to nearest even.
     pub fn round(self, element: ElementType) -> Self {
         match self {
             Scalar::Int(v) => Scalar::Int(wrap(v, element)),
@@ -248,7 +248,7 @@ impl Scalar {
     }
 }
 
-/// `v` modulo the integer type's range.
+/// Returns `v` modulo the integer type's range.
 pub(crate) fn wrap(v: i128, element: ElementType) -> i128 {
     let bits = element.bits().clamp(1, 127);
     let low = v & ((1i128 << bits) - 1);
@@ -268,8 +268,8 @@ fn round_float(v: f64, element: ElementType) -> f64 {
     }
 }
 
-/// `v` as f32, rounded so that a second rounding to a narrower format gives what one rounding of `v` would: toward
-/// zero, with the last bit set when something was lost. (`f16::from_f64` rounds twice, or drops bits.)
+/// Returns `v` as f32, rounded so that a second rounding to a narrower format gives the same as one rounding of `v`:
+/// toward zero, with the last bit set if something was lost. (`f16::from_f64` rounds twice, or drops bits.)
 #[inline(always)]
 pub fn to_odd(v: f64) -> f32 {
     let near = v as f32;
@@ -318,7 +318,7 @@ mod tests {
         for &element in ElementType::ALL.iter().filter(|e| matches!(e.class(), Bool | Signed | Unsigned | Float)) {
             for op in [ScalarOp::Add, ScalarOp::Max, ScalarOp::Min] {
                 let Some(identity) = op.identity(element) else { panic!("{op:?} of {element:?}") };
-                // Patterns of a byte, of the highest byte and of all ones, so that both ends are among them.
+                // Patterns of a repeated byte, and of a highest byte above ones, so that both extremes are included.
                 let patterns = (0..=u8::MAX).flat_map(|b| {
                     let mut high = [0xff; 16];
                     high[element.bytes() - 1] = b;

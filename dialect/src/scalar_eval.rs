@@ -1,8 +1,8 @@
-//! What each [`ScalarOp`] computes: the meaning that all evaluators and kernels implement.
+//! The computation of each [`ScalarOp`]: the meaning that all evaluators and kernels implement.
 //!
-//! Sources: the StableHLO specification and its interpreter; where they leave the result open, XLA: integer
-//! division by zero gives -1 (all bits) and the remainder is the dividend, shifts past the width give 0 or the sign,
-//! NaN converts to 0 and other floats out of range to the nearest integer.
+//! Sources: the StableHLO specification and its interpreter; if they leave the result open, XLA: integer division by
+//! zero gives -1 (all bits) and the remainder is the dividend, shifts beyond the width give 0 or the sign, NaN converts
+//! to 0 and other floats out of range to the nearest integer.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use crate::ir::{ElementClass, ElementType};
 use crate::scalar::{Comparison, Scalar, ScalarOp, wrap};
 
 impl Comparison {
-    /// Whether it holds for operands in this order; `None`: unordered (a NaN).
+    /// Returns whether it holds for operands in this order; `None`: unordered (a NaN).
     pub fn holds(self, order: Option<Ordering>) -> bool {
         match (self, order) {
             (Comparison::Ne, None) => true,
@@ -38,14 +38,15 @@ impl ScalarOp {
         }
     }
 
-    /// Whether `a op b = b op a` and grouping doesn't matter (up to rounding): reductions may use only such operations.
+    /// Returns whether `a op b = b op a` and grouping doesn't matter (up to rounding): reductions may use only such
+    /// operations.
     pub fn commutes(self) -> bool {
         use ScalarOp::*;
         matches!(self, Add | Mul | Max | Min | And | Or | Xor)
     }
 
     /// Applies it to elements of type `operand_ty` (that of the first argument); the result has type `result_ty` and is
-    /// rounded to it. Panics on operands the operation isn't defined for; the verifier rejects those.
+    /// rounded to it. Panics on operands for which the operation is undefined; the verifier rejects those.
     pub fn apply(self, operand_ty: ElementType, result_ty: ElementType, args: &[Scalar]) -> Scalar {
         use ScalarOp::*;
         match (self, args) {
@@ -94,7 +95,7 @@ impl ScalarOp {
     }
 }
 
-/// The order of two elements; complex numbers by real, then imaginary part.
+/// Returns the order of two elements; complex numbers are ordered by real, then imaginary part.
 fn order(a: Scalar, b: Scalar) -> Option<Ordering> {
     match (a, b) {
         (Scalar::Int(a), Scalar::Int(b)) => Some(a.cmp(&b)),
@@ -125,7 +126,7 @@ pub(crate) fn float_unary(op: ScalarOp, a: f64) -> Option<f64> {
         Expm1 => a.exp_m1(),
         Log => a.ln(),
         Log1p => a.ln_1p(),
-        // An exponential that can't overflow, so that small results have all their digits.
+        // This exponential can't overflow, so that small results have full precision.
         Logistic if a < 0.0 => a.exp() / (1.0 + a.exp()),
         Logistic => 1.0 / (1.0 + (-a).exp()),
         Tanh => tanh(a),
@@ -136,12 +137,12 @@ pub(crate) fn float_unary(op: ScalarOp, a: f64) -> Option<f64> {
     })
 }
 
-/// Closer to the exact value than the C library's.
+/// Computes tanh more accurately than the C library.
 fn tanh(a: f64) -> f64 {
     let t = (2.0 * a.abs()).exp_m1();
     let below = t + 2.0;
     let magnitude = if a.abs() < 0.5 {
-        // With what rounding the divisor lost.
+        // Corrects the rounding error of the divisor.
         let (quotient, lost) = (t / below, t - (below - 2.0));
         quotient - quotient * (lost / below)
     } else {
@@ -166,7 +167,7 @@ pub(crate) fn float_binary(op: ScalarOp, a: f64, b: f64) -> Option<f64> {
     })
 }
 
-/// `a` if `first`, else `b`; a NaN among them wins.
+/// Returns `a` if `first`, otherwise `b`; a NaN takes precedence.
 fn pick(a: f64, b: f64, first: bool) -> f64 {
     if a.is_nan() || !b.is_nan() && first { a } else { b }
 }
@@ -187,10 +188,10 @@ fn int_unary(op: ScalarOp, a: i128, ty: ElementType) -> Option<i128> {
 fn int_binary(op: ScalarOp, a: i128, b: i128, ty: ElementType) -> Option<i128> {
     use ScalarOp::*;
     let truth = ty.class() == ElementClass::Bool;
-    // A shift by a negative amount is one past the width: amounts are read as unsigned.
+    // A shift by a negative amount is a shift beyond the width, because amounts are unsigned.
     let shift = (0..i128::from(ty.bits())).contains(&b).then_some(b as u32);
     Some(match op {
-        // On truth values sum and product are "or" and "and".
+        // For booleans, "or" is the sum and "and" the product.
         Add if truth => a | b,
         Add => a + b,
         Sub => a - b,
@@ -216,14 +217,14 @@ fn int_binary(op: ScalarOp, a: i128, b: i128, ty: ElementType) -> Option<i128> {
     })
 }
 
-/// The bits of an integer of type `ty`, without sign.
+/// Returns the bits of an integer of type `ty`, without sign.
 fn pattern(a: i128, ty: ElementType) -> u128 {
     a as u128 & ((1u128 << ty.bits()) - 1)
 }
 
 fn int_power(base: i128, exponent: i128, ty: ElementType) -> i128 {
     if exponent < 0 {
-        // 1 and -1 have inverses among the integers; all else rounds to 0.
+        // Only 1 and -1 have integer inverses; all others round to 0.
         return match base {
             1 => 1,
             -1 if exponent % 2 == 0 => 1,
@@ -242,7 +243,7 @@ fn int_power(base: i128, exponent: i128, ty: ElementType) -> i128 {
     result
 }
 
-/// `a` as an element of another type.
+/// Converts `a` to an element of another type.
 fn convert(a: Scalar, ty: ElementType) -> Scalar {
     let class = ty.class();
     match (a, class) {
@@ -264,7 +265,7 @@ fn convert(a: Scalar, ty: ElementType) -> Scalar {
     }
 }
 
-/// Smallest and largest value of an integer type.
+/// Returns the smallest and largest value of an integer type.
 fn range(ty: ElementType) -> (i128, i128) {
     match ty.class() {
         ElementClass::Signed => (-(1i128 << (ty.bits() - 1)), (1i128 << (ty.bits() - 1)) - 1),
@@ -272,8 +273,8 @@ fn range(ty: ElementType) -> (i128, i128) {
     }
 }
 
-/// An integer as f64, such that rounding it to `ty` rounds only once: bits an f64 can't hold are folded into its
-/// last one, save for f64 itself.
+/// Returns an integer as f64, such that rounding it to `ty` rounds only once: bits beyond f64's precision are folded
+/// into the last bit, except for f64 itself.
 fn float_of(v: i128, ty: ElementType) -> f64 {
     let magnitude = v.unsigned_abs();
     let extra = (128 - magnitude.leading_zeros()).saturating_sub(53);
@@ -285,7 +286,7 @@ fn float_of(v: i128, ty: ElementType) -> f64 {
     if v < 0 { -kept } else { kept }
 }
 
-/// Rounds to `mantissa` bits, then sends what `exponent` bits can't hold to infinity or zero.
+/// Rounds to `mantissa` bits, then rounds values beyond the range of `exponent` bits to infinity or zero.
 fn reduce_precision(a: f64, ty: ElementType, exponent: u8, mantissa: u8) -> f64 {
     if a.is_nan() {
         return if mantissa > 0 { a } else { f64::INFINITY };
@@ -435,7 +436,7 @@ mod tests {
             (Scalar::Int(-1), UI8, Scalar::Int(255)),
             (Scalar::Complex(2.0, 3.0), F32, Scalar::Float(2.0)),
             (Scalar::Float(2.0), C64, Scalar::Complex(2.0, 0.0)),
-            // One rounding: half an ulp of the narrow type and a little, which an f64 can't hold together.
+            // Rounds once: half an ulp of the narrow type plus a small amount, which an f64 can't represent together.
             (Scalar::Int((1 << 60) + (1 << 36) + 1), F32, Scalar::Float(((1u64 << 60) + (1 << 37)) as f64)),
             (Scalar::Int((1 << 60) + (1 << 52) + 1), BF16, Scalar::Float(((1u64 << 60) + (1 << 53)) as f64)),
             (Scalar::Int(65519), F16, Scalar::Float(65504.0)),

@@ -1,5 +1,5 @@
-//! The global program's types, shardings and meshes, recorded on a per-device `@main` as attributes that MLIR can
-//! ignore. Enough to shard inputs and to assemble results.
+//! The global program's types, shardings and meshes, stored on a per-device `@main` as attributes that MLIR can ignore.
+//! They are enough to shard inputs and to assemble results.
 
 use crate::ir::{Attr, AttrData, Op, Program, TensorType, Ty, TypeData};
 use crate::ops::func;
@@ -16,9 +16,9 @@ pub const MESHES: &str = "shardc.meshes";
 /// One argument or result of the global program.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// Its type; of a token the type of what the evaluator holds for one, which has no elements.
+    /// Its type; for a token, the type of the evaluator's value for it, which has no elements.
     pub global: TensorType,
-    /// How it is sharded; `None` means replicated.
+    /// Its sharding; `None` means replicated.
     pub sharding: Option<TensorSharding>,
     /// Whether it is a token, which orders effects and has no data.
     pub is_token: bool,
@@ -37,7 +37,7 @@ pub struct Signature {
 
 impl Signature {
     /// Reads the attributes of a per-device program's `@main`; arguments and results without them are replicated.
-    /// `None` without `@main`, for types other than tensors and tokens, and when an attribute is malformed.
+    /// `None` without `@main`, for types other than tensors and tokens, and if an attribute is malformed.
     pub fn of(program: &mut Program) -> Option<Self> {
         let main = func::function(program, "main")?;
         let types = func::signature(program, main);
@@ -57,8 +57,8 @@ impl Signature {
         Some(Self { mesh: mesh(program), arguments, results })
     }
 
-    /// How `side` is sharded on the devices: one mesh position per device, or one device without a mesh. A sharding over
-    /// a mesh of its own is on the devices that this mesh names.
+    /// Returns the layout of `side` on the devices: one mesh position per device, or one device without a mesh. A
+    /// sharding over an inline mesh is on the devices that this mesh names.
     pub fn layout(&self, side: &Side) -> Layout {
         let of_part = side.sharding.as_ref().and_then(|sharding| match &sharding.mesh {
             MeshRef::Inline(mesh) => Some((sharding, mesh)),
@@ -75,7 +75,7 @@ impl Signature {
     }
 }
 
-/// Whether `main` states global types, as a per-device program's does.
+/// Returns whether `main` states global types, as in a per-device program.
 pub fn is_stated(program: &Program, main: Op) -> bool {
     let types = func::signature(program, main);
     (0..types.inputs.len()).any(|i| func::arg_attr(program, main, i, GLOBAL_TYPE).is_some())
@@ -101,14 +101,14 @@ fn side(program: &mut Program, own: Ty, ty: Option<Attr>, text: Option<Attr>) ->
     Some(Side { global, sharding, is_token })
 }
 
-/// What a per-device op states of the global value that it is about.
+/// Returns the attributes of a per-device op about its global value.
 pub fn stated_side(program: &mut Program, op: Op) -> Option<Side> {
     let (ty, text) = (program.attr(op, GLOBAL_TYPE)?, program.attr(op, SHARDING));
     let own = program.value_type(*program.op(op).operands.first()?);
     side(program, own, Some(ty), text)
 }
 
-/// The mesh of a per-device program, with its name.
+/// Returns the mesh of a per-device program, with its name.
 fn mesh(program: &mut Program) -> Option<(String, Mesh)> {
     let attr = program.attr(program.module, MESHES)?;
     let AttrData::Dict(entries) = program.attr_data(attr) else { return None };

@@ -1,11 +1,11 @@
-//! The floating-point types of one byte and less: f8, f6, f4 in all their variants.
+//! The floating-point types of at most one byte: f8, f6, f4 in all their variants.
 //!
 //! A format is its exponent and mantissa widths, its bias, and its special values: infinities and NaNs as in IEEE, only
 //! NaN (`FN`), or one NaN in place of minus zero (`FNUZ`). Source: the StableHLO specification, types.
 
 use crate::ir::ElementType;
 
-/// What the largest patterns of a format mean.
+/// The meaning of the largest patterns of a format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Top {
     /// Infinities and NaNs as in IEEE 754.
@@ -18,31 +18,32 @@ pub enum Top {
     Finite,
 }
 
-/// How a float of a byte or less is made of bits: a sign, an exponent, a mantissa.
+/// The bit format of a float of at most one byte: a sign, an exponent, a mantissa.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Format {
     /// Bits of the exponent.
     pub exponent: u32,
     /// Bits of the mantissa.
     pub mantissa: u32,
-    /// What is subtracted from the exponent.
+    /// The number that is subtracted from the exponent.
     pub bias: i32,
     /// Its special values.
     pub top: Top,
 }
 
-/// Whether a type is a float of a byte or less.
+/// Returns whether a type is a float of at most one byte.
 pub fn is_small(element: ElementType) -> bool {
     element.is_float() && element.bits() <= 8
 }
 
 impl Format {
-    /// The format of a type of a byte or less; `None` for other types, and for the one that is an exponent alone.
+    /// Returns the format of a type of at most one byte; `None` for other types, and for the type that is only an
+    /// exponent.
     pub fn of(element: ElementType) -> Option<Self> {
         (is_small(element) && element != ElementType::F8E8M0FNU).then(|| format(element))
     }
 
-    /// The pattern of the largest finite value.
+    /// Returns the pattern of the largest finite value.
     pub fn largest(&self) -> u8 {
         let all = (1u32 << (self.exponent + self.mantissa)) - 1;
         (match self.top {
@@ -52,11 +53,11 @@ impl Format {
         }) as u8
     }
 
-    /// The pattern that a NaN becomes: minus zero, where there is none.
+    /// Returns the pattern of NaN, or of minus zero if the format has no NaN.
     pub fn nan(&self) -> u8 {
         let sign_bit = 1u8 << (self.exponent + self.mantissa);
         match self.top {
-            // The specification leaves open what a format without NaN gives.
+            // The specification leaves open the result in a format without NaN.
             Top::Unsigned | Top::Finite => sign_bit,
             Top::Ieee => (((1u32 << self.exponent) - 1) << self.mantissa | 1 << (self.mantissa - 1)) as u8,
             Top::NanOnly => sign_bit - 1,
@@ -80,17 +81,17 @@ fn format(element: ElementType) -> Format {
     }
 }
 
-/// The distance from 1 to the next larger value.
+/// Returns the distance from 1 to the next larger value.
 pub(crate) fn epsilon(element: ElementType) -> f64 {
     if element == ElementType::F8E8M0FNU { 1.0 } else { 2f64.powi(-(format(element).mantissa as i32)) }
 }
 
-/// The smallest positive value with all its digits.
+/// Returns the smallest normal number.
 pub(crate) fn smallest_normal(element: ElementType) -> f64 {
     if element == ElementType::F8E8M0FNU { 2f64.powi(-127) } else { 2f64.powi(1 - format(element).bias) }
 }
 
-/// The value of bit pattern `bits`.
+/// Returns the value of bit pattern `bits`.
 pub fn decode(bits: u8, element: ElementType) -> f64 {
     if element == ElementType::F8E8M0FNU {
         return if bits == 0xFF { f64::NAN } else { 2f64.powi(i32::from(bits) - 127) };
@@ -112,7 +113,7 @@ pub fn decode(bits: u8, element: ElementType) -> f64 {
     sign(magnitude, negative)
 }
 
-/// The nearest bit pattern, ties to even.
+/// Returns the nearest bit pattern, ties to even.
 pub fn encode(v: f64, element: ElementType) -> u8 {
     if element == ElementType::F8E8M0FNU {
         return encode_exponent(v);
@@ -121,14 +122,14 @@ pub fn encode(v: f64, element: ElementType) -> u8 {
     if v.is_nan() {
         return f.nan();
     }
-    // Anything past the largest value will do for infinity.
+    // Anything beyond the largest value has the same result as infinity.
     let magnitude = v.abs().min(1e9);
-    // Numbers with all their digits, and others, which have the last digit of the smallest one that has.
+    // Normal numbers, and subnormal numbers, whose last digit is that of the smallest normal number.
     let least = 1 - f.bias;
     let exponent = ((magnitude.to_bits() >> 52) as i32 - 1023).max(least);
     let last = f64::from_bits(((1023 + f.mantissa as i32 - exponent) as u64) << 52);
     let digits = (magnitude * last).round_ties_even() as u32;
-    // The patterns of one sign are in order of value; a digit too many makes the next exponent.
+    // The patterns of one sign are in order of value; a carry increments the exponent.
     let pattern = digits + (((exponent - least) as u32) << f.mantissa);
     let bits = match f.top {
         _ if pattern <= f.largest().into() => pattern as u8,
@@ -140,8 +141,8 @@ pub fn encode(v: f64, element: ElementType) -> u8 {
     if v.is_sign_negative() && !(f.top == Top::Unsigned && bits == 0) { bits | sign_bit } else { bits }
 }
 
-/// The nearest power of two, the larger of two: there are no digits that could be even. What is not positive has none, and
-/// what is past the largest neither. Source: ml_dtypes.
+/// Returns the nearest power of two, and the larger of two equally near ones, because there are no digits that could be
+/// even. NaN, numbers that aren't positive, and those beyond the largest power become NaN. Source: ml_dtypes.
 fn encode_exponent(v: f64) -> u8 {
     const NAN: u8 = 0xFF;
     let limit = 1.5 * 2f64.powi(127);
@@ -173,7 +174,7 @@ mod tests {
         }
     }
 
-    /// The values of a type from what its name says: exponent bits, mantissa bits, bias, and which patterns are special.
+    /// Returns the value of a pattern by the type's name: exponent bits, mantissa bits, bias, and special patterns.
     fn named(element: ElementType, bits: u32) -> f64 {
         let (exponent_bits, mantissa_bits, bias) = match element {
             ElementType::F4E2M1FN => (2, 1, 1),
@@ -207,9 +208,9 @@ mod tests {
         if negative && element != F8E8M0FNU { -size } else { size }
     }
 
-    /// Every pattern of every type has the value that its name says, and every f16, f32 of 16 bits, middle and neighbor
-    /// of a middle goes to the nearest of them, to the even one of two (of powers of two to the larger), found by looking
-    /// at all.
+    /// Checks that every pattern of every type has the value that its name states, and that every f16, f32 of 16 bits,
+    /// midpoint and neighbor of a midpoint is rounded to the nearest pattern, found by a search of all of them: to the
+    /// even one of two (to the larger one of two powers of two).
     #[test]
     fn conversions_are_those_of_a_table() {
         for &element in ElementType::ALL.iter().filter(|e| e.is_float() && e.bits() <= 8) {
@@ -260,7 +261,7 @@ mod tests {
         assert!(decode(encode(1e9, ElementType::F8E5M2), ElementType::F8E5M2).is_infinite());
         assert!(decode(encode(1e9, ElementType::F8E4M3FN), ElementType::F8E4M3FN).is_nan());
         assert_eq!(decode(encode(448.0, ElementType::F8E4M3FN), ElementType::F8E4M3FN), 448.0);
-        // Half a step above the largest value: its pattern is even here, odd in the other types.
+        // Half a step above the largest value: its pattern is even in this type, odd in the other types.
         assert_eq!(decode(encode(464.0, ElementType::F8E4M3FN), ElementType::F8E4M3FN), 448.0);
         assert!(decode(encode(464.1, ElementType::F8E4M3FN), ElementType::F8E4M3FN).is_nan());
         assert!(decode(encode(248.0, ElementType::F8E4M3FNUZ), ElementType::F8E4M3FNUZ).is_nan());

@@ -1,5 +1,5 @@
-//! Kernels, lifetimes and buffers of small programs, compared with results worked out by hand; and for any program,
-//! that values needed at the same time never overlap.
+//! Tests kernels, lifetimes and buffers of small programs against results worked out by hand; and, for any program,
+//! that values that are live at the same time never overlap.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn program(text: &str) -> (Program, Op) {
     (program, main)
 }
 
-/// The ops of `@main` by name, those folded into others in parentheses; and the plan.
+/// Returns the ops of `@main` by name, with folded ops in parentheses; and the plan.
 fn kernels(text: &str) -> (String, Buffers) {
     let (program, main) = program(text);
     let buffers = Buffers::of(&program, main);
@@ -104,7 +104,7 @@ fn an_outer_product_is_elementwise() {
     assert_eq!(names, "(dot_general) exponential return");
 }
 
-/// For each op of a block without regions, the ops in whose kernels it is computed.
+/// Returns, for each op of a block without regions, the ops in whose kernels it is computed.
 fn decided(text: &str, model: FusionModel) -> Vec<Vec<u32>> {
     let (program, main) = program(text);
     let ops = program.block_ops(func::block(&program, main).expect("a body"));
@@ -189,11 +189,12 @@ fn a_loop_makes_the_next_value_in_the_place_of_the_last_where_nobody_reads_that(
         ));
         (buffers.after.values().map(Vec::len).sum::<usize>(), buffers.bytes() / 1024)
     };
-    // Elementwise over the old value: in its buffer. The argument, the carried value, the product; and the condition.
+    // Elementwise on the old value, so in its buffer. The buffers are the argument, the carried value, the product; and
+    // the condition.
     assert_eq!(moves("%n = stablehlo.add %e, %v : tensor<16x16xf32>"), (0, 3));
-    // The old value is dead by then.
+    // The old value is dead at that point.
     assert_eq!(moves("%n = stablehlo.transpose %e, dims = [1, 0] : (tensor<16x16xf32>) -> tensor<16x16xf32>"), (0, 3));
-    // The old value is still read at other positions: a copy.
+    // The old value is still read at other positions, so it is copied.
     let reversed = "%r = stablehlo.reverse %v, dims = [0] : tensor<16x16xf32>
                     %n = stablehlo.add %r, %v : tensor<16x16xf32>";
     assert_eq!(moves(reversed).0, 1);

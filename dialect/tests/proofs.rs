@@ -1,4 +1,4 @@
-//! Runs the generic proofs on every op, and checks that they notice errors.
+//! Runs the generic proofs on every op, and checks that they detect errors.
 
 use shardc_dialect::kernel::{External, Kernel};
 use shardc_dialect::literal::Literal;
@@ -7,8 +7,8 @@ use shardc_dialect::ops::OPS;
 use shardc_dialect::proofs::{Example, holds};
 use shardc_dialect::sharding::ShardingRule;
 
-/// Structure without a computation of its own; `linalg.index` means something in the body of another op alone, whose
-/// examples have it.
+/// Returns whether an op is only structure, without its own computation; `linalg.index` is meaningful only in the body
+/// of another op, whose examples have it.
 fn is_bare(def: &dyn OpDef) -> bool {
     let of_functions = [
         "builtin.module",

@@ -1,5 +1,5 @@
-//! Sharding rules equal Shardy's: `data/sharding_rules.mlir` holds ops as `sdy-populate-op-sharding-rules` of jaxlib
-//! 0.10.2 prints them, each with its rule. The text must round-trip too.
+//! Tests that sharding rules equal Shardy's: `data/sharding_rules.mlir` has ops as `sdy-populate-op-sharding-rules` of
+//! jaxlib 0.10.2 prints them, each with its rule. The text must round-trip, too.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ fn rules_are_those_shardy_registers() {
         let view = program.view(op);
         let Some(AttrData::ShardingRule(want)) = view.attr("sdy.sharding_rule") else { continue };
         let mut found = view.def().propagation_rule(view);
-        // Shardy makes the positions inside a convolution's window a reduction; sharded along it, sums would differ.
+        // Shardy makes the positions inside a convolution's window a reduction; sums sharded along it would be wrong.
         if let Some(rule) = found.as_mut().filter(|_| view.name() == "stablehlo.convolution") {
             rule.factors
                 .iter_mut()

@@ -1,4 +1,4 @@
-//! Functions, calls, control flow and collectives print exactly as JAX prints them.
+//! Tests that functions, calls, control flow and collectives print exactly as JAX prints them.
 
 use shardc_dialect::diagnostic::Diagnostics;
 

@@ -1,4 +1,4 @@
-//! Generic text survives a round trip byte for byte.
+//! Tests that generic text survives a round trip byte for byte.
 
 use shardc_dialect::diagnostic::Diagnostics;
 
@@ -32,7 +32,7 @@ fn generic_ops_and_attributes() {
     );
 }
 
-/// The printed module, without its braces.
+/// Returns the printed module, without its braces.
 fn printed(text: &str) -> String {
     let mut diagnostics = Diagnostics::default();
     let program = shardc_dialect::parse(text, &mut diagnostics);
@@ -56,7 +56,7 @@ fn one_type_has_one_spelling() {
 
 #[test]
 fn what_nobody_knows_is_kept() {
-    // Aliases are expanded and comments dropped, since neither is stored.
+    // Aliases are expanded and comments dropped, because neither is stored.
     let text = "#csr = #sparse.encoding<{ // by rows
         map = (d0) -> (d0 : dense)}>
       \"x.a\"() {a = #x.y<#csr>, b = dense<\"hello\"> : tensor<!x.string>, c = dense<[1, 2]> : vector<2xi7>, d = loc(\"f\":1:2)} : () -> ()";
@@ -143,7 +143,7 @@ fn locations_are_one_however_aliases_lead_to_them() {
 
 #[test]
 fn what_is_broken_is_read_once() {
-    // Nested functions that never end, among braces that match nothing.
+    // Nested functions that are never closed, among unmatched braces.
     for pairless in ["// }]}}}\n", "\"a.b\"() {c = \"}\" } }\n"] {
         let text = format!("{pairless}func.func @f() {{\nfunc.func @g() {{\n").repeat(12);
         let mut diagnostics = Diagnostics::default();

@@ -1,8 +1,8 @@
-//! Every rule of the verifier: its errors for a program that violates it, and where they point.
+//! Tests every rule of the verifier: its errors for a program that violates it, and their positions.
 
 use shardc_dialect::diagnostic::{Diagnostics, Severity};
 
-/// The verifier's diagnostics for a module: (severity, the source it points at, message).
+/// Returns the verifier's diagnostics for a module: (severity, the source it points at, message).
 fn found(text: &str) -> Vec<(Severity, String, String)> {
     let mut diagnostics = Diagnostics::default();
     let program = shardc_dialect::parse(text, &mut diagnostics);
@@ -18,14 +18,14 @@ fn found(text: &str) -> Vec<(Severity, String, String)> {
         .collect()
 }
 
-/// `text` gives exactly these errors: (source pointed at, message).
+/// Checks that `text` gives exactly these errors: (source pointed at, message).
 fn check(text: &str, expected: &[(&str, &str)]) {
     let found = found(text);
     let errors: Vec<(&str, &str)> = found.iter().map(|f| (f.1.as_str(), f.2.as_str())).collect();
     assert_eq!(errors, expected, "\n{text}");
 }
 
-/// The same for a function over `%a: tensor<8x8xf32>` on meshes @m (a=2, b=4) and @n (c=8), @one, @none.
+/// Checks a function over `%a: tensor<8x8xf32>` on meshes @m (a=2, b=4) and @n (c=8), @one, @none in the same way.
 fn check_body(body: &str, expected: &[(&str, &str)]) {
     check(&module(body), expected);
 }
@@ -36,7 +36,7 @@ fn module(body: &str) -> String {
     )
 }
 
-/// A constraint of `%a` with this sharding.
+/// Checks a constraint of `%a` with this sharding.
 fn check_sharding(sharding: &str, expected: &[(&str, &str)]) {
     check_body(&format!("%0 = sdy.sharding_constraint %a {sharding} : tensor<8x8xf32>"), expected);
 }
@@ -212,7 +212,7 @@ fn axes_of_shardings() {
         "<@m, [{}, {}], unreduced={\"b\":(2)2, \"b\":(1)2}>",
         &[("unreduced", "unreduced axes are not in the order of the mesh")],
     );
-    // The second of two mistakes in one file is found too.
+    // The second of two mistakes in one file is found, too.
     check_sharding(
         "<@m, [{\"x\"}, {\"y\"}]>",
         &[("\"x\"", "the mesh has no axis \"x\""), ("\"y\"", "the mesh has no axis \"y\"")],
@@ -499,7 +499,8 @@ fn parallel_programs() {
     run("programs = [[@f]], infeed = []", "%r = ", &["infeed must name at least one function, or be left out"]);
 }
 
-/// A function of one op over arguments of these types gives exactly these errors about the op or its operands.
+/// Checks that a function of one op over arguments of these types gives exactly these errors about the op or its
+/// operands.
 fn check_op(types: &[&str], op: &str, expected: &[&str]) {
     let args: Vec<String> = types.iter().enumerate().map(|(i, t)| format!("%a{i}: {t}")).collect();
     let text = format!("func.func @main({}) {{\n{op}\nreturn\n}}", args.join(", "));

@@ -1,19 +1,19 @@
-//! Affine maps and sets, for which MLIR has had codes since 2026; before, they were written as text.
+//! Affine maps and sets, which have codes in MLIR since 2026; older files have them as text.
 
 use super::entries::Reader;
 use super::value::joined;
 use super::{Fault, Read};
 use crate::text::MAX_NESTING;
 
-/// More dimensions or symbols have no use, and would be long as text.
+/// The limit of dimensions and of symbols: programs don't have more, and their text would be long.
 const MOST: u64 = 1 << 12;
 
-/// How a map is written: in the low bits of its first number.
+/// The form of a map, in the low bits of its first number.
 const IDENTITY: u64 = 0;
 const PERMUTATION: u64 = 1;
 const PROJECTION: u64 = 2;
 
-/// `affine_map<(d0, d1)[s0] -> (d0 + s0)>`
+/// Reads `affine_map<(d0, d1)[s0] -> (d0 + s0)>`.
 pub(super) fn map(r: &mut Reader<'_, '_>) -> Read<String> {
     let at = r.from.at;
     let head = r.from.number()?;
@@ -32,7 +32,7 @@ pub(super) fn map(r: &mut Reader<'_, '_>) -> Read<String> {
     Ok(format!("affine_map<{} -> ({})>", spaces(dims, symbols), joined(results.iter())))
 }
 
-/// `affine_set<(d0)[s0] : (d0 - s0 >= 0)>`
+/// Reads `affine_set<(d0)[s0] : (d0 - s0 >= 0)>`.
 pub(super) fn set(r: &mut Reader<'_, '_>) -> Read<String> {
     let (dims, symbols) = (number(r)?, number(r)?);
     let count = r.from.count("constraints")?;
@@ -45,7 +45,7 @@ pub(super) fn set(r: &mut Reader<'_, '_>) -> Read<String> {
     Ok(format!("affine_set<{} : ({})>", spaces(dims, symbols), joined(constraints.iter())))
 }
 
-/// `strided<[1, ?], offset: 3>`
+/// Reads `strided<[1, ?], offset: 3>`.
 pub(super) fn strided(r: &mut Reader<'_, '_>) -> Read<String> {
     let shown = |n: i64| if n == i64::MIN { "?".to_owned() } else { n.to_string() };
     let offset = r.from.signed()?;
@@ -70,27 +70,27 @@ fn names(letter: &str, count: u64) -> Vec<String> {
     (0..count).map(|i| format!("{letter}{i}")).collect()
 }
 
-/// `(d0, d1)[s0]`
+/// Returns the text `(d0, d1)[s0]`.
 fn spaces(dims: u64, symbols: u64) -> String {
     let symbols = if symbols == 0 { String::new() } else { format!("[{}]", joined(names("s", symbols).iter())) };
     format!("({}){symbols}", joined(names("d", dims).iter()))
 }
 
-/// An expression as MLIR writes it.
+/// An expression in MLIR's syntax.
 enum Expression {
     Constant(i64),
     /// A name, which never needs parentheses.
     Name(String),
     /// A sum.
     Sum(String),
-    /// A product by a negative number: what is subtracted in its place, and itself.
+    /// A product by a negative number: the subtrahend that replaces it in a sum, and the product itself.
     Negative(String, String),
     /// Any other operation.
     Operation(String),
 }
 
 impl Expression {
-    /// Alone, or in a sum.
+    /// Returns the text alone or in a sum.
     fn weak(self) -> String {
         match self {
             Self::Constant(n) => n.to_string(),
@@ -98,7 +98,7 @@ impl Expression {
         }
     }
 
-    /// As an operand of what binds more tightly than a sum.
+    /// Returns the text as an operand of an operation that binds more tightly than a sum.
     fn strong(self) -> String {
         match self {
             Self::Sum(text) | Self::Negative(_, text) | Self::Operation(text) => format!("({text})"),

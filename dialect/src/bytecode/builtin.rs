@@ -9,7 +9,7 @@ use super::value::{
 use super::{Fault, Read, affine};
 use crate::ir::ElementType;
 
-/// The codes of attributes that are written.
+/// The codes of attributes that the writer uses.
 pub(super) const ARRAY: usize = 0;
 pub(super) const DICTIONARY: usize = 1;
 pub(super) const STRING: usize = 2;
@@ -24,7 +24,7 @@ pub(super) const UNKNOWN_LOCATION: usize = 15;
 pub(super) const LITERAL: usize = 18;
 pub(super) const RANGE: usize = 22;
 
-/// The codes of types that are written.
+/// The codes of types that the writer uses.
 pub(super) const INTEGER: usize = 0;
 pub(super) const INDEX: usize = 1;
 pub(super) const FIRST_FLOAT: usize = 3;
@@ -113,7 +113,7 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
     })
 }
 
-/// The bytes of a string attribute.
+/// Reads the bytes of a string attribute.
 fn name_bytes(r: &mut Reader<'_, '_>) -> Read<Vec<u8>> {
     match &r.attr()?.kind {
         Kind::Str(bytes) => Ok(bytes.clone()),
@@ -121,7 +121,7 @@ fn name_bytes(r: &mut Reader<'_, '_>) -> Read<Vec<u8>> {
     }
 }
 
-/// The name of an attribute in a dictionary.
+/// Reads the name of an attribute in a dictionary.
 pub(super) fn name(r: &mut Reader<'_, '_>) -> Read<String> {
     let at = r.from.at;
     String::from_utf8(name_bytes(r)?).map_err(|fault| {
@@ -130,7 +130,7 @@ pub(super) fn name(r: &mut Reader<'_, '_>) -> Read<String> {
     })
 }
 
-/// A number of a type that was read before.
+/// Reads a number of a type that was read before.
 pub(super) fn number_attr(r: &mut Reader<'_, '_>, ty: &Type) -> Read<Attr> {
     let Some(scalar) = ty.scalar else {
         return r.from.fault(format!("a number of the type {}", ty.text));
@@ -144,7 +144,7 @@ pub(super) fn number_attr(r: &mut Reader<'_, '_>, ty: &Type) -> Read<Attr> {
     })
 }
 
-/// A literal of a shaped type from its bytes.
+/// Creates a literal of a shaped type from its bytes.
 pub(super) fn literal(r: &Reader<'_, '_>, ty: &Type, bytes: &[u8]) -> Read<Attr> {
     let (Some((_, element)), Some(count)) = (&ty.shaped, ty.elements()) else {
         return r.from.fault(format!("a literal of the type {}", ty.text));
@@ -153,7 +153,7 @@ pub(super) fn literal(r: &Reader<'_, '_>, ty: &Type, bytes: &[u8]) -> Read<Attr>
     Ok(Attr::new(text, Kind::Dense(element.clone(), bytes.to_vec(), count)))
 }
 
-/// What stands in the parentheses of `loc(…)`; `child` says how one inside of it is written.
+/// Returns the text in the parentheses of `loc(…)`; `child` reads the text of an inner location.
 fn location(
     r: &mut Reader<'_, '_>,
     code: u64,
@@ -196,7 +196,8 @@ fn location(
     })
 }
 
-/// The location with this number, in parentheses or as the name of one; numbers of locations that it needs go to `needs`.
+/// Returns the text of the location with this number, without `loc(…)`; inner locations are named by alias, and their
+/// numbers are added to `needs`.
 pub(super) fn location_at(entries: &Entries<'_>, index: usize, needs: &mut Vec<usize>) -> Read<String> {
     let entry = &entries.file.attributes[index];
     let mut r = Reader { entries, from: entry.data, start: entry.data.at };
@@ -219,17 +220,17 @@ pub(super) fn location_at(entries: &Entries<'_>, index: usize, needs: &mut Vec<u
     Ok(text)
 }
 
-/// What stands in the parentheses of `loc(…)`.
+/// Returns the text in the parentheses of `loc(…)`.
 fn inside_loc(text: &str) -> Option<&str> {
     text.strip_prefix("loc(")?.strip_suffix(')')
 }
 
-/// `#loc12`
+/// Returns the alias `#loc12`.
 pub(super) fn name_of_location(index: usize) -> String {
     format!("#loc{index}")
 }
 
-/// Floats of which MLIR has had codes for a shorter time, from [`FIRST_NARROW`] on.
+/// Float types that got their codes later, from [`FIRST_NARROW`] on.
 const NARROW: [(&str, u32); 12] = [
     ("tf32", 19),
     ("f8E5M2", 8),
@@ -317,7 +318,7 @@ pub(super) fn ty(r: &mut Reader<'_, '_>) -> Read<Type> {
     })
 }
 
-/// What stands between the brackets of a list of these.
+/// Returns the text between the brackets of a list of these.
 pub(super) fn texts(items: &[Rc<Attr>]) -> String {
     joined(items.iter().map(|a| &a.text))
 }

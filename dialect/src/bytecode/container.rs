@@ -1,22 +1,22 @@
-//! The sections of a file, and the tables in them: strings, dialects, names of ops, places of attributes and types,
+//! The sections of a file, and their tables: strings, dialects, names of ops, positions of attributes and types,
 //! properties of ops, resources.
 
 use super::cursor::Cursor;
 use super::{Fault, MAGIC, NEWEST, Read};
 
-/// From these versions of the format on.
+/// The versions of the format that introduced each feature.
 pub(super) mod since {
-    /// Dialects say their versions.
+    /// Dialects state their versions.
     pub(in crate::bytecode) const DIALECT_VERSIONS: u64 = 1;
-    /// Isolated regions are sections.
+    /// Isolated regions are separate sections.
     pub(in crate::bytecode) const SECTIONS_OF_REGIONS: u64 = 2;
-    /// The orders of uses are written.
+    /// The order of uses is stored.
     pub(in crate::bytecode) const USE_ORDERS: u64 = 3;
-    /// The number of ops' names is written; unknown locations of block arguments aren't.
+    /// The number of ops' names is stored; unknown locations of block arguments aren't.
     pub(in crate::bytecode) const SHORT_ARGUMENTS: u64 = 4;
-    /// Ops have properties beside their other attributes.
+    /// Ops have properties in addition to their other attributes.
     pub(in crate::bytecode) const PROPERTIES: u64 = 5;
-    /// How operands are divided in segments is written by itself.
+    /// The segments of operands are stored separately.
     pub(in crate::bytecode) const SEGMENTS: u64 = 6;
 }
 
@@ -45,27 +45,27 @@ const PROPERTIES: usize = 8;
 pub(super) struct OpName {
     /// `stablehlo.add`
     pub(super) text: String,
-    /// Whether who wrote the file knew the op, so that its properties are as it writes them.
+    /// Whether the producer of the file knew the op, so that its properties have the op's own format.
     pub(super) registered: bool,
 }
 
-/// An attribute or a type, before it is read.
+/// An attribute or a type before it is decoded.
 pub(super) struct Entry<'a> {
     /// The number of its dialect.
     pub(super) dialect: usize,
-    /// Whether it is written as its dialect does, and not as text.
+    /// Whether it has its dialect's own encoding instead of text.
     pub(super) custom: bool,
     pub(super) data: Cursor<'a>,
 }
 
-/// A named blob beside the program.
+/// A named blob in addition to the program.
 pub(super) struct Resource<'a> {
     pub(super) key: &'a [u8],
-    /// Its alignment and bytes; `None` if it was left out.
+    /// Its alignment and bytes; `None` if it was elided.
     pub(super) blob: Option<(u64, &'a [u8])>,
 }
 
-/// Everything but the ops.
+/// The whole file except the ops.
 pub(super) struct Container<'a> {
     pub(super) version: u64,
     pub(super) strings: Vec<&'a [u8]>,
@@ -78,7 +78,7 @@ pub(super) struct Container<'a> {
     pub(super) ir: Cursor<'a>,
 }
 
-/// A section's number and its data.
+/// Reads a section; returns its number and its data.
 pub(super) fn section<'a>(from: &mut Cursor<'a>) -> Read<(usize, Cursor<'a>)> {
     let at = from.at;
     let id = from.byte()?;
@@ -135,13 +135,13 @@ impl<'a> Container<'a> {
         Ok(Self { version, strings, dialects, ops, attributes, types, resources, properties, ir })
     }
 
-    /// A string by its number in the table.
+    /// Reads the number of a string, and returns the string from the table.
     pub(super) fn string(&self, from: &mut Cursor<'a>) -> Read<&'a [u8]> {
         Ok(self.strings[from.index(self.strings.len(), "string")?])
     }
 }
 
-/// The lengths stand first, that of the last string first.
+/// Reads the table of strings. The lengths come first, with that of the last string first.
 fn strings<'a>(mut data: Cursor<'a>) -> Read<Vec<&'a [u8]>> {
     let count = data.count("strings")?;
     let mut strings = Vec::with_capacity(count);
@@ -158,7 +158,7 @@ fn strings<'a>(mut data: Cursor<'a>) -> Read<Vec<&'a [u8]>> {
     Ok(strings)
 }
 
-/// A word of MLIR, as names of dialects and ops are.
+/// Checks that a name of a dialect or op is a word of MLIR.
 fn word(at: usize, bytes: &[u8]) -> Read<&str> {
     let good = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'.' | b'-');
     match std::str::from_utf8(bytes) {
@@ -175,7 +175,7 @@ fn dialects<'a>(mut data: Cursor<'a>, version: u64, strings: &[&'a [u8]]) -> Rea
         }
         let (name, versioned) = data.flagged_index(strings.len(), "string")?;
         if versioned {
-            // What an attribute is written like is told by its code; no dialect read here asks for more.
+            // The version is skipped: an attribute's code determines its encoding in all dialects that are read here.
             let (number, _) = section(data)?;
             if number != DIALECT_VERSION {
                 return Err(Fault::new(
@@ -208,7 +208,7 @@ fn dialects<'a>(mut data: Cursor<'a>, version: u64, strings: &[&'a [u8]]) -> Rea
 
 type Entries<'a> = Vec<Entry<'a>>;
 
-/// Attributes, then types, each in groups of one dialect; the offsets are lengths.
+/// Reads attributes, then types, each in groups of one dialect; the offsets are lengths.
 fn entries<'a>(mut data: Cursor<'a>, mut offsets: Cursor<'a>, dialects: usize) -> Read<(Entries<'a>, Entries<'a>)> {
     let counts = [offsets.count("attributes")?, offsets.count("types")?];
     let mut read = |count: usize| -> Read<Entries<'a>> {
@@ -240,7 +240,7 @@ fn properties<'a>(mut data: Cursor<'a>) -> Read<Vec<Cursor<'a>>> {
     Ok(properties)
 }
 
-/// Groups of who reads it outside of the program, which is nobody here; then groups of dialects.
+/// Reads resources: first groups by external owner, which are dropped, then groups by dialect.
 fn resources<'a>(
     mut data: Cursor<'a>,
     mut offsets: Cursor<'a>,

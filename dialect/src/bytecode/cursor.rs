@@ -1,14 +1,14 @@
-//! Bytes with a position: the numbers and strings that everything else is made of.
+//! Bytes with a position: reads the numbers and strings that make up the format.
 
 use super::{Fault, Read};
 
-/// Padding before what is aligned.
+/// The padding byte before aligned data.
 const PADDING: u8 = 0xCB;
 
 /// A part of the file, read from front to back.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'a> {
-    /// The whole file, so that positions are those that messages name.
+    /// The whole file, so that positions are those in messages.
     file: &'a [u8],
     pub(super) at: usize,
     end: usize,
@@ -23,12 +23,12 @@ impl<'a> Cursor<'a> {
         self.at == self.end
     }
 
-    /// How many bytes are left.
+    /// Returns the number of remaining bytes.
     pub(super) fn left(&self) -> usize {
         self.end - self.at
     }
 
-    /// A fault at the current byte.
+    /// Returns a fault at the current byte.
     pub(super) fn fault<T>(&self, message: impl Into<String>) -> Read<T> {
         Err(Fault::new(self.at, message))
     }
@@ -41,7 +41,7 @@ impl<'a> Cursor<'a> {
         Ok(self.file[self.at - 1])
     }
 
-    /// The next `count` bytes as a part of their own.
+    /// Splits off the next `count` bytes as a separate part.
     pub(super) fn part(&mut self, count: u64) -> Read<Cursor<'a>> {
         match usize::try_from(count) {
             Ok(n) if n <= self.left() => {
@@ -53,12 +53,12 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Everything that is left.
+    /// Returns all remaining bytes.
     pub(super) fn rest(&self) -> &'a [u8] {
         &self.file[self.at..self.end]
     }
 
-    /// The end of the part goes down by `count` bytes, which are returned.
+    /// Removes `count` bytes from the end of the part, and returns them.
     pub(super) fn take_back(&mut self, count: u64) -> Read<&'a [u8]> {
         match usize::try_from(count) {
             Ok(n) if n <= self.left() => {
@@ -69,7 +69,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// An integer of 1 to 9 bytes: the zeros that the first begins with, from its low end, count the further ones.
+    /// Reads an integer of 1 to 9 bytes: the number of trailing zeros of the first byte is the number of further bytes.
     pub(super) fn number(&mut self) -> Read<u64> {
         let first = self.byte()?;
         let more = first.trailing_zeros() as usize;
@@ -85,19 +85,19 @@ impl<'a> Cursor<'a> {
         Ok(u64::from_le_bytes(bytes) >> (more + 1))
     }
 
-    /// A signed integer: the lowest bit is the sign.
+    /// Reads a signed integer, whose lowest bit is the sign.
     pub(super) fn signed(&mut self) -> Read<i64> {
         let n = self.number()?;
         Ok((n >> 1) as i64 ^ -((n & 1) as i64))
     }
 
-    /// An integer above one bit that says something else.
+    /// Reads an integer above a one-bit flag.
     pub(super) fn flagged(&mut self) -> Read<(u64, bool)> {
         let n = self.number()?;
         Ok((n >> 1, n & 1 == 1))
     }
 
-    /// A number of things that take at least a byte each.
+    /// Reads the number of items that take at least one byte each.
     pub(super) fn count(&mut self, what: &str) -> Read<usize> {
         let (at, n) = (self.at, self.number()?);
         match usize::try_from(n) {
@@ -106,20 +106,20 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// An index below `limit`.
+    /// Reads an index below `limit`.
     pub(super) fn index(&mut self, limit: usize, what: &str) -> Read<usize> {
         let (at, n) = (self.at, self.number()?);
         below(at, n, limit, what)
     }
 
-    /// An index with a flag.
+    /// Reads an index with a flag.
     pub(super) fn flagged_index(&mut self, limit: usize, what: &str) -> Read<(usize, bool)> {
         let at = self.at;
         let (n, flag) = self.flagged()?;
         Ok((below(at, n, limit, what)?, flag))
     }
 
-    /// As many as the number that comes first.
+    /// Reads the number of items, then the items.
     pub(super) fn list<T>(&mut self, what: &str, mut item: impl FnMut(&mut Self) -> Read<T>) -> Read<Vec<T>> {
         let n = self.count(what)?;
         (0..n).map(|_| item(self)).collect()
@@ -129,7 +129,7 @@ impl<'a> Cursor<'a> {
         self.list("integers", Self::signed)
     }
 
-    /// Goes to the next multiple of `alignment`, over padding.
+    /// Skips padding to the next multiple of `alignment`.
     pub(super) fn align(&mut self, alignment: u64) -> Read<()> {
         if !alignment.is_power_of_two() || alignment > 1 << 30 {
             return self.fault(format!("an alignment is a power of two up to 2^30, found {alignment}"));
@@ -144,7 +144,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Bytes up to a zero byte, which is skipped.
+    /// Reads bytes up to a zero byte, which is skipped.
     pub(super) fn zero_ended(&mut self) -> Read<&'a [u8]> {
         let rest = self.rest();
         let Some(length) = rest.iter().position(|&b| b == 0) else {
@@ -154,7 +154,7 @@ impl<'a> Cursor<'a> {
         Ok(&rest[..length])
     }
 
-    /// That everything was read.
+    /// Checks that all bytes were read.
     pub(super) fn finish(&self, what: &str) -> Read<()> {
         match self.left() {
             0 => Ok(()),

@@ -1,7 +1,7 @@
-//! Numbers and sections as they are written: the counterpart of the cursor.
+//! Encoding of numbers and sections: the counterpart of the cursor.
 
-/// Appends an unsigned integer: 7 bits in each byte, and how many bytes follow as the zeros that the first begins with,
-/// from its low end; 9 bytes are a zero and the number.
+/// Appends an unsigned integer with 7 bits in each byte: the number of trailing zeros of the first byte is the number
+/// of further bytes; a 9-byte number is a zero byte and the number.
 pub(super) fn number(out: &mut Vec<u8>, n: usize) {
     let n = n as u64;
     let bits = u64::BITS - n.leading_zeros();
@@ -20,7 +20,7 @@ pub(super) fn flagged(out: &mut Vec<u8>, n: usize, flag: bool) {
     number(out, n << 1 | usize::from(flag));
 }
 
-/// Appends how many numbers there are, and them.
+/// Appends the number of numbers, then the numbers.
 pub(super) fn list(out: &mut Vec<u8>, numbers: impl ExactSizeIterator<Item = usize>) {
     number(out, numbers.len());
     numbers.for_each(|n| number(out, n));

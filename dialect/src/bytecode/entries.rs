@@ -1,4 +1,4 @@
-//! The tables of attributes and types, each read when it is first asked for.
+//! The tables of attributes and types, each decoded at its first use.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -12,22 +12,22 @@ use crate::text::{MAX_NESTING, escape_raw_bytes};
 
 type Cache<T> = Vec<Option<Read<Rc<T>>>>;
 
-/// Reads attributes and types of a file.
+/// Decodes attributes and types of a file.
 pub(super) struct Entries<'a> {
     pub(super) file: Container<'a>,
     attributes: RefCell<Cache<Attr>>,
     types: RefCell<Cache<Type>>,
     faults: RefCell<Vec<Fault>>,
     depth: Cell<usize>,
-    /// Bytes of text that may still be made.
+    /// The number of bytes of text that may still be produced.
     room: Cell<usize>,
 }
 
-/// The attribute or type that is being read.
+/// The attribute or type that is being decoded.
 pub(super) struct Reader<'r, 'a> {
     pub(super) entries: &'r Entries<'a>,
     pub(super) from: Cursor<'a>,
-    /// Where it begins.
+    /// The byte at which it begins.
     pub(super) start: usize,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Entries<'a> {
         Self { file, attributes, types, faults: RefCell::default(), depth: Cell::new(0), room }
     }
 
-    /// The attribute with this number.
+    /// Returns the attribute with this number.
     pub(super) fn attr(&self, index: usize) -> Read<Rc<Attr>> {
         self.resolve(index, &self.attributes, &self.file.attributes, "attribute", |reader, dialect| match dialect {
             "builtin" => builtin::attr(reader),
@@ -51,7 +51,7 @@ impl<'a> Entries<'a> {
         })
     }
 
-    /// The type with this number.
+    /// Returns the type with this number.
     pub(super) fn ty(&self, index: usize) -> Read<Rc<Type>> {
         self.resolve(index, &self.types, &self.file.types, "type", |reader, dialect| match dialect {
             "builtin" => builtin::ty(reader),
@@ -97,7 +97,7 @@ impl<'a> Entries<'a> {
         read
     }
 
-    /// Takes note of so many bytes of text more.
+    /// Counts `bytes` more bytes of text against the limit.
     pub(super) fn spend(&self, bytes: usize, at: usize) -> Read<()> {
         match self.room.get().checked_sub(bytes) {
             Some(left) => {
@@ -108,7 +108,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Takes note of a fault, once.
+    /// Records a fault, without duplicates.
     pub(super) fn report(&self, fault: Fault) {
         let mut faults = self.faults.borrow_mut();
         if faults.len() < MAX_FAULTS && !faults.contains(&fault) {
@@ -116,7 +116,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// All faults.
+    /// Returns all faults.
     pub(super) fn into_faults(self) -> Vec<Fault> {
         self.faults.into_inner()
     }
@@ -126,7 +126,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// What has a text.
+/// A value with a text.
 trait Textual {
     fn text(&self) -> &str;
     fn of_text(text: String) -> Self;
@@ -153,7 +153,7 @@ impl Textual for Type {
 }
 
 impl<'a> Reader<'_, 'a> {
-    /// Another attribute that this one names.
+    /// Reads a reference to another attribute.
     pub(super) fn attr(&mut self) -> Read<Rc<Attr>> {
         let index = self.from.index(self.entries.file.attributes.len(), "attribute")?;
         self.entries.attr(index)
@@ -194,7 +194,7 @@ impl<'a> Reader<'_, 'a> {
         self.from.signed_list()
     }
 
-    /// The bits of a number of so many bits.
+    /// Reads the bits of a number of `width` bits.
     pub(super) fn bits(&mut self, width: u32) -> Read<u64> {
         match width {
             0..=8 => self.from.byte().map(u64::from),
@@ -206,7 +206,7 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// The value of an `f64`.
+    /// Reads the value of an `f64`.
     pub(super) fn double(&mut self) -> Read<f64> {
         self.bits(64).map(f64::from_bits)
     }
@@ -216,7 +216,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(self.from.part(length)?.rest())
     }
 
-    /// One of these words, by its number.
+    /// Reads the number of one of these words, and returns the word.
     pub(super) fn one_of(&mut self, words: &[&'static str]) -> Read<&'static str> {
         let index = self.from.index(words.len(), "value of an enumeration")?;
         match words[index] {
@@ -225,19 +225,19 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// An attribute or type in MLIR's text.
+    /// Reads an attribute or type in MLIR's text.
     fn text(&mut self) -> Read<String> {
         let at = self.from.at;
         let text = self.from.zero_ended()?;
         match escape_raw_bytes(text) {
-            // The parser reads it in the place of an attribute: no more than that.
+            // The parser reads the text in place of an attribute, so it must not extend over several lines.
             Ok(text) if !text.contains('\n') => Ok(text),
             Ok(text) => Ok(text.replace('\n', " ")),
             Err(_) => Err(Fault::new(at, "the text of an attribute or a type is not UTF-8 outside of its strings")),
         }
     }
 
-    /// A code that isn't in the list.
+    /// Returns a fault for an unknown code.
     pub(super) fn no_code<T>(&self, code: u64, what: &str) -> Read<T> {
         Err(Fault::unknown(self.start, format!("{what} of the unknown kind {code}")))
     }

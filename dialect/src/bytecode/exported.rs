@@ -1,8 +1,9 @@
-//! What JAX's `Exported.serialize()` writes: a flatbuffer of a function's types, with the program in one of its fields.
-//! Sources: FlatBuffers' binary format, and `serialization.fbs` in JAX.
+//! The format of JAX's `Exported.serialize()`: a flatbuffer of a function's types, with the program in one of its
+//! fields. Sources: FlatBuffers' binary format, and `serialization.fbs` in JAX.
 //!
-//! A table begins with the distance back to its list of fields: two bytes each, the distance of a field from the
-//! table's beginning, or 0. The module says its shardings and meshes itself, so that nothing else is needed.
+//! A table begins with the distance back to its list of fields, which has two bytes per field: the distance of the
+//! field from the table's beginning, or 0. The module states its shardings and meshes itself, so nothing else is
+//! needed.
 
 use std::ops::Range;
 
@@ -10,17 +11,17 @@ use super::MAGIC;
 
 /// The number of the field `mlir_module_serialized`, from 0.
 const MODULE: usize = 13;
-/// The first bytes of a list of fields: its own length and the table's.
+/// The number of bytes before the fields in a list: its own length and the table's, two bytes each.
 const FIELDS: usize = 4;
 
-/// Where the program is in a file of `Exported.serialize()`.
+/// Returns the range of the program in a file of `Exported.serialize()`.
 pub(super) fn module(bytes: &[u8]) -> Option<Range<usize>> {
     let root = word(bytes, 0)?;
     let table = root;
     let back = i32::try_from(word(bytes, table)? as i64).ok();
     let fields = match back {
         Some(back) => table.checked_sub(usize::try_from(back).ok()?)?,
-        // Distances are signed: the list may stand behind the table.
+        // Distances are signed: the list may come after the table.
         None => table.checked_add((1usize << 32).checked_sub(word(bytes, table)?)?)?,
     };
     let length = half(bytes, fields)?;

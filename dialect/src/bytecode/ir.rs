@@ -1,4 +1,4 @@
-//! Ops, blocks and regions, as MLIR's generic text.
+//! Conversion of ops, blocks and regions to MLIR's generic text.
 
 use std::fmt::Write;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use super::value::{Attr, Kind, Type, entry, hex, joined, quoted};
 use super::{Fault, Read, vhlo};
 use crate::text::MAX_NESTING;
 
-/// Which parts an op has.
+/// The flags of the parts that an op has.
 pub(super) mod has {
     pub(in crate::bytecode) const ATTRIBUTES: u8 = 1;
     pub(in crate::bytecode) const RESULTS: u8 = 2;
@@ -26,7 +26,7 @@ pub(super) mod has {
 /// Names with values.
 pub(super) type Named = Vec<(String, Rc<Attr>)>;
 
-/// The text of a program, or everything that is wrong.
+/// Returns the text of a program, or all faults.
 pub(super) fn text(file: &[u8]) -> Result<String, Vec<Fault>> {
     let container = Container::read(file).map_err(|fault| vec![fault])?;
     let from = container.ir;
@@ -48,19 +48,19 @@ pub(super) fn text(file: &[u8]) -> Result<String, Vec<Fault>> {
     if entries.has_faults() { Err(entries.into_faults()) } else { Ok(out) }
 }
 
-/// Values that a region isolated from above sees.
+/// The values that are visible in a region isolated from above.
 struct Scope {
-    /// The number that is the name of the first.
+    /// The number of the first value, which is its name.
     first: usize,
-    /// The names and types of the values; `None` for those that aren't defined yet.
+    /// The names and types of the values; `None` for values that aren't defined yet.
     values: Vec<Option<(usize, Rc<Type>)>>,
 }
 
-/// A region that is being written.
+/// A region that is being converted.
 struct Region {
     /// The next value to be defined.
     next: usize,
-    /// The end of its values.
+    /// One past its last value.
     end: usize,
     blocks: usize,
 }
@@ -68,13 +68,13 @@ struct Region {
 struct Writer<'e, 'a> {
     entries: &'e Entries<'a>,
     out: String,
-    /// Bytes of `out` that were counted.
+    /// The number of bytes of `out` that were counted.
     counted: usize,
-    /// Attributes that are needed as locations, those already known.
+    /// The attributes that are needed as locations, and which ones are in that list.
     locations: Vec<usize>,
     known: Vec<bool>,
     scopes: Vec<Scope>,
-    /// The regions around the op being read, by whether they see the values around them.
+    /// The numbers of regions around the current op, by whether they see the values around them.
     depth: [usize; 2],
 }
 
@@ -94,7 +94,7 @@ impl<'a> Writer<'_, 'a> {
             return Ok(());
         }
         let (at, values) = (from.at, from.number()?);
-        // Each has a type.
+        // Each value has a type, which takes at least a byte.
         let all = self.entries.file.ir.left();
         let values = usize::try_from(values).ok().filter(|&n| n <= all);
         let Some(values) = values else {
@@ -121,7 +121,7 @@ impl<'a> Writer<'_, 'a> {
         let (ops, has_arguments) = from.flagged()?;
         let entries = self.entries;
         let version = entries.file.version;
-        // A block of nothing needs its label.
+        // An empty block needs its label.
         let labeled = has_arguments || region.blocks > 1 || ops == 0 && !parent.is_empty();
         if labeled {
             write!(self.out, "^bb{number}").expect("a string takes everything");
@@ -163,7 +163,7 @@ impl<'a> Writer<'_, 'a> {
         Ok(())
     }
 
-    /// Gives the next value of the region its type, and the name of another one perhaps; returns its name.
+    /// Defines the next value of the region with type `ty`, named `same` if given; returns its name.
     fn define(&mut self, from: &Cursor<'a>, region: &mut Region, same: Option<usize>, ty: Rc<Type>) -> Read<usize> {
         if region.next >= region.end {
             return from.fault("a region has more values than it says");
@@ -197,7 +197,7 @@ impl<'a> Writer<'_, 'a> {
         }
         let (name, own, attributes) = match op.text.strip_prefix("vhlo.") {
             Some(name) => {
-                // Old files have all of them in one list.
+                // Old files have all attributes in one list.
                 own.append(&mut attributes);
                 upgraded(name, own, parent, start).unwrap_or_else(|fault| {
                     entries.report(fault);
@@ -237,7 +237,7 @@ impl<'a> Writer<'_, 'a> {
             }
             (regions, isolated) = (count, flag);
         }
-        // StableHLO's portable form has types of its own; where other dialects stand beside it, casts stand between.
+        // StableHLO's portable form has its own types; between them and the types of other dialects, files have casts.
         if let ("builtin.unrealized_conversion_cast", [operand], [result]) = (&name[..], &operands[..], &results[..])
             && operand.1.text == result.text
             && file.dialects.contains(&"vhlo")
@@ -272,7 +272,7 @@ impl<'a> Writer<'_, 'a> {
         entries.spend(more, start)
     }
 
-    /// `"op"(%0, %1)[^bb1] <{…}>`
+    /// Writes `"op"(%0, %1)[^bb1] <{…}>`.
     fn head(&mut self, name: &str, operands: &[(usize, Rc<Type>)], successors: &[usize], own: &Named) {
         write!(self.out, "\"{name}\"(").expect("a string takes everything");
         self.separated(operands.iter().map(|o| format!("%{}", o.0)));
@@ -328,7 +328,7 @@ impl<'a> Writer<'_, 'a> {
         Ok(())
     }
 
-    /// The value, or nothing where a fault was found: others are found after it.
+    /// Returns the value, or an empty one after reporting a fault, so that further faults are found.
     fn unless_known(&self, read: Read<Named>) -> Named {
         read.unwrap_or_else(|fault| {
             self.entries.report(fault);
@@ -357,7 +357,7 @@ impl<'a> Writer<'_, 'a> {
         Ok(())
     }
 
-    /// `loc(#loc12)`
+    /// Writes `loc(#loc12)`.
     fn located(&mut self, index: usize) {
         self.need(index);
         write!(self.out, " loc({})", name_of_location(index)).expect("a string takes everything");
@@ -369,7 +369,7 @@ impl<'a> Writer<'_, 'a> {
         }
     }
 
-    /// `#loc12 = loc(…)`, behind the program, as JAX has them.
+    /// Writes `#loc12 = loc(…)` after the program, as JAX does.
     fn definitions_of_locations(&mut self) -> Read<()> {
         let mut at = 0;
         while at < self.locations.len() {
@@ -388,7 +388,7 @@ impl<'a> Writer<'_, 'a> {
         Ok(())
     }
 
-    /// `{-# dialect_resources: … #-}`
+    /// Writes `{-# dialect_resources: … #-}`.
     fn resources(&mut self) {
         let blob = |r: &super::container::Resource<'_>| {
             let (alignment, bytes) = r.blob?;
@@ -403,7 +403,7 @@ impl<'a> Writer<'_, 'a> {
     }
 }
 
-/// The orders of the uses of so many values, which mean nothing here.
+/// Skips the orders of the uses of `values` values, which have no meaning here.
 fn use_orders(from: &mut Cursor<'_>, values: usize) -> Read<()> {
     let count = if values > 1 { from.count("orders of uses")? } else { 1 };
     for _ in 0..count {
@@ -429,7 +429,7 @@ fn dictionary(attr: &Attr, at: usize) -> Read<Named> {
     }
 }
 
-/// The attributes that an op's definition knows, written one after the other.
+/// Reads the attributes in an op's definition, which are stored in order.
 fn own_attributes(entries: &Entries<'_>, op: &str, registered: bool, from: Cursor<'_>) -> Read<Named> {
     let (table, newest) = match op.strip_prefix("vhlo.") {
         Some(name) => {
@@ -444,7 +444,7 @@ fn own_attributes(entries: &Entries<'_>, op: &str, registered: bool, from: Curso
         let Some(table) = known else { break };
         match in_order(entries, table, version, from) {
             Ok(named) => return Ok(named),
-            // Dialects that don't count versions have attributes that older files don't have.
+            // Dialects without version numbers have attributes that older files lack.
             Err(fault) if op.starts_with("vhlo.") => return Err(fault),
             Err(fault) => first = first.or(Some(fault)),
         }
@@ -475,7 +475,8 @@ fn in_order(entries: &Entries<'_>, table: &[Property], version: u32, from: Curso
     Ok(named)
 }
 
-/// The sizes of so many segments: those that aren't 0 with their places in one number, or the first ones.
+/// Reads the sizes of `count` segments: either the nonzero sizes with a bit mask of their positions, or the first
+/// sizes.
 fn segments(from: &mut Cursor<'_>, count: usize) -> Read<String> {
     let mut sizes = vec![0; count];
     let at = from.at;
@@ -495,7 +496,7 @@ fn segments(from: &mut Cursor<'_>, count: usize) -> Read<String> {
     Ok(joined(sizes.iter().map(u64::to_string)))
 }
 
-/// `gather_v2`
+/// Splits `gather_v2` into the stem and the version.
 fn stem_and_version(name: &str) -> (&str, u32) {
     match name.rsplit_once("_v").map(|(stem, version)| (stem, version.parse())) {
         Some((stem, Ok(version))) => (stem, version),
@@ -503,7 +504,7 @@ fn stem_and_version(name: &str) -> (&str, u32) {
     }
 }
 
-/// The name and the attributes, its own and others, that an op of StableHLO's portable form has today.
+/// Returns today's name and attributes, properties and others, of an op of StableHLO's portable form.
 fn upgraded(name: &str, attributes: Named, parent: &str, at: usize) -> Read<(String, Named, Named)> {
     let (stem, version) = stem_and_version(name);
     let (table, newest) = properties::portable(stem);

@@ -1,8 +1,8 @@
-//! What attributes ops have as their properties, in the order in which files have them: that of their names. Sources: the
+//! The attributes that ops have as properties, in the order of their names, which is the order in files. Sources: the
 //! dialects' definitions of ops.
 //!
-//! Of the ops of StableHLO's portable form, which are of all its versions, also what their attributes become today. What
-//! an older version of an op doesn't have is the same as its default.
+//! For the ops of StableHLO's portable form, in all its versions, also the conversion of these attributes to today's.
+//! An attribute that an older version of an op lacks is equivalent to its default.
 
 use crate::text::words::{CHANNEL_HANDLE, CONVOLUTION, DOT, DOT_ALGORITHM, GATHER, SCATTER};
 
@@ -10,56 +10,56 @@ use crate::text::words::{CHANNEL_HANDLE, CONVOLUTION, DOT, DOT_ALGORITHM, GATHER
 #[derive(Clone, Copy)]
 pub(super) struct Property {
     pub(super) name: &'static str,
-    /// Whether it may be left out.
+    /// Whether it may be missing.
     pub(super) optional: bool,
-    /// What becomes of it.
+    /// Its conversion to today's form.
     pub(super) form: Form,
-    /// The value that isn't written.
+    /// The default value, which isn't written.
     pub(super) usual: Usual,
-    /// The first version of the op that has it. Ops outside of the portable form have no versions: what newer files have
-    /// and older ones don't is of the second.
+    /// The first version of the op that has it. Ops outside of the portable form have no versions: attributes that only
+    /// newer files have are of version 2.
     pub(super) since: u32,
-    /// The last one.
+    /// The last version of the op that has it.
     pub(super) until: u32,
 }
 
-/// What becomes of an attribute.
+/// The conversion of an attribute to today's form.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
     Same,
-    /// A literal of integers is a list of them.
+    /// A literal of integers becomes a list of them.
     Integers,
-    /// A literal of truth values is a list of them.
+    /// A literal of booleans becomes a list of them.
     Truths,
-    /// A string is a symbol.
+    /// A string becomes a symbol.
     Symbol,
-    /// Strings are symbols.
+    /// Strings become symbols.
     Symbols,
-    /// `true` is its presence.
+    /// `true` becomes a unit attribute.
     Flag,
-    /// A number is the handle of a channel.
+    /// A number becomes the handle of a channel.
     Channel,
     /// One part of another attribute.
     Part(&'static Whole),
-    /// How operands are divided into so many segments, which newer files have in a form of its own.
+    /// The sizes of this many segments of operands, which newer files encode in a special way.
     Segments(usize),
 }
 
-/// An attribute that is written in parts.
+/// An attribute whose parts are stored separately.
 pub(super) struct Whole {
     /// Its name.
     pub(super) name: &'static str,
     /// `#stablehlo.gather`
     pub(super) open: &'static str,
-    /// What stands before the first key.
+    /// The text before the first key.
     pub(super) before: &'static str,
     /// The names of its parts.
     pub(super) parts: &'static [&'static str],
-    /// The names of its keys, if they are others.
+    /// The names of its keys, if they differ.
     pub(super) keys: &'static [&'static str],
 }
 
-/// The value of an attribute that means the same as if there were none.
+/// The value of an attribute that is equivalent to its absence.
 #[derive(Clone, Copy)]
 pub(super) enum Usual {
     Never,
@@ -67,13 +67,13 @@ pub(super) enum Usual {
     False,
     /// No elements, entries or characters.
     Empty,
-    /// A literal of this number everywhere.
+    /// A literal of only this number.
     All(i64),
-    /// A literal of `false` everywhere.
+    /// A literal of only `false`.
     AllFalse,
-    /// An enumeration's word.
+    /// An enum's keyword.
     Word(&'static str),
-    /// A list of nothing but this word.
+    /// A list of only this keyword.
     Words(&'static str),
     Accuracy,
 }
@@ -108,12 +108,12 @@ const fn p(name: &'static str) -> Property {
     Property::of(name, Form::Same, Usual::Never)
 }
 
-/// One that may be left out.
+/// Returns an optional property.
 const fn o(name: &'static str) -> Property {
     Property { optional: true, ..p(name) }
 }
 
-/// How operands are divided into so many segments.
+/// Returns a property with the sizes of this many segments of operands.
 const fn segments(name: &'static str, count: usize) -> Property {
     Property::of(name, Form::Segments(count), Usual::Never)
 }
@@ -126,7 +126,7 @@ const fn ints(name: &'static str) -> Property {
     Property::of(name, Form::Integers, Usual::Never)
 }
 
-/// Integers that are all the same where nothing else is said.
+/// Returns a property of integers that all have the same default.
 const fn ints_all(name: &'static str, value: i64) -> Property {
     Property::of(name, Form::Integers, Usual::All(value))
 }
@@ -139,7 +139,7 @@ const fn flag(name: &'static str) -> Property {
     Property::of(name, Form::Flag, Usual::False)
 }
 
-/// The attributes of convolutions of the portable form, which differ in how they say the padding.
+/// Returns the attributes of convolutions of the portable form, which differ in the form of the padding.
 const fn convolution(padding: Property) -> [Property; 17] {
     [
         p("batch_group_count"),
@@ -168,21 +168,21 @@ const ROOT: Property = flag("has_dynamic_root");
 const PRECISION: Property = usual("precision_config", Usual::Words("DEFAULT"));
 const SORTED: Property = usual("indices_are_sorted", Usual::False);
 
-/// Ops that have the same attributes.
+/// Ops with the same attributes.
 type Row = (&'static [&'static str], &'static [Property]);
 
-/// The attributes of the op called `name`.
+/// Returns the attributes of the op called `name`.
 pub(super) fn of(name: &str) -> Option<&'static [Property]> {
     OPS.iter().find(|row| row.0.contains(&name)).map(|row| row.1)
 }
 
-/// Whether attribute `name` of op `op` is one of its properties, which generic text has in `<{…}>`: MLIR drops there what it
-/// doesn't know, and all other attributes stand behind the regions.
+/// Returns whether attribute `name` of op `op` is one of its properties, which generic text has in `<{…}>`: MLIR drops
+/// unknown attributes there, and all other attributes come after the regions.
 pub(crate) fn is_property(op: &str, name: &str) -> bool {
     of(op).is_some_and(|properties| properties.iter().any(|p| p.name == name))
 }
 
-/// The attributes of an op of StableHLO's portable form without its version, and the newest version.
+/// Returns the attributes of an op of StableHLO's portable form, named without its version, and the newest version.
 pub(super) fn portable(name: &str) -> (&'static [Property], u32) {
     let find = |rows: &'static [Row]| rows.iter().find(|row| row.0.contains(&name)).map(|row| row.1);
     match (find(SECOND), find(FIRST)) {
@@ -192,7 +192,7 @@ pub(super) fn portable(name: &str) -> (&'static [Property], u32) {
     }
 }
 
-/// Ops of the portable form of which there are two versions.
+/// Ops of the portable form with two versions.
 const SECOND: &[Row] = &[
     (&["all_gather"], &[p("all_gather_dim"), CHANNEL, p("replica_groups"), GLOBAL_IDS]),
     (&["all_reduce"], &[CHANNEL, p("replica_groups"), GLOBAL_IDS]),
@@ -232,7 +232,7 @@ const SECOND: &[Row] = &[
             p("call_target_name"),
             Property::of("called_computations", Form::Symbols, Usual::Empty),
             usual("has_side_effect", Usual::False),
-            // Layouts of operands and results are left out together, or not at all.
+            // Layouts of operands and results are either both missing or both present.
             p("operand_layouts"),
             usual("output_operand_aliases", Usual::Empty),
             p("result_layouts"),
@@ -256,7 +256,7 @@ const SECOND: &[Row] = &[
             part("rhs_precision_type", &ALGORITHM).since(2),
         ],
     ),
-    // An operand says the padding.
+    // An operand has the padding.
     (&["dynamic_conv"], &convolution(Property { until: 1, ..p("padding") })),
     (
         &["dynamic_gather"],
@@ -307,7 +307,7 @@ const SECOND: &[Row] = &[
     ),
 ];
 
-/// Ops of the portable form of which there is one version. Those that aren't listed have no attributes.
+/// Ops of the portable form with one version. Ops that aren't listed have no attributes.
 const FIRST: &[Row] = &[
     (&["batch_norm_grad", "batch_norm_inference", "batch_norm_training"], &[p("epsilon"), p("feature_index")]),
     (&["broadcast"], &[ints("broadcast_sizes")]),
@@ -374,7 +374,7 @@ const FIRST: &[Row] = &[
     (&["triangular_solve"], &[p("left_side"), p("lower"), p("transpose_a"), p("unit_diagonal")]),
 ];
 
-/// Ops as their dialects have them today. Those that aren't listed have no attributes of their own.
+/// Ops as their dialects define them today. Ops that aren't listed have no attributes.
 const OPS: &[Row] = &[
     (&["builtin.module"], &[o("sym_name"), o("sym_visibility")]),
     (&["func.call"], &[o("arg_attrs"), p("callee"), o("no_inline"), o("res_attrs")]),

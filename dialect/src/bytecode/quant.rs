@@ -6,7 +6,7 @@ use super::Read;
 use super::entries::Reader;
 use super::value::{Scalar, Type, float_text};
 
-/// What all quantized types begin with.
+/// The fields that all quantized types begin with.
 struct Head {
     signed: bool,
     storage: Rc<Type>,
@@ -26,7 +26,7 @@ fn head(r: &mut Reader<'_, '_>) -> Read<Head> {
     Ok(Head { signed: flags & 1 == 1, storage: r.ty()?, expressed: r.ty()? })
 }
 
-/// One scale for all.
+/// Reads a type with a single scale.
 pub(super) fn uniform(r: &mut Reader<'_, '_>) -> Read<Type> {
     let head = head(r)?;
     let (scale, zero) = (r.double()?, r.from.signed()?);
@@ -34,7 +34,7 @@ pub(super) fn uniform(r: &mut Reader<'_, '_>) -> Read<Type> {
     Ok(Type::new(format!("!quant.uniform<{storage}:{}, {}>", head.expressed.text, point(scale, zero))))
 }
 
-/// A scale for each index of a dimension.
+/// Reads a type with a scale for each index of a dimension.
 pub(super) fn per_axis(r: &mut Reader<'_, '_>) -> Read<Type> {
     let head = head(r)?;
     let dimension = r.from.number()?;
@@ -50,7 +50,7 @@ pub(super) fn per_axis(r: &mut Reader<'_, '_>) -> Read<Type> {
     Ok(Type::new(format!("!quant.uniform<{storage}:{}:{dimension}, {{{points}}}>", head.expressed.text)))
 }
 
-/// `i8`, `u8<1:255>`: the lowest and highest value, where they aren't all that the type has.
+/// Reads `i8`, `u8<1:255>`: the lowest and highest value follow if they differ from the type's limits.
 fn storage(r: &mut Reader<'_, '_>, head: &Head) -> Read<String> {
     let (low, high) = (r.from.signed()?, r.from.signed()?);
     let Some(Scalar::Int(bits @ 1..=32) | Scalar::Unsigned(bits @ 1..=32)) = head.storage.scalar else {

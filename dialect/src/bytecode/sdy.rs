@@ -93,17 +93,17 @@ fn texts(items: &[Rc<Attr>]) -> String {
     joined(items.iter().map(|a| &a.text))
 }
 
-/// `#sdy.sharding<…>`, of which others write what follows the name.
+/// Returns `#sdy.sharding<…>` and the like, which other attributes contain without the name.
 fn inner(name: &str, inside: String) -> Attr {
     Attr::new(format!("{name}{inside}"), Kind::Inner(inside))
 }
 
-/// `#sdy<axis_ref_list{…}>`, likewise.
+/// Returns `#sdy<axis_ref_list{…}>` and the like, which other attributes contain without the name.
 fn braced(name: &str, inside: String) -> Attr {
     Attr::new(format!("#sdy<{name}{inside}>"), Kind::Inner(inside))
 }
 
-/// A list of such attributes, written without their names.
+/// Reads a list of such attributes as text without their names.
 fn insides(r: &mut Reader<'_, '_>) -> Read<String> {
     let items = r.attrs()?;
     let inside = |a: &Rc<Attr>| match &a.kind {
@@ -113,7 +113,7 @@ fn insides(r: &mut Reader<'_, '_>) -> Read<String> {
     Ok(joined(items.iter().map(inside).collect::<Read<Vec<_>>>()?.iter()))
 }
 
-/// `<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}>`
+/// Reads `<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}>`.
 fn rule(r: &mut Reader<'_, '_>) -> Read<Attr> {
     let sizes = r.signed_list()?;
     let at = r.from.at;

@@ -1,5 +1,5 @@
-//! Attributes and types of StableHLO and CHLO, by the codes in StablehloBytecode.cpp and ChloBytecode.cpp, and how they
-//! are written, which is the same in StableHLO's portable form.
+//! Attributes and types of StableHLO and CHLO, by the codes in StablehloBytecode.cpp and ChloBytecode.cpp, and their
+//! text, which StableHLO's portable form shares.
 
 use super::Read;
 use super::builtin::texts;
@@ -88,8 +88,8 @@ pub(super) fn future(r: &mut Reader<'_, '_>) -> Read<Type> {
     Ok(Type::new(format!("!stablehlo.future<{}>", types(&r.types()?))))
 }
 
-/// `#stablehlo.gather<offset_dims = [1], index_vector_dim = 1>`; empty lists aren't written, except in a convolution, and
-/// nor is dimension 0 of the index vectors, as in MLIR.
+/// Returns `#stablehlo.gather<offset_dims = [1], index_vector_dim = 1>`. As in MLIR, empty lists (except in a
+/// convolution) and dimension 0 of the index vectors aren't written.
 pub(super) fn fields(name: &str, before: &str, keys: &[&str], values: &[String]) -> String {
     let usual = |key: &str, value: &str| value == "[]" || key == "index_vector_dim" && value == "0";
     let written = |(key, value): &(&&str, &String)| !before.is_empty() || !usual(key, value);
@@ -97,7 +97,7 @@ pub(super) fn fields(name: &str, before: &str, keys: &[&str], values: &[String])
     format!("{name}<{before}{}>", joined(each))
 }
 
-/// Lists under these names, the last one number perhaps.
+/// Reads lists with these names, of which the last may be a single number.
 fn lists(r: &mut Reader<'_, '_>, name: &str, keys: &[&str], number_last: bool) -> Read<Attr> {
     let value = |i| match number_last && i + 1 == keys.len() {
         true => Ok(r.from.signed()?.to_string()),
@@ -107,18 +107,18 @@ fn lists(r: &mut Reader<'_, '_>, name: &str, keys: &[&str], number_last: bool) -
     Ok(Attr::other(fields(name, "", keys, &values)))
 }
 
-/// `#stablehlo.channel_handle<handle = 1, type = 0>`
+/// Returns `#stablehlo.channel_handle<handle = 1, type = 0>`.
 pub(super) fn channel(handle: i64, kind: i64) -> Attr {
     Attr::other(format!("#stablehlo.channel_handle<handle = {handle}, type = {kind}>"))
 }
 
-/// `#stablehlo.bounds<4, ?>`
+/// Returns `#stablehlo.bounds<4, ?>`.
 pub(super) fn bounds(sizes: &[i64]) -> Attr {
     let size = |&n: &i64| if n < 0 { "?".to_owned() } else { n.to_string() };
     Attr::other(format!("#stablehlo.bounds<{}>", joined(sizes.iter().map(size))))
 }
 
-/// An operand whose buffer a result takes.
+/// Reads an operand whose buffer a result reuses.
 pub(super) fn alias(r: &mut Reader<'_, '_>) -> Read<Attr> {
     let (result, operand, inside) = (r.signed_list()?, r.from.signed()?, r.signed_list()?);
     Ok(Attr::other(format!(
@@ -145,7 +145,7 @@ pub(super) fn accuracy(r: &mut Reader<'_, '_>) -> Read<Attr> {
     Ok(Attr::new(text, Kind::Accuracy(usual)))
 }
 
-/// Groups of devices along axes of a mesh.
+/// Returns groups of devices along axes of a mesh.
 pub(super) fn mesh_axes(mesh: &str, axes: &str) -> Attr {
     Attr::other(format!("#stablehlo.replica_group_mesh_axes<mesh = {mesh}, axes = {axes}>"))
 }

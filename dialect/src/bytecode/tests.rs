@@ -1,5 +1,5 @@
-//! Files that jaxlib wrote of programs of ours read as the texts that jaxlib prints of them; damaged ones give
-//! diagnostics. `tests/oracles/bytecode.py` writes many more, and says how these were made.
+//! Tests that jaxlib's bytecode of test programs reads as the texts that jaxlib prints of them, and that damaged files
+//! give diagnostics. `tests/oracles/bytecode.py` writes many more files, and documents how these were made.
 
 use crate::diagnostic::Diagnostics;
 use crate::ir::Program;
@@ -18,7 +18,7 @@ macro_rules! files {
 /// A file and its text: the oldest and the newest format, the oldest portable artifact and the newest.
 const FILES: [(&str, &[u8], &str); 7] = files!["affine_6" "ops_0" "ops_6" "ops_0_9" "ops_1_17" "manual_1_0" "forms_6"];
 
-/// What JAX's `Exported.serialize()` writes, and the program in it.
+/// The output of JAX's `Exported.serialize()`, and the program in it.
 const EXPORTED: &[u8] = include_bytes!("tests/exported.bin");
 const EXPORTED_PROGRAM: &[u8] = include_bytes!("tests/exported.bc");
 
@@ -36,7 +36,7 @@ fn text_of(bytes: &[u8]) -> Result<String, Vec<String>> {
     }
 }
 
-/// What a text says, with locations.
+/// Returns the canonical text of a program, with locations.
 fn read(name: &str, text: &str) -> String {
     let mut diagnostics = Diagnostics::default();
     let program: Program = crate::parse(text, &mut diagnostics);
@@ -65,7 +65,7 @@ fn the_program_of_an_exported_function_is_found() {
 
 #[test]
 fn damaged_files_give_diagnostics() {
-    // Attributes as deep as they may be take more stack than a test has, as code that isn't optimized.
+    // Attributes at the limit of nesting take more stack in unoptimized code than a test has.
     std::thread::Builder::new().stack_size(16 << 20).spawn(damage_files).unwrap().join().unwrap();
 }
 
@@ -90,7 +90,7 @@ fn damage_files() {
                 }
             }
             match text_of(&damaged) {
-                // Whatever it says now, reading and verifying it must end.
+                // Reading and verifying the damaged program must end.
                 Ok(text) => {
                     let mut diagnostics = Diagnostics::default();
                     crate::verify(&crate::parse(&text, &mut diagnostics), &mut diagnostics);
@@ -106,10 +106,10 @@ fn damage_files() {
     assert!(read > 100 && refused > 500, "{read} read, {refused} refused: the damage is too small or too large");
 }
 
-/// A file of no ops with these sections after the strings "a" and "builtin".
+/// Returns a file without ops, with these sections after the strings "a" and "builtin".
 fn file(sections: &[(u8, &[u8])]) -> Vec<u8> {
     let mut file = b"ML\xefR\x01\0".to_vec();
-    // Lengths stand in reverse; a number below 128 is itself twice, plus one.
+    // Lengths are in reverse order; a number below 128 is encoded as twice itself plus one.
     let strings: &[u8] = b"\x05\x11\x05a\0builtin\0";
     for (id, data) in [(0, strings)].iter().chain(sections) {
         file.extend([*id, data.len() as u8 * 2 + 1]);
@@ -137,7 +137,7 @@ fn what_cannot_be_read_is_named() {
         fault(rest(b"", b"\xff\x01", b"\x01")),
         "byte 32: 127 attributes don't fit in the 1 bytes that are left"
     );
-    // An op whose attributes and location are a list that holds itself.
+    // An op whose attributes and location are a list that contains itself.
     let said = fault(rest(b"\x01\x03\x01", b"\x03\x01\x01\x03\x0f", b"\x05\x01\x01\x01\x01"));
     assert!(said.contains("nested deeper than 128 levels"), "{said}");
     assert!(said.contains("a location of the unknown kind 0"), "{said}");

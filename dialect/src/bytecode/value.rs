@@ -1,16 +1,16 @@
-//! Attributes and types after they are read: their text, and what others need to know of them.
+//! Decoded attributes and types: their text, and the data that other attributes need.
 
 use std::fmt::Write;
 use std::rc::Rc;
 
 /// An attribute.
 pub(super) struct Attr {
-    /// As MLIR writes it.
+    /// Its text in MLIR's syntax.
     pub(super) text: String,
     pub(super) kind: Kind,
 }
 
-/// What is known of an attribute beside its text.
+/// The data of an attribute in addition to its text.
 pub(super) enum Kind {
     Bool(bool),
     Int(i64),
@@ -18,17 +18,17 @@ pub(super) enum Kind {
     Array(Vec<Rc<Attr>>),
     /// Names and values.
     Dict(Vec<(String, Rc<Attr>)>),
-    /// A literal: its element type, its bytes as they are in memory, and how many elements they stand for.
+    /// A literal: its element type, its bytes as in memory, and the number of elements that they represent.
     Dense(Rc<Type>, Vec<u8>, usize),
-    /// A type; whether it is `none`.
+    /// A type, and whether it is `none`.
     Type(bool),
-    /// The word of an enumeration.
+    /// The keyword of an enum.
     Word(&'static str),
-    /// A list of axes, and the like: what others write without what is around it.
+    /// A list of axes or a similar attribute: the text that other attributes contain.
     Inner(String),
     /// The factors of each dimension of a tensor.
     Factors(Vec<Vec<i64>>),
-    /// Numbers that stand for something in another attribute.
+    /// Numbers that refer to parts of another attribute.
     Numbers(Vec<i64>),
     /// An accuracy: two tolerances, units in the last place, and the mode.
     Accuracy(bool),
@@ -53,7 +53,7 @@ impl Attr {
         Self::new(if value { "true" } else { "false" }, Kind::Bool(value))
     }
 
-    /// An enumeration's word, `#stablehlo<precision HIGH>`.
+    /// Returns an enum's keyword, `#stablehlo<precision HIGH>`.
     pub(super) fn word(dialect: &str, kind: &str, word: &'static str) -> Self {
         Self::new(format!("#{dialect}<{kind} {word}>"), Kind::Word(word))
     }
@@ -68,7 +68,7 @@ impl Attr {
         Self::new(text, Kind::Dict(entries))
     }
 
-    /// The integers of a literal of 64-bit integers.
+    /// Returns the integers of a literal of 64-bit integers.
     pub(super) fn integers(&self) -> Option<Vec<i64>> {
         let Kind::Dense(element, bytes, count) = &self.kind else { return None };
         if element.scalar != Some(Scalar::Int(64)) {
@@ -78,7 +78,7 @@ impl Attr {
         spread(ints, *count)
     }
 
-    /// The values of a literal of truth values.
+    /// Returns the values of a literal of booleans.
     pub(super) fn truths(&self) -> Option<Vec<bool>> {
         let Kind::Dense(element, bytes, count) = &self.kind else { return None };
         (element.scalar == Some(Scalar::Int(1))).then_some(())?;
@@ -86,17 +86,17 @@ impl Attr {
     }
 }
 
-/// Elements of which one stands for all.
+/// Expands a single element to `count` elements.
 fn spread<T: Clone>(values: Vec<T>, count: usize) -> Option<Vec<T>> {
     match values.len() {
         n if n == count => Some(values),
-        // So many that nobody writes them as a list would only be a way to fill memory.
+        // The limit prevents a splat from filling memory; such long lists don't occur in programs.
         1 if count < 1 << 16 => Some(vec![values[0].clone(); count]),
         _ => None,
     }
 }
 
-/// Truth values: one byte each, or packed in bits; one byte may stand for all.
+/// Returns booleans that are stored in one byte each, or packed in bits; one byte may represent all of them.
 pub(super) fn unpacked(bytes: &[u8], count: usize) -> Vec<bool> {
     if count != bytes.len() && count.div_ceil(8) == bytes.len() {
         return (0..count).map(|i| bytes[i / 8] >> (i % 8) & 1 == 1).collect();
@@ -106,23 +106,23 @@ pub(super) fn unpacked(bytes: &[u8], count: usize) -> Vec<bool> {
 
 /// A type.
 pub(super) struct Type {
-    /// As MLIR writes it.
+    /// Its text in MLIR's syntax.
     pub(super) text: String,
-    /// What one of them is, if it is a number.
+    /// The kind of number, if it is a number.
     pub(super) scalar: Option<Scalar>,
-    /// The sizes and the elements, if it is a tensor or a vector.
+    /// The sizes and the element type, if it is a tensor or a vector.
     pub(super) shaped: Option<(Vec<i64>, Rc<Type>)>,
 }
 
-/// The numbers that attributes hold.
+/// The kinds of numbers in attributes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scalar {
-    /// An integer of so many bits, without a sign of its own.
+    /// A signless integer of this many bits.
     Int(u32),
-    /// An unsigned integer.
+    /// An unsigned integer of this many bits.
     Unsigned(u32),
     Index,
-    /// A float of so many bits.
+    /// A float of this many bits.
     Float(u32),
 }
 
@@ -144,7 +144,7 @@ impl Type {
         Self { scalar: Some(scalar), ..Self::new(text) }
     }
 
-    /// A tensor; a size below 0 isn't known.
+    /// Returns a tensor type; sizes below 0 are unknown.
     pub(super) fn tensor(sizes: Vec<i64>, element: Rc<Type>, encoding: Option<&Attr>) -> Self {
         let encoding = encoding.map_or(String::new(), |e| format!(", {}", e.text));
         let text = format!("tensor<{}{}{encoding}>", dimensions(&sizes), element.text);
@@ -155,19 +155,19 @@ impl Type {
         Self::new(format!("({}) -> ({})", types(inputs), types(results)))
     }
 
-    /// The number of elements, if it is known.
+    /// Returns the number of elements, if it is known.
     pub(super) fn elements(&self) -> Option<usize> {
         let sizes = &self.shaped.as_ref()?.0;
         sizes.iter().try_fold(1usize, |n, &d| n.checked_mul(usize::try_from(d).ok()?))
     }
 }
 
-/// The types of a float by name and bits.
+/// Returns the type of a float by name and bits.
 pub(super) fn float(name: &str, bits: u32) -> Type {
     Type::number(name, Scalar::Float(bits))
 }
 
-/// `4x?x`
+/// Returns the text `4x?x`.
 pub(super) fn dimensions(sizes: &[i64]) -> String {
     let size = |&d: &i64| if d < 0 { "?x".to_owned() } else { format!("{d}x") };
     sizes.iter().map(size).collect()
@@ -177,7 +177,7 @@ pub(super) fn types(types: &[Rc<Type>]) -> String {
     joined(types.iter().map(|t| &t.text))
 }
 
-/// With commas between.
+/// Joins items with commas.
 pub(super) fn joined<T: AsRef<str>>(items: impl Iterator<Item = T>) -> String {
     let mut out = String::new();
     for item in items {
@@ -189,12 +189,12 @@ pub(super) fn joined<T: AsRef<str>>(items: impl Iterator<Item = T>) -> String {
     out
 }
 
-/// `[0, 1]`
+/// Returns the text `[0, 1]`.
 pub(super) fn list(values: &[i64]) -> String {
     format!("[{}]", joined(values.iter().map(i64::to_string)))
 }
 
-/// `name = value`
+/// Returns the text `name = value`.
 pub(super) fn entry(name: &str, value: &Attr) -> String {
     let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'$'))
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
@@ -202,7 +202,7 @@ pub(super) fn entry(name: &str, value: &Attr) -> String {
     if matches!(value.kind, Kind::Unit) { name } else { format!("{name} = {}", value.text) }
 }
 
-/// `@name`
+/// Returns the text `@name`.
 pub(super) fn symbol(name: &[u8]) -> String {
     let plain = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'.' | b'-');
     let first = name.first().is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_');
@@ -212,7 +212,7 @@ pub(super) fn symbol(name: &[u8]) -> String {
     }
 }
 
-/// A string with what can't be seen as two hex digits.
+/// Returns a quoted string with unprintable bytes as two hex digits.
 pub(super) fn quoted(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len() + 2);
     out.push('"');
@@ -227,7 +227,7 @@ pub(super) fn quoted(bytes: &[u8]) -> String {
     out
 }
 
-/// A float by its bits: in decimals where it is one that everybody writes so, else in hex digits.
+/// Returns the text of a float with these bits: decimal for finite f32 and f64, otherwise hex.
 pub(super) fn float_text(bits: u64, width: u32) -> String {
     let decimal = match width {
         32 => Some(f32::from_bits(bits as u32)).filter(|v| v.is_finite()).map(|v| format!("{v:e}")),
@@ -241,10 +241,10 @@ pub(super) fn float_text(bits: u64, width: u32) -> String {
     }
 }
 
-/// Literals of more elements are written as hex digits.
+/// The largest number of elements of a literal that is written as text; larger ones are written in hex.
 const SHOWN: usize = 32;
 
-/// `dense<…> : tensor<…>` of the bytes as they are in memory.
+/// Returns `dense<…> : tensor<…>` of the bytes as in memory.
 pub(super) fn dense(ty: &Type, element: &Type, bytes: &[u8], count: usize) -> String {
     let shown = match element.scalar {
         Some(Scalar::Int(1)) => {
@@ -268,7 +268,7 @@ pub(super) fn dense(ty: &Type, element: &Type, bytes: &[u8], count: usize) -> St
     format!("dense<{value}> : {}", ty.text)
 }
 
-/// The numbers in these bytes as text.
+/// Returns the numbers in these bytes as text.
 pub(super) fn numbers(scalar: Scalar, bytes: &[u8]) -> Option<Vec<String>> {
     let width = scalar.bits().div_ceil(8).next_power_of_two() as usize;
     if width > 8 || !bytes.len().is_multiple_of(width) {
@@ -282,7 +282,7 @@ pub(super) fn numbers(scalar: Scalar, bytes: &[u8]) -> Option<Vec<String>> {
     Some(bytes.chunks(width).map(number).collect())
 }
 
-/// A number by its bits.
+/// Returns the text of a number with these bits.
 pub(super) fn number(scalar: Scalar, bits: u64) -> String {
     let unused = 64 - scalar.bits().clamp(1, 64);
     match scalar {
@@ -303,7 +303,7 @@ fn nested<'a>(sizes: &[i64], values: &mut impl Iterator<Item = &'a String>) -> S
     }
 }
 
-/// `"0x0A0B"`
+/// Returns the text `"0x0A0B"`.
 pub(super) fn hex(before: &[u8], bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     let mut out = String::with_capacity(2 * (before.len() + bytes.len()) + 4);

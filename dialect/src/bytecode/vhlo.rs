@@ -1,4 +1,4 @@
-//! Attributes and types of StableHLO's portable form, by the codes in VhloBytecode.cpp, as those that they stand for.
+//! Attributes and types of StableHLO's portable form, by the codes in VhloBytecode.cpp, converted to their equivalents.
 
 use std::rc::Rc;
 
@@ -21,7 +21,7 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
         3 => return word(r, "comparison_direction", words::DIRECTIONS),
         4 => return word(r, "comparison_type", words::COMPARISONS),
         5 => {
-            // The dialect has a number for it.
+            // The dialect stores the version as a number.
             let version = r.from.number()?;
             Attr::new(format!("{version} : i32"), Kind::Int(version as i64))
         }
@@ -78,7 +78,7 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
     })
 }
 
-/// Integers by their codes: unsigned ones have other codes.
+/// The codes of integers: unsigned ones have different codes.
 const INTEGERS: [(u64, u32); 6] = [(31, 2), (10, 4), (11, 8), (12, 16), (13, 32), (14, 64)];
 const UNSIGNED: [(u64, u32); 6] = [(32, 2), (15, 4), (16, 8), (17, 16), (18, 32), (19, 64)];
 const FLOATS: [(u64, &str, u32); 16] = [
@@ -140,7 +140,7 @@ pub(super) fn ty(r: &mut Reader<'_, '_>) -> Read<Type> {
     })
 }
 
-/// The attributes that an op has today, its own and others; what means the same as nothing is left out.
+/// Returns today's attributes of an op, properties and others, without those that have their default value.
 pub(super) fn upgraded(table: &[Property], attributes: Named, at: usize) -> Read<(Named, Named)> {
     let (mut today, mut others) = (Named::new(), Named::new());
     let mut wholes: Vec<&Whole> = Vec::new();
@@ -198,12 +198,12 @@ pub(super) fn upgraded(table: &[Property], attributes: Named, at: usize) -> Read
     Ok((today, others))
 }
 
-/// An attribute from its parts; none if the parts say `none`.
+/// Returns an attribute assembled from its parts; `None` if a part is the type `none`.
 fn put_together(whole: &Whole, attributes: &Named, at: usize) -> Read<Option<Attr>> {
     let mut values = Vec::new();
     for name in whole.parts {
         let value = match attributes.iter().find(|a| a.0 == *name).map(|a| &a.1) {
-            // An older version of the op didn't have it.
+            // An older version of the op didn't have the part.
             None => "[]".to_owned(),
             Some(value) => match (&value.kind, value.integers()) {
                 (Kind::Type(true), _) => return Ok(None),
@@ -230,7 +230,7 @@ fn symbol_attr(value: &Attr) -> Option<Attr> {
     }
 }
 
-/// `array<i64: 1, 2>`
+/// Returns the text `array<i64: 1, 2>`.
 fn array<T: ToString>(element: &str, values: impl Iterator<Item = T>) -> String {
     let values: Vec<String> = values.map(|v| v.to_string()).collect();
     match values.is_empty() {
@@ -239,7 +239,7 @@ fn array<T: ToString>(element: &str, values: impl Iterator<Item = T>) -> String 
     }
 }
 
-/// Whether an attribute has the value that isn't written.
+/// Returns whether an attribute has the default value, which isn't written.
 fn is_usual(value: &Attr, usual: Usual) -> bool {
     match (usual, &value.kind) {
         (Usual::Int(n), Kind::Int(found)) => n == *found,

@@ -1,8 +1,8 @@
-//! Programs written as MLIR bytecode.
+//! Writing of programs as MLIR bytecode.
 //!
-//! What is written says as little as the format allows: of attributes and types their text, except for lists,
-//! dictionaries, literals, tensors and locations, which would be long as text or are shared. So it depends on no dialect's own
-//! codes but those of the builtin one, of which the oldest are written.
+//! The writer uses as few encodings as the format allows: attributes and types are text, except for lists,
+//! dictionaries, literals, tensors and locations, which would be long as text or are shared. So it depends on no
+//! dialect's codes except the builtin dialect's, of which it uses the oldest.
 
 use rustc_hash::FxHashMap;
 
@@ -16,15 +16,15 @@ use crate::ir::{
 };
 use crate::text::PrintOptions;
 
-/// The version of the format: the last one in which all attributes of an op are one dictionary, out of which MLIR takes what
-/// its definition of the op stores in another way.
+/// The version of the format: the last version in which all attributes of an op are one dictionary, from which MLIR
+/// takes those that its definition of the op stores in another way.
 const VERSION: usize = 4;
 
-/// The name of who wrote it.
+/// The name of the producer.
 const PRODUCER: &[u8] = concat!("shardc ", env!("CARGO_PKG_VERSION"), "\0").as_bytes();
 
-/// The program as MLIR bytecode, which [`text_of`](super::text_of), MLIR and jaxlib read. Of the options, those count that say
-/// what is printed (locations, causes, groups by axes).
+/// Returns the program as MLIR bytecode, which [`text_of`](super::text_of), MLIR and jaxlib read. Only the options that
+/// select the contents have an effect (locations, causes, groups along axes).
 pub fn bytecode_of(program: &Program, options: PrintOptions) -> Vec<u8> {
     let mut writer = Writer {
         program,
@@ -37,7 +37,7 @@ pub fn bytecode_of(program: &Program, options: PrintOptions) -> Vec<u8> {
         values: vec![0; program.value_count()],
         blocks: FxHashMap::default(),
     };
-    // Without any there would be no group of attributes.
+    // Without any location there would be no group of attributes.
     writer.location(Loc::UNKNOWN);
     let mut ir = Vec::new();
     flagged(&mut ir, 1, false);
@@ -45,7 +45,7 @@ pub fn bytecode_of(program: &Program, options: PrintOptions) -> Vec<u8> {
     writer.file(&ir)
 }
 
-/// Texts that are written once.
+/// Texts that are written once each.
 #[derive(Default)]
 struct Numbered {
     texts: Vec<Box<[u8]>>,
@@ -63,9 +63,9 @@ impl Numbered {
     }
 }
 
-/// Attributes or types that are written once.
+/// Attributes or types that are written once each.
 struct Entries<K> {
-    /// The bytes, and whether they are in their dialect's form; else they are text.
+    /// The bytes, and whether they have their dialect's encoding; otherwise they are text.
     bytes: Vec<(Vec<u8>, bool)>,
     numbers: FxHashMap<K, usize>,
 }
@@ -77,7 +77,7 @@ impl<K> Default for Entries<K> {
 }
 
 impl<K: std::hash::Hash + Eq + Clone> Entries<K> {
-    /// The number of what is called `key`, and whether it is new, so that its bytes are still to be set.
+    /// Returns the number of `key`, and whether it is new, so that the caller must set its bytes.
     fn of(&mut self, key: K) -> (usize, bool) {
         let next = self.bytes.len();
         let number = *self.numbers.entry(key).or_insert(next);
@@ -94,7 +94,7 @@ impl<K: std::hash::Hash + Eq + Clone> Entries<K> {
     }
 }
 
-/// What an attribute of the file stands for.
+/// The meaning of an attribute of the file.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
     Attr(Attr),
@@ -105,11 +105,11 @@ enum Key {
     Location(Loc),
 }
 
-/// What a type of the file stands for.
+/// The meaning of a type of the file.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum TypeKey {
     Type(Ty),
-    /// That of a tensor's elements.
+    /// The type of a tensor's elements.
     Element(ElementType),
 }
 
@@ -121,7 +121,7 @@ struct Writer<'p> {
     ops: Numbered,
     attributes: Entries<Key>,
     types: Entries<TypeKey>,
-    /// Attributes that have a number and no bytes yet: locations may nest deeper than a stack.
+    /// Attributes that have a number and no bytes yet; a list, because locations may nest too deeply for recursion.
     open: Vec<(usize, Key)>,
     /// The numbers of values.
     values: Vec<usize>,
@@ -153,7 +153,7 @@ impl Writer<'_> {
             }
             None => number(&mut out, builtin::TENSOR),
         }
-        // Signed, and that of an unknown size the smallest.
+        // Sizes are signed, and an unknown size is the smallest integer.
         let size = |&size: &i64| if size == DYNAMIC { usize::MAX } else { (size as usize) << 1 };
         list(&mut out, tensor.shape.iter().map(size));
         let (element, new) = self.types.of(TypeKey::Element(tensor.element));
@@ -181,7 +181,7 @@ impl Writer<'_> {
         self.types.bytes[at] = (out, true);
     }
 
-    /// The number of an attribute, whose bytes come before the file is written.
+    /// Returns the number of an attribute, whose bytes are set before the file is written.
     fn number_of(&mut self, key: Key) -> usize {
         let (number, new) = self.attributes.of(key.clone());
         if new {
@@ -200,7 +200,7 @@ impl Writer<'_> {
         self.number_of(Key::Location(known))
     }
 
-    /// Gives all attributes that have a number their bytes.
+    /// Encodes all attributes that have a number.
     fn settle(&mut self) {
         while let Some((number, key)) = self.open.pop() {
             let mut out = Vec::new();
@@ -228,7 +228,7 @@ impl Writer<'_> {
         }
     }
 
-    /// An attribute in the builtin dialect's form; false for those that are written as text.
+    /// Writes an attribute in the builtin dialect's encoding; returns false for attributes that are written as text.
     fn attribute(&mut self, attr: Attr, out: &mut Vec<u8>) -> bool {
         let program = self.program;
         match program.attr_data(attr) {
@@ -250,7 +250,7 @@ impl Writer<'_> {
                 let ty = self.ty(*ty);
                 number_after(out, builtin::TYPE, ty);
             }
-            // Narrower elements are packed in some versions.
+            // Some versions pack narrower elements.
             AttrData::Dense(ty, literal) if literal.ty().element.bits() >= 8 && !literal.is_empty() => {
                 let ty = self.ty(*ty);
                 number_after(out, builtin::LITERAL, ty);
@@ -318,7 +318,7 @@ impl Writer<'_> {
 
     // Ops ------------------------------------------------------------------------------------------------------
 
-    /// An op; values of its regions are numbered from `next` on, unless they see none of those around them.
+    /// Writes an op; values of its regions are numbered from `next` on, unless the regions are isolated.
     fn op(&mut self, op: Op, next: usize, out: &mut Vec<u8>) {
         let program = self.program;
         let (view, data) = (program.view(op), program.op(op));
@@ -416,7 +416,7 @@ impl Writer<'_> {
     fn file(mut self, ir: &[u8]) -> Vec<u8> {
         self.settle();
         let (mut dialects, mut groups) = (Numbered::default(), Vec::new());
-        // That of all attributes and types.
+        // The dialect of all attributes and types.
         dialects.of(b"builtin");
         for name in &self.ops.texts {
             let dot = name.iter().position(|&b| b == b'.');
@@ -470,7 +470,7 @@ impl Writer<'_> {
     }
 }
 
-/// Two numbers: a code, and what it is of.
+/// Appends a code and its number.
 fn number_after(out: &mut Vec<u8>, code: usize, n: usize) {
     number(out, code);
     number(out, n);

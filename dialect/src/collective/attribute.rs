@@ -1,5 +1,5 @@
 //! Groups as attributes: lists as a dense tensor, axes of a mesh as `#stablehlo.replica_group_mesh_axes`, permutations
-//! by axes and pairs within groups as attributes of our own. All but lists are expanded only when lists are printed.
+//! along axes and pairs within groups as custom attributes. All except lists are expanded only when lists are printed.
 //!
 //! Source: the StableHLO specification, "Replica groups".
 
@@ -19,12 +19,12 @@ const AXIS: &str = "stablehlo.axis_ref";
 const PERMUTATION: &str = "shardc.permutation";
 const PAIRS: &str = "shardc.pairs";
 
-/// Whether an attribute gives groups by axes of a mesh, valid or not.
+/// Returns whether an attribute states groups along axes of a mesh, valid or not.
 pub fn is_along_axes(program: &Program, attr: Attr) -> bool {
     matches!(program.attr_data(attr), AttrData::Struct(kind, _) if &**kind == ALONG)
 }
 
-/// The groups, or pairs, of an attribute; `None` where it has none, or names a mesh or axes that don't exist.
+/// Returns the groups, or pairs, of an attribute; `None` if it has none, or names a mesh or axes that don't exist.
 pub fn rows(program: &Program, attr: Attr) -> Option<Rows> {
     match program.attr_data(attr) {
         AttrData::Dense(_, ids) => match ids.shape[..] {
@@ -71,8 +71,8 @@ pub fn rows(program: &Program, attr: Attr) -> Option<Rows> {
     }
 }
 
-/// Groups along axes of a mesh named by its symbol, with the mesh itself in the symbol's place, so that they stay what
-/// they are when the symbol goes; `None` for any other attribute, and where there is no such mesh.
+/// Replaces the symbol of a mesh in groups along its axes by the mesh itself, so that the groups stay valid when the
+/// symbol is removed; `None` for any other attribute, and if the mesh doesn't exist.
 pub fn with_its_mesh(program: &mut Program, attr: Attr) -> Option<Attr> {
     let AttrData::Struct(kind, fields) = program.attr_data(attr) else { return None };
     let kind = kind.clone();
@@ -84,7 +84,7 @@ pub fn with_its_mesh(program: &mut Program, attr: Attr) -> Option<Attr> {
     Some(program.intern_attr(AttrData::Struct(kind, fields)))
 }
 
-/// The lists of an attribute that gives groups or pairs by axes; `None` for any other.
+/// Returns the lists for an attribute that states groups or pairs along axes; `None` for any other.
 pub fn as_lists(program: &Program, attr: Attr) -> Option<Literal> {
     let rows = rows(program, attr)?;
     let by_axes = matches!(rows, Rows::Axes(_) | Rows::Permutation(_) | Rows::Pairs(_));
@@ -95,14 +95,14 @@ pub fn as_lists(program: &Program, attr: Attr) -> Option<Literal> {
     })
 }
 
-/// Whether an attribute gives groups or pairs by axes, in words that can be read again: there are none for replicas of a
-/// mesh. Those for pairs of a permute are our own, since the specification has none.
+/// Returns whether an attribute states groups or pairs along axes in a syntax that can be parsed again: replicas of a
+/// mesh have none. The syntax for pairs of a permute is custom, because the specification has none.
 pub fn is_compact(program: &Program, attr: Attr) -> bool {
     let AttrData::Struct(kind, _) = program.attr_data(attr) else { return false };
     [ALONG, PERMUTATION, PAIRS].contains(&&**kind) && field(program, attr, "replicas").is_none()
 }
 
-/// `[[0, 1], [2, 3]]`; rows shorter than the longest are padded with -1.
+/// Returns `[[0, 1], [2, 3]]`; rows shorter than the longest are padded with -1.
 pub fn literal_of(lists: &[Vec<i64>]) -> Literal {
     let width = lists.iter().map(Vec::len).max().unwrap_or(0);
     let shape = [lists.len() as i64, width as i64];
@@ -110,8 +110,8 @@ pub fn literal_of(lists: &[Vec<i64>]) -> Literal {
     Literal::from_scalars(ElementType::I64, &shape, ids.map(|id| Scalar::Int(id.into())))
 }
 
-/// The mesh of groups: Shardy's under a symbol, or `#stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size =
-/// 2>]>`.
+/// Returns the mesh of groups: Shardy's mesh by its symbol, or `#stablehlo.mesh<axes = [#stablehlo.mesh_axis<name =
+/// "x", size = 2>]>`.
 fn mesh(program: &Program, mesh: &AttrData) -> Option<GroupMesh> {
     match mesh {
         AttrData::Symbol(name) => {
@@ -140,7 +140,7 @@ fn order_of(ids: &[i64]) -> Literal {
     Literal::from_scalars(ElementType::I64, &[ids.len() as i64], ids)
 }
 
-/// `[#stablehlo.axis_ref<name = "x">, #stablehlo.axis_ref<name = "y", sub_axis_info = (1)2>]`
+/// Reads `[#stablehlo.axis_ref<name = "x">, #stablehlo.axis_ref<name = "y", sub_axis_info = (1)2>]`.
 fn axes(program: &Program, axes: &AttrData, mesh: &GroupMesh) -> Option<Axes> {
     let AttrData::Array(axes) = axes else { return None };
     let axis = |&attr: &Attr| {
@@ -153,7 +153,7 @@ fn axes(program: &Program, axes: &AttrData, mesh: &GroupMesh) -> Option<Axes> {
     axes.iter().map(axis).collect()
 }
 
-/// A field of a struct.
+/// Returns a field of a struct.
 fn field<'a>(program: &'a Program, attr: Attr, key: &str) -> Option<&'a AttrData> {
     match program.attr_data(attr) {
         AttrData::Struct(_, fields) => {
@@ -163,7 +163,7 @@ fn field<'a>(program: &'a Program, attr: Attr, key: &str) -> Option<&'a AttrData
     }
 }
 
-/// A mesh as collectives' groups refer to it, interned once for all groups along its axes.
+/// A mesh as it appears in collectives' groups, interned once for all groups along its axes.
 #[derive(Clone, Copy, Debug)]
 pub struct MeshAttr(Attr);
 
@@ -185,7 +185,7 @@ impl MeshAttr {
         Self(structure(program, MESH, &fields))
     }
 
-    /// Groups of the devices that differ only in `axes`, in each of `replicas` replicas of the mesh.
+    /// Returns the groups of devices that differ only in `axes`, in each of `replicas` replicas of the mesh.
     pub fn along(self, program: &mut Program, axes: &[AxisPart], replicas: i64) -> Attr {
         let axes = self.named(program, axes);
         let mut fields = vec![("mesh", self.0), ("axes", axes)];
@@ -195,14 +195,14 @@ impl MeshAttr {
         structure(program, ALONG, &fields)
     }
 
-    /// Pairs that move every shard of a value from its device under `from` (all dimensions' axes in order) to that
-    /// under `to`.
+    /// Returns the pairs that move every shard of a value from its device under `from` (all dimensions' axes in order)
+    /// to its device under `to`.
     pub fn permutation(self, program: &mut Program, from: &[AxisPart], to: &[AxisPart]) -> Attr {
         let (from, to) = (self.named(program, from), self.named(program, to));
         structure(program, PERMUTATION, &[("mesh", self.0), ("from", from), ("to", to)])
     }
 
-    /// The same, to targets that are `by` places further along `axes`, cyclically.
+    /// Returns the same pairs with targets shifted by `by` places along `axes`, cyclically.
     pub fn shifted_permutation(
         self,
         program: &mut Program,
@@ -216,7 +216,7 @@ impl MeshAttr {
         structure(program, PERMUTATION, &fields)
     }
 
-    /// The same `pairs` of places within every group of devices that differ only in `axes`.
+    /// Returns the same `pairs` of places within every group of devices that differ only in `axes`.
     pub fn pairs(self, program: &mut Program, axes: &[AxisPart], pairs: &Pairs) -> Attr {
         let axes = self.named(program, axes);
         let row = |r: &PairRun| [r.source, r.target, r.source_step, r.target_step, r.count];
@@ -228,7 +228,7 @@ impl MeshAttr {
         structure(program, PAIRS, &[("mesh", self.0), ("axes", axes), ("runs", runs)])
     }
 
-    /// `[#stablehlo.axis_ref<name = "x">]`: parts of the mesh's axes by name.
+    /// Returns `[#stablehlo.axis_ref<name = "x">]`: parts of the mesh's axes by name.
     fn named(self, program: &mut Program, parts: &[AxisPart]) -> Attr {
         let mut items = Vec::with_capacity(parts.len());
         for part in parts {
@@ -243,7 +243,7 @@ impl MeshAttr {
         program.intern_attr(AttrData::Array(items))
     }
 
-    /// Name and size of an axis of the mesh.
+    /// Returns name and size of an axis of the mesh.
     fn axis(self, program: &Program, axis: u32) -> Option<(Attr, i64)> {
         let AttrData::Array(axes) = field(program, self.0, "axes")? else { return None };
         let AttrData::Struct(_, fields) = program.attr_data(*axes.get(axis as usize)?) else { return None };

@@ -1,4 +1,4 @@
-//! Groups along axes of a mesh, by arithmetic on positions.
+//! Groups along axes of a mesh, computed by arithmetic on positions.
 
 use std::sync::OnceLock;
 
@@ -6,7 +6,7 @@ use crate::ir::Name;
 use crate::literal::Literal;
 use crate::sharding::{Axes, AxisPart, Digit, Mesh, Pairs, digits, index, position, unused};
 
-/// The mesh that groups refer to: axis names, sizes and the order of its devices.
+/// The mesh of groups: axis names, sizes and the order of its devices.
 #[derive(Debug)]
 pub struct GroupMesh {
     names: Vec<Box<str>>,
@@ -19,7 +19,8 @@ pub struct GroupMesh {
 }
 
 impl GroupMesh {
-    /// A mesh of these axes; `None` where a size is not positive.
+    /// Returns a mesh of these axes; `None` if a size isn't positive, the mesh is too large, or the order has another
+    /// size.
     pub fn new(axes: Vec<(Box<str>, i64)>, order: Option<Literal>) -> Option<Self> {
         let numbered = axes.iter().enumerate().map(|(i, a)| (Name::new(i), a.1)).collect();
         let mesh = Mesh { axes: numbered, device_ids: None };
@@ -44,7 +45,7 @@ impl GroupMesh {
         self.names.iter().map(|n| &**n)
     }
 
-    /// The axis of that name, or the part of it that `part`, `(pre, size)`, gives.
+    /// Returns the axis of that name, or its part `part`, `(pre, size)`.
     pub fn axis(&self, name: &str, part: Option<(i64, i64)>) -> Option<AxisPart> {
         let axis = self.names.iter().position(|n| **n == *name)?;
         let full = self.mesh.axes[axis].1;
@@ -54,7 +55,7 @@ impl GroupMesh {
         fits.then_some(AxisPart { axis: axis as u32, pre: pre as u32, size: size as u32 })
     }
 
-    /// Whether the devices are in another order than 0, 1, 2, …
+    /// Returns whether the devices are in another order than 0, 1, 2, …
     pub fn is_reordered(&self) -> bool {
         self.order.is_some()
     }
@@ -83,7 +84,7 @@ impl GroupMesh {
         usize::try_from(device).ok().and_then(|d| positions.get(d)).copied().unwrap_or(0)
     }
 
-    /// A device that the order lists twice or that doesn't exist.
+    /// Returns a device that the order lists twice or that doesn't exist.
     pub fn misplaced_device(&self) -> Option<i64> {
         self.order.as_ref()?;
         let mut seen = vec![false; self.devices() as usize];
@@ -110,7 +111,7 @@ fn size(digits: &[Digit]) -> i64 {
 }
 
 impl AxisGroups {
-    /// Groups along `axes` of `mesh`; `None` where `axes` overlap.
+    /// Returns groups along `axes` of `mesh`; `None` if `axes` overlap.
     pub fn new(mesh: GroupMesh, axes: Axes, replicas: i64) -> Option<Self> {
         let inside = digits(&mesh.mesh, &axes);
         let outside = unused(&mesh.mesh, &inside)?;
@@ -137,17 +138,17 @@ impl AxisGroups {
         (size(&self.outside) * self.replicas) as usize
     }
 
-    /// Number of ids; each is in a group.
+    /// Returns the number of ids; each is in a group.
     pub fn ids(&self) -> i64 {
         self.mesh.devices().saturating_mul(self.replicas)
     }
 
-    /// Number of replicas of the mesh that the ids cover.
+    /// Returns the number of replicas of the mesh that the ids cover.
     pub fn replicas(&self) -> i64 {
         self.replicas
     }
 
-    /// The id at place `at` of a group.
+    /// Returns the id at place `at` of a group.
     pub(super) fn id(&self, group: usize, at: usize) -> i64 {
         let each = size(&self.outside);
         let (replica, group) = (group as i64 / each, group as i64 % each);
@@ -155,7 +156,7 @@ impl AxisGroups {
         replica * self.mesh.devices() + self.mesh.device(at)
     }
 
-    /// The group of an id and its place there.
+    /// Returns the group of an id and its place there.
     pub(super) fn place(&self, id: i64) -> Option<(usize, usize)> {
         if !(0..self.ids()).contains(&id) {
             return None;
@@ -167,25 +168,26 @@ impl AxisGroups {
     }
 }
 
-/// Moves every shard of a value from its device under some axes to that under others: one pair per device.
+/// A permutation that moves every shard of a value from its device under some axes to its device under others: one pair
+/// per device.
 #[derive(Debug)]
 pub struct AxisPermutation {
     mesh: GroupMesh,
     /// The digits of all dimensions' axes in order, and the remaining digits.
     from: [Vec<Digit>; 2],
     to: [Vec<Digit>; 2],
-    /// These digits of a target's number are this much larger, cyclically.
+    /// The digits of a target's number that are shifted, and the shift, cyclically.
     shift: (Vec<Digit>, i64),
 }
 
-/// The position whose `to` digits equal the `from` digits of `at`.
+/// Returns the position whose `to` digits equal the `from` digits of `at`.
 fn moved(at: i64, from: &[Vec<Digit>; 2], to: &[Vec<Digit>; 2]) -> i64 {
     (0..2).map(|i| position(&to[i], index(&from[i], at))).sum()
 }
 
 impl AxisPermutation {
-    /// From a value sharded along `from` (all dimensions' axes in order) to one sharded along `to`, which are as many
-    /// shards; `None` where that is not so or axes overlap.
+    /// Returns the permutation from a value sharded along `from` (all dimensions' axes in order) to one sharded along
+    /// `to`; `None` if these have different numbers of shards or axes overlap.
     pub fn new(mesh: GroupMesh, from: &[AxisPart], to: &[AxisPart]) -> Option<Self> {
         let split = |axes: &[AxisPart]| {
             let inside = digits(&mesh.mesh, axes);
@@ -196,8 +198,8 @@ impl AxisPermutation {
         (size(&from[0]) == size(&to[0])).then_some(Self { mesh, from, to, shift: (Vec::new(), 0) })
     }
 
-    /// The same with each target's place along `axes`, all of them after the move, `by` further on, cyclically; `None` where
-    /// axes overlap.
+    /// Shifts each target's place along `axes`, which are axes after the move, by `by`, cyclically; `None` if axes
+    /// overlap.
     pub fn shifted(self, axes: &[AxisPart], by: i64) -> Option<Self> {
         let digits = digits(&self.mesh.mesh, axes);
         unused(&self.mesh.mesh, &digits)?;
@@ -205,7 +207,7 @@ impl AxisPermutation {
         Some(Self { shift: (digits, by), ..self })
     }
 
-    /// `at` moved along the axes that are shifted.
+    /// Returns `at` moved by `by` along the shifted axes.
     fn shift(&self, at: i64, by: i64) -> i64 {
         let (digits, n) = (&self.shift.0, size(&self.shift.0));
         let place = index(digits, at);
@@ -225,13 +227,13 @@ impl AxisPermutation {
         (0..self.mesh.devices()).contains(&device)
     }
 
-    /// Whom `source` sends to.
+    /// Returns the device to which `source` sends.
     pub(super) fn target(&self, source: i64) -> i64 {
         let at = moved(self.mesh.position(source), &self.from, &self.to);
         self.mesh.device(self.shift(at, self.shift.1))
     }
 
-    /// Who sends to `target`.
+    /// Returns the device that sends to `target`.
     pub(super) fn source(&self, target: i64) -> i64 {
         let at = self.shift(self.mesh.position(target), -self.shift.1);
         self.mesh.device(moved(at, &self.to, &self.from))
@@ -246,7 +248,7 @@ pub struct AxisPairs {
 }
 
 impl AxisPairs {
-    /// `pairs` within each of `groups`, whose size they were checked against.
+    /// Creates `pairs` within each of `groups`, whose size they were checked against.
     pub(super) fn new(groups: AxisGroups, pairs: Pairs) -> Self {
         Self { groups, pairs }
     }
@@ -260,26 +262,26 @@ impl AxisPairs {
         self.groups.count() * self.pairs.len()
     }
 
-    /// Source and target of a pair: those of the first group, then those of the second, …
+    /// Returns source and target of a pair: those of the first group, then those of the second, …
     pub(super) fn pair(&self, row: usize) -> Option<(i64, i64)> {
         let group = row / self.pairs.len();
         let (source, target) = self.pairs.get(row % self.pairs.len())?;
         Some((self.groups.id(group, source as usize), self.groups.id(group, target as usize)))
     }
 
-    /// The pair whose source is `id`.
+    /// Returns the pair whose source is `id`.
     pub(super) fn row_of(&self, id: i64) -> Option<usize> {
         let (group, at) = self.groups.place(id)?;
         Some(group * self.pairs.len() + self.pairs.index(at as i64)?)
     }
 
-    /// Whom `source` sends to.
+    /// Returns the device to which `source` sends.
     pub(super) fn target(&self, source: i64) -> Option<i64> {
         let (group, at) = self.groups.place(source)?;
         Some(self.groups.id(group, self.pairs.target(at as i64)? as usize))
     }
 
-    /// Who sends to `target`.
+    /// Returns the device that sends to `target`.
     pub(super) fn source(&self, target: i64) -> Option<i64> {
         let (group, at) = self.groups.place(target)?;
         Some(self.groups.id(group, self.pairs.source(at as i64)? as usize))

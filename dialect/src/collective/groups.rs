@@ -1,7 +1,7 @@
-//! Which devices take part together in a collective.
+//! The groups of devices that take part together in a collective.
 //!
-//! Groups made by the compiler are given by axes of a mesh and stay that small on any number of devices: a member, a
-//! device's place or a partner is computed by arithmetic on positions. A user's lists stay lists.
+//! Groups made by the compiler are stored as axes of a mesh, and stay that small for any number of devices: members, a
+//! device's place and partners are computed by arithmetic on positions. A user's lists stay lists.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::axes::{AxisGroups, AxisPairs, AxisPermutation};
 use crate::literal::Literal;
 use crate::sharding::{AxisPart, MAX_DEVICES, Mesh};
 
-/// How the ids in groups name devices. Source: the StableHLO specification, "Collective ops".
+/// The meaning of the ids in groups. Source: the StableHLO specification, "Collective ops".
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum IdMode {
     /// Ids are replicas; every partition has its own groups.
@@ -45,7 +45,7 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// The rows of `ids`; `None` unless it is of rank 2, not empty, and no larger than valid groups can be.
+    /// Returns the rows of `ids`; `None` unless it has rank 2, isn't empty, and isn't larger than valid groups can be.
     pub fn new(ids: Literal) -> Option<Self> {
         let [_, width] = ids.shape[..] else { return None };
         // A splat can claim any shape without using memory.
@@ -63,12 +63,12 @@ impl Lists {
 }
 
 impl Rows {
-    /// The rows of an explicit list, shorter ones padded.
+    /// Returns the rows of explicit lists, with shorter ones padded.
     pub fn of_lists(lists: &[Vec<i64>]) -> Self {
         Lists::new(super::attribute::literal_of(lists)).map_or(Rows::All, Rows::Lists)
     }
 
-    /// Pairs of a permute that sends nothing.
+    /// Returns the pairs of a permute that sends nothing.
     pub fn no_pairs() -> Self {
         Rows::Lists(Lists { ids: super::attribute::literal_of(&[]), width: 2 })
     }
@@ -109,7 +109,8 @@ impl Rows {
         (0..self.width()).map(id).filter(|&id| id != -1)
     }
 
-    /// The row that contains an id, and its place there, not counting padding. For pairs, the one it is the source of.
+    /// Returns the row that contains an id, and its place there, without padding. For pairs, returns the pair whose
+    /// source it is.
     fn place(&self, id: i64) -> Option<(usize, usize)> {
         match self {
             Rows::Axes(axes) => axes.place(id),
@@ -143,7 +144,7 @@ impl Rows {
     }
 }
 
-/// The groups of a collective, by flat device ids. Lists are made only on demand.
+/// The groups of a collective, by flat device ids. Lists are created only on demand.
 #[derive(Clone, Debug)]
 pub struct Groups {
     rows: Rows,
@@ -153,12 +154,12 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// `rows` of ids read by `mode`, on this many replicas and partitions.
+    /// Creates groups from `rows` of ids with this mode, on this many replicas and partitions.
     pub fn new(rows: Rows, mode: IdMode, replicas: i64, partitions: i64) -> Self {
         Self { rows, mode, replicas, partitions }
     }
 
-    /// Groups given by lists of flat device ids.
+    /// Creates groups from lists of flat device ids.
     pub fn of_lists(lists: &[Vec<i64>]) -> Self {
         Self::new(Rows::of_lists(lists), IdMode::Flattened, 1, 1)
     }
@@ -168,18 +169,18 @@ impl Groups {
         &self.rows
     }
 
-    /// Other rows with the same id mode and devices.
+    /// Replaces the rows, with the same id mode and devices.
     pub(super) fn with_rows(&self, rows: Rows) -> Self {
         Self { rows, ..*self }
     }
 
-    /// Number of devices in a group by its row's length, counting padding: `dim(process_groups, 1)`.
+    /// Returns the number of devices in a group by its row's length, padding included: `dim(process_groups, 1)`.
     pub fn padded_size(&self) -> i64 {
         let row = if matches!(self.rows, Rows::All) { self.ids() } else { self.rows.width() as i64 };
         if self.mode == IdMode::CrossReplicaAndPartition { row.saturating_mul(self.partitions) } else { row }
     }
 
-    /// How ids name devices.
+    /// Returns the meaning of the ids.
     pub fn mode(&self) -> IdMode {
         self.mode
     }
@@ -193,7 +194,7 @@ impl Groups {
         }
     }
 
-    /// Number of groups; none on more than [`MAX_DEVICES`] devices.
+    /// Returns the number of groups; 0 on more than [`MAX_DEVICES`] devices.
     pub fn count(&self) -> usize {
         if self.replicas.saturating_mul(self.partitions) > MAX_DEVICES {
             return 0;
@@ -211,7 +212,7 @@ impl Groups {
         }
     }
 
-    /// Number of devices in the first group, and in every group where nothing is padded; 0 without groups.
+    /// Returns the number of devices in the first group, and in every group if there is no padding; 0 without groups.
     pub fn size(&self) -> usize {
         if self.count() == 0 {
             return 0;
@@ -227,7 +228,7 @@ impl Groups {
         replica.saturating_mul(self.partitions).saturating_add(partition)
     }
 
-    /// The devices of a group, in order; for a permute, source and target of a pair.
+    /// Returns the devices of a group, in order; for a permute, source and target of a pair.
     pub fn group(&self, group: usize) -> impl Iterator<Item = i64> + '_ {
         let copies = self.copies().max(1) as usize;
         let (row, copy) = (group / copies, (group % copies) as i64);
@@ -259,7 +260,7 @@ impl Groups {
         self.iter().filter_map(|mut pair| Some((pair.next()?, pair.next()?)))
     }
 
-    /// The group a device is in, and its place there; `None` when it takes no part.
+    /// Returns the group of a device, and its place there; `None` if it takes no part.
     pub fn place(&self, device: i64) -> Option<(usize, usize)> {
         if self.count() == 0 || device < 0 {
             return None;
@@ -309,8 +310,8 @@ impl Groups {
         }
     }
 
-    /// The axes along which the devices of a group differ, where groups are given by axes and every replica has its own
-    /// copy of the mesh.
+    /// Returns the axes along which the devices of a group differ, if groups are along axes and every replica has its
+    /// own copy of the mesh.
     pub fn axes(&self) -> Option<&AxisGroups> {
         match (&self.rows, self.mode) {
             (Rows::Axes(axes), IdMode::CrossPartition | IdMode::Flattened) => Some(axes),
@@ -318,7 +319,8 @@ impl Groups {
         }
     }
 
-    /// The same where these are axes of `mesh`, as they are wherever the compiler wrote the groups.
+    /// Returns these axes as axes of `mesh`, if the groups are along its axes, as all groups are that the compiler
+    /// writes.
     pub fn axes_of(&self, mesh: &Mesh) -> Option<&[AxisPart]> {
         let along = self.axes()?;
         let same = along.mesh().sizes().eq(mesh.axes.iter().map(|a| a.1))
@@ -326,7 +328,7 @@ impl Groups {
         same.then(|| along.axes())
     }
 
-    /// Whether the groups are lists, in which finding a device takes a search.
+    /// Returns whether the groups are lists, in which finding a device takes a search.
     pub fn are_lists(&self) -> bool {
         matches!(self.rows, Rows::Lists(_))
     }

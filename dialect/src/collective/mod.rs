@@ -1,4 +1,4 @@
-//! Collectives of the per-device program: what they do and on which devices.
+//! Collectives of the per-device program: their kinds and their devices.
 
 mod attribute;
 mod axes;
@@ -16,7 +16,7 @@ pub use rule::GroupsRule;
 
 use crate::kernel::Body;
 
-/// What a collective does: how the ops, the plan, the cost model and the runtime say which collective they mean.
+/// The kind of a collective, shared by the ops, the plan, the cost model and the runtime.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum CollectiveKind {
     /// Concatenates the devices' shards along a dimension.
@@ -27,18 +27,18 @@ pub enum CollectiveKind {
     ReduceScatter,
     /// Splits along a dimension, exchanges, concatenates along another.
     AllToAll,
-    /// Sends along (source, target) pairs.
+    /// Splits along a dimension, exchanges the parts, and concatenates along another.
     CollectivePermute,
     /// Sends from the first device of each group.
     CollectiveBroadcast,
     /// Combines the values for the first device of each group; the others get zeros.
     CollectiveReduce,
-    /// Sends runs of rows to each device, as many as each device says: see [`Ragged`].
+    /// Sends runs of rows to each device, of sizes that each device states: see [`Ragged`].
     RaggedAllToAll,
 }
 
 impl CollectiveKind {
-    /// `all_gather`, …
+    /// Returns its name, `all_gather`, ….
     pub fn text(self) -> &'static str {
         match self {
             CollectiveKind::AllGather => "all_gather",
@@ -53,18 +53,18 @@ impl CollectiveKind {
     }
 }
 
-/// A collective of the per-device program, read off its attributes.
+/// A collective of the per-device program, read from its attributes.
 #[derive(Clone, Debug)]
 pub struct Collective {
-    /// What it does.
+    /// The kind of collective.
     pub kind: CollectiveKind,
     /// Groups of devices by flat id (replica * partitions + partition), each in order; pairs for a permute.
     pub groups: Groups,
-    /// The dimension gathered, scattered or split.
+    /// The dimension that is gathered, scattered or split.
     pub dim: usize,
-    /// The dimension an all_to_all concatenates.
+    /// The dimension along which an all_to_all concatenates.
     pub concat_dim: usize,
-    /// How two elements, inputs 0 and 1, combine in an all_reduce or a reduce_scatter; `None` for other collectives or
-    /// where the op's region is more than scalar arithmetic.
+    /// The combination of two elements, inputs 0 and 1, in an all_reduce or a reduce_scatter; `None` for other
+    /// collectives or if the op's region is more than scalar arithmetic.
     pub computation: Option<Body>,
 }

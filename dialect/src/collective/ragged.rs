@@ -1,8 +1,8 @@
-//! `ragged_all_to_all`: every device sends a run of rows of its operand to each device of its group, where it replaces
-//! rows of that device's output. Source: JAX, `jax.lax.ragged_all_to_all`.
+//! `ragged_all_to_all`: every device sends a run of rows of its operand to each device of its group, where the run
+//! replaces rows of that device's output. Source: JAX, `jax.lax.ragged_all_to_all`.
 //!
-//! A device shows the others its operand and then, for each device of the group, where the rows for it begin, how many
-//! they are, and where they go; [`Ragged::receive`] reads them. What is out of range is left out.
+//! A device shows its operand to the others, followed by the start, number and destination of the rows for each device
+//! of the group; [`Ragged::receive`] reads them. Rows out of range are dropped.
 
 use crate::ir::{ElementType, OpRef};
 use crate::scalar::Scalar;
@@ -10,13 +10,13 @@ use crate::scalar::Scalar;
 /// The sizes of a `ragged_all_to_all`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ragged {
-    /// Rows of the operand.
+    /// The number of rows of the operand.
     rows: usize,
-    /// Bytes of a row.
+    /// The number of bytes of a row.
     row: usize,
     /// The type of offsets and sizes.
     index: ElementType,
-    /// Number of offsets; as many of them are for each device of the group.
+    /// The number of offsets; each device of the group has an equal share of them.
     runs: usize,
 }
 
@@ -24,7 +24,7 @@ pub struct Ragged {
 const OPERANDS: usize = 6;
 
 impl Ragged {
-    /// Its sizes, or what is wrong with its operands.
+    /// Returns its sizes, or the problem with its operands.
     pub fn of(op: OpRef<'_>) -> Result<Self, String> {
         let tensor = |i: usize| op.operand_tensor(i).ok_or_else(|| format!("operand {i} is no tensor"));
         if op.operands().len() != OPERANDS || op.result_count() != 1 {
@@ -53,12 +53,12 @@ impl Ragged {
         })
     }
 
-    /// What a device shows: the bytes of its operand, input offsets, send sizes and output offsets.
+    /// Returns the bytes that a device shows: its operand, input offsets, send sizes and output offsets.
     pub fn shown(&self, parts: [&[u8]; 4]) -> Vec<u8> {
         parts.concat()
     }
 
-    /// Fills `output` of the device at `place` of its group with what all the group's devices send it.
+    /// Fills `output` of the device at `place` of its group with the rows that the group's devices send it.
     pub fn receive(&self, shown: &[&[u8]], place: usize, output: &mut [u8]) {
         let (data, width) = (self.rows * self.row, self.index.bytes());
         let each = self.runs / shown.len().max(1);
@@ -103,7 +103,7 @@ mod tests {
         let mut output = [9; 4];
         ragged.receive(&all, 1, &mut output);
         assert_eq!(output, [2, 3, 4, 9]);
-        // Past the ends, nothing is read or written.
+        // Beyond the ends, nothing is read or written.
         let far = shown([1, 2, 3, 4], [3, -1], [9, 9], [3, 0]);
         let mut output = [0; 4];
         ragged.receive(&[&far, &far], 0, &mut output);

@@ -11,32 +11,34 @@ use crate::ops::{func, sdy};
 /// The specification's constraints on the device groups of an op, with its labels.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct GroupsRule {
-    /// The attribute that holds the groups.
+    /// The attribute with the groups.
     pub attribute: &'static str,
-    /// How ids name devices.
+    /// The meaning of the ids.
     pub mode: IdMode,
     /// Labels of the constraints of uniqueness, coverage and range.
     pub labels: [&'static str; 3],
     /// Whether every device must be in a group.
     pub cover: bool,
-    /// The label of the constraint that all groups have one size, if there is one.
+    /// The label of the constraint that all groups have the same size, if it applies.
     pub even: Option<&'static str>,
-    /// Whether they are the (source, target) pairs of a permute; by the labels no device sends or receives twice.
+    /// Whether they are the (source, target) pairs of a permute; with the constraints that no device sends or receives
+    /// twice.
     pub pairs: bool,
 }
 
 impl GroupsRule {
-    /// Groups in `attribute` that must cover all devices; labels of uniqueness, coverage, range.
+    /// Creates the rule for groups in `attribute` that must cover all devices, with the labels of uniqueness, coverage,
+    /// range.
     pub fn covering(attribute: &'static str, mode: IdMode, labels: [&'static str; 3]) -> Self {
         Self { attribute, mode, labels, cover: true, even: None, pairs: false }
     }
 
-    /// The op's groups, on the devices that the module declares.
+    /// Returns the op's groups, on the devices that the module declares.
     pub fn groups(&self, op: OpRef<'_>) -> Option<Groups> {
         self.groups_on(op, func::num_replicas(op.program), func::num_partitions(op.program))
     }
 
-    /// The op's groups, on these devices.
+    /// Returns the op's groups, on these devices.
     pub fn groups_on(&self, op: OpRef<'_>, replicas: i64, partitions: i64) -> Option<Groups> {
         let rows = match rows(op.program, op.attr_id(self.attribute)?)? {
             Rows::All if self.pairs => Rows::no_pairs(),
@@ -45,7 +47,8 @@ impl GroupsRule {
         Some(Groups::new(rows, self.mode, replicas, partitions))
     }
 
-    /// The violated constraints. In lists every id is checked; groups by axes are checked without listing ids.
+    /// Returns the violated constraints. In lists every id is checked; groups along axes are checked without listing
+    /// ids.
     pub fn problems(&self, op: OpRef<'_>) -> Vec<Problem> {
         let mut problems = Vec::new();
         match self.groups(op) {
@@ -66,7 +69,7 @@ impl GroupsRule {
         problems
     }
 
-    /// Why the groups can't be read.
+    /// Returns why the groups can't be read.
     fn unreadable(&self, op: OpRef<'_>) -> Option<Problem> {
         if self.pairs {
             if op.attr_id(self.attribute).is_some_and(|a| is_compact(op.program, a)) {
@@ -86,7 +89,7 @@ impl GroupsRule {
             let problem = Problem::new("replica_groups must be a tensor of integers of rank 2");
             return Some(problem.note("write replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>"));
         }
-        // A mesh that isn't Shardy's isn't checked further.
+        // Only Shardy's meshes are checked further.
         let AttrData::Symbol(mesh) = op.field(self.attribute, "mesh")? else { return None };
         let there = |&o: &Op| func::symbol(op.program, o) == Some(mesh);
         if !op.program.block_ops(op.program.body()).iter().any(there) {
@@ -98,7 +101,7 @@ impl GroupsRule {
         Some(problem.note("write axes = [#stablehlo.axis_ref<name = \"x\">], or a part: sub_axis_info = (1)2"))
     }
 
-    /// Checks that ids are unique, in range, and cover all where the rule requires it.
+    /// Checks that ids are unique and in range, and that they cover all devices if the rule requires it.
     fn check(&self, op: OpRef<'_>, groups: &Groups, problems: &mut Vec<Problem>) {
         let rows = groups.rows();
         let twice = |id: i64| {
@@ -146,7 +149,7 @@ impl GroupsRule {
         }
     }
 
-    /// Checks that no device sends or receives twice and that all exist.
+    /// Checks that no device sends or receives twice and that all devices exist.
     fn check_pairs(&self, op: OpRef<'_>, pairs: &Groups, problems: &mut Vec<Problem>) {
         let rows = pairs.rows();
         let even = |row: usize| rows.row(row).count() == 2;
@@ -188,7 +191,7 @@ impl GroupsRule {
         }
     }
 
-    /// Which ids are valid, in words.
+    /// Returns the valid ids in words.
     fn counted(&self, replicas: i64, partitions: i64) -> String {
         let ids = match self.mode {
             IdMode::CrossReplica => "without a channel the ids are replicas",

@@ -1,4 +1,4 @@
-//! Checks groups by axes against lists made from coordinates: random meshes, parts of axes, device orders, replicas.
+//! Checks groups along axes against lists made from coordinates: random meshes, parts of axes, device orders, replicas.
 
 use fastrand::Rng;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::ir::{Name, Program};
 use crate::sharding::{AxisPart, Mesh, Pairs};
 
-/// A mesh whose axes are products of prime factors, and those factors as parts of axes.
+/// Returns a mesh whose axes are products of prime factors, and those factors as parts of axes.
 fn mesh(random: &mut Rng, program: &mut Program) -> (Mesh, Vec<AxisPart>) {
     let mut axes: Vec<(Name, i64)> = Vec::new();
     let mut parts = Vec::new();
@@ -28,7 +28,7 @@ fn mesh(random: &mut Rng, program: &mut Program) -> (Mesh, Vec<AxisPart>) {
     (mesh, parts)
 }
 
-/// The coordinates of a device along parts of axes.
+/// Returns the coordinates of a device along parts of axes.
 fn coordinates(mesh: &Mesh, device: i64, parts: &[AxisPart]) -> Vec<i64> {
     let at = (0..mesh.devices()).find(|&at| mesh.device_at(at as usize) == device).expect("a device of the mesh");
     let along = |part: &AxisPart| {
@@ -40,7 +40,7 @@ fn coordinates(mesh: &Mesh, device: i64, parts: &[AxisPart]) -> Vec<i64> {
     parts.iter().map(along).collect()
 }
 
-/// The groups along `axes`, by the coordinates of every device: groups in the order of their first position.
+/// Returns the groups along `axes`, from the coordinates of every device, in the order of the groups' first positions.
 fn listed(mesh: &Mesh, axes: &[AxisPart], others: &[AxisPart], replicas: i64) -> Vec<Vec<i64>> {
     let mut groups: Vec<(Vec<i64>, Vec<(Vec<i64>, i64)>)> = Vec::new();
     for at in 0..mesh.devices() {
@@ -82,7 +82,7 @@ fn groups_by_axes_are_those_of_coordinates() {
             }
         }
         assert_eq!(groups.place(replicas * mesh.devices()), None);
-        // The printed lists give the same groups when read back.
+        // The printed lists give the same groups when they are parsed.
         let literal = as_lists(&program, attr).expect("groups by axes");
         assert_eq!(literal, literal_of(&expected));
         let explicit = Groups::of_lists(&expected);
@@ -106,7 +106,7 @@ fn permutations_by_axes_bring_shards_to_their_places() {
         to.truncate(keep);
         let size = |axes: &[AxisPart]| axes.iter().map(|a| i64::from(a.size)).product::<i64>();
         let mesh_attr = MeshAttr::new(&mut program, &mesh);
-        // Some targets are further along some of the axes.
+        // Some targets are shifted along some of the axes.
         let along = to[random.usize(..=to.len())..].to_vec();
         let by = if along.is_empty() { 0 } else { random.i64(-3..4) };
         let attr = match by {

@@ -1,4 +1,4 @@
-//! What the proofs run ops with: inputs that make every result exact, and an evaluator for one device.
+//! The inputs of proofs, for which every result is exact, and an evaluator for one device.
 
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask};
 use crate::ir::{ElementClass, Op, Program, Region, TensorType, Value};
@@ -19,12 +19,12 @@ impl<'a> Plain<'a> {
         Self { program, values: HashMap::new() }
     }
 
-    /// Sets a value.
+    /// Sets the literal of a value.
     pub(crate) fn set(&mut self, value: Value, literal: Literal) {
         self.values.insert(value, literal);
     }
 
-    /// The values of these.
+    /// Returns the literals of these values.
     pub(crate) fn get(&self, values: &[Value]) -> EvalResult<Vec<Literal>> {
         let get = |v: &Value| self.values.get(v).cloned().ok_or_else(|| EvalError::new(format!("{v:?} has no value")));
         values.iter().map(get).collect()
@@ -85,7 +85,7 @@ impl Context for Plain<'_> {
     }
 }
 
-/// Small integers of the type, varied, and the same in every run: sums of them are exact.
+/// Returns small, varied integers of the type, the same in every run; sums of them are exact.
 pub(crate) fn small(ty: &TensorType, seed: u64) -> Literal {
     let bits = |i: usize| (i as u64 + 1).wrapping_mul(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1) >> 33;
     Literal::from_fn(ty, |i| {
@@ -100,7 +100,7 @@ pub(crate) fn small(ty: &TensorType, seed: u64) -> Literal {
     })
 }
 
-/// Small inputs for every operand; the constant itself where the operand is one.
+/// Returns small inputs for every operand, or the constant if the operand is one.
 pub(crate) fn inputs(program: &Program, op: Op) -> Vec<Literal> {
     let view = program.view(op);
     (0..view.operands().len())
@@ -119,7 +119,7 @@ pub(crate) fn inputs(program: &Program, op: Op) -> Vec<Literal> {
         .collect()
 }
 
-/// Whether both are equal: integers exactly, floats within a relative tolerance, where 0 means bit for bit.
+/// Checks that both are equal: integers exactly, floats within a relative tolerance, where 0 means bit for bit.
 pub(crate) fn same(want: &Literal, found: &Literal, tolerance: f64) -> Result<(), String> {
     if want.ty() != found.ty() {
         return Err(format!("expected {:?}, found {:?}", want.ty(), found.ty()));
@@ -140,7 +140,7 @@ pub(crate) fn same(want: &Literal, found: &Literal, tolerance: f64) -> Result<()
     Ok(())
 }
 
-/// Whether a single device can run it.
+/// Returns whether a single device can run the op.
 pub(crate) fn runs_alone(def: &dyn OpDef, program: &Program, op: Op) -> bool {
     let view = program.view(op);
     def.collective(view).is_none()
@@ -148,7 +148,7 @@ pub(crate) fn runs_alone(def: &dyn OpDef, program: &Program, op: Op) -> bool {
         && !def.side_effect(view)
 }
 
-/// The results of the op's reference evaluation.
+/// Returns the results of the op's reference evaluation.
 pub(crate) fn evaluate(program: &Program, op: Op, operands: &[Literal]) -> Result<Vec<Literal>, String> {
     program.op(op).def.evaluate(program.view(op), operands, &mut Plain::new(program)).map_err(|e| e.message)
 }

@@ -1,5 +1,5 @@
-//! The proof of a sharding rule: shards every dimension a factor maps to, runs the op's per-device form on each of the
-//! shards, and assembles the results.
+//! The proof of a sharding rule: it shards every dimension to which a factor maps, runs the op's per-device form on
+//! each of the shards, and assembles the results.
 
 use crate::ir::build::Builder;
 use crate::ir::{Loc, Op, Program, Shape, TensorType, TypeData};
@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use super::context::{Plain, evaluate, inputs, same};
 
-/// The positions of each dimension that belong to the factor's positions `part`.
+/// Returns the positions of each dimension that belong to the factor's positions `part`.
 fn positions(
     tensor: &TensorFactors,
     rule: &ShardingRule,
@@ -29,7 +29,7 @@ fn positions(
     tensor.iter().zip(shape).map(of_dim).collect()
 }
 
-/// The elements at these positions.
+/// Returns the elements at these positions.
 fn pick(literal: &Literal, positions: &[Vec<i64>]) -> Literal {
     let shape: Shape = positions.iter().map(|p| p.len() as i64).collect();
     let global = |at: Shape| at.iter().zip(positions).map(|(&i, p)| p[i as usize]).collect::<Shape>();
@@ -37,7 +37,8 @@ fn pick(literal: &Literal, positions: &[Vec<i64>]) -> Literal {
     Literal::from_scalars(literal.element, &shape, values)
 }
 
-/// Whether sharding along any factor that needs no communication, or only a reduction, leaves the results unchanged.
+/// Checks that sharding along any factor that needs no communication, or only a reduction, leaves the results
+/// unchanged.
 ///
 /// # Errors
 /// The factor and the first element that differs.
@@ -64,7 +65,7 @@ pub fn holds(program: &Program, op: Op, rule: &ShardingRule) -> Result<(), Strin
             (true, None) => continue,
         };
         let mut together: Vec<Vec<Option<Scalar>>> = want.iter().map(|w| vec![None; w.len()]).collect();
-        // Even shards, and few of them: the smallest prime that divides the factor.
+        // Uses few, even shards: as many as the smallest prime that divides the factor.
         let shards = (2..=factor.size).find(|n| factor.size % n == 0).unwrap_or(factor.size);
         let size = factor.size / shards;
         for part in (0..shards).map(|i| i * size..(i + 1) * size) {
@@ -73,7 +74,7 @@ pub fn holds(program: &Program, op: Op, rule: &ShardingRule) -> Result<(), Strin
                 .zip(&rule.operands)
                 .map(|(l, t)| pick(l, &positions(t, rule, &l.shape, f as u32, &part)))
                 .collect();
-            // Operands that must count only once go to the first shard.
+            // Operands that must be added only once are on the first shard.
             if let Some(kind) = view.def().reduction(view).filter(|_| reduced && part.start > 0) {
                 for i in view.def().kernel(view).accumulated(want.len()) {
                     let l = &operands[i];
@@ -106,14 +107,14 @@ pub fn holds(program: &Program, op: Op, rule: &ShardingRule) -> Result<(), Strin
     Ok(())
 }
 
-/// How a tensor of `shape` is sharded where one factor is divided into this many shards.
+/// Returns the shard of a tensor of `shape` if one factor is divided into this many shards.
 fn shard(factors: &TensorFactors, shape: &[i64], factor: u32, shards: i64) -> Shard {
     let of_dim = |factors: &DimFactors| if factors.contains(&factor) { shards } else { 1 };
     Shard::new(shape, factors.iter().map(of_dim))
 }
 
-/// The results of the op's per-device form on `operands`, on the device whose shard begins at the factor's position
-/// `first`.
+/// Returns the results of the op's per-device form on `operands`, on the device whose shard begins at the factor's
+/// position `first`.
 fn local(
     program: &Program,
     op: Op,
@@ -127,7 +128,7 @@ fn local(
         tensors.iter().zip(types).map(|(t, ty)| shard(t, &ty.shape, factor, shards)).collect()
     };
     let tensors = |types: Option<Vec<TensorType>>| types.ok_or("not all operands and results are tensors");
-    // A scalar is as a tensor without dimensions.
+    // A scalar counts as a tensor without dimensions.
     let scalar = |i: usize| Some(operands[i].ty()).filter(|ty| ty.rank() == 0);
     let operand_types = (0..operands.len()).map(|i| view.operand_tensor(i).cloned().or_else(|| scalar(i)));
     let operand_types = tensors(operand_types.collect())?;

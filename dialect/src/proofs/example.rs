@@ -1,4 +1,4 @@
-//! Programs made from ops' examples.
+//! Programs from ops' examples.
 
 use crate::diagnostic::Diagnostics;
 use crate::ir::{Block, Op, Program};
@@ -6,13 +6,13 @@ use crate::op::{OpDef, Registry};
 
 /// One parsed example of an op.
 pub struct Example {
-    /// The op it is an example of.
+    /// The op of the example.
     pub def: &'static dyn OpDef,
-    /// The text as the op gives it.
+    /// The text in the op's definition.
     pub text: String,
     /// The program parsed from it.
     pub program: Program,
-    /// The last op of that name in it.
+    /// The last op of that name in the program.
     pub op: Op,
 }
 
@@ -48,13 +48,13 @@ fn program(text: &str, registry: &Registry) -> Result<Program, String> {
     if diagnostics.has_errors() { Err(format!("{text}\n{diagnostics:#?}")) } else { Ok(program) }
 }
 
-/// The program of one example of standard ops: its arguments in parentheses, then the text of its ops. They are in the
-/// one block that [`example_block`] finds. Panics when the text is wrong, which is a mistake in the op's examples.
+/// Returns the program of one example of standard ops: its arguments in parentheses, then the text of its ops, all in
+/// the one block that [`example_block`] finds. Panics if the text is wrong, which is a mistake in the op's examples.
 pub fn example_program(text: &str) -> Program {
     program(text, &Registry::standard()).unwrap_or_else(|message| panic!("{message}"))
 }
 
-/// The block that holds an example's arguments and ops.
+/// Returns the block with an example's arguments and ops.
 pub fn example_block(program: &Program) -> Block {
     let example = program.block_ops(program.body())[0];
     program.region_block(example, 0).expect("an example has a block")

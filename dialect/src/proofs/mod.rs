@@ -34,7 +34,7 @@ use context::{evaluate, inputs, runs_alone, same};
 pub struct Proof {
     /// Its name, in words.
     pub name: &'static str,
-    /// Whether it holds for an example. It holds for examples to which it doesn't apply.
+    /// Checks an example. Succeeds for examples to which the property doesn't apply.
     pub check: fn(&Example) -> Result<(), String>,
 }
 
@@ -117,8 +117,8 @@ fn nest(Example { def, program, op, .. }: &Example) -> Result<(), String> {
     want.iter().zip(&found).try_for_each(|(w, f)| same(w, f, 1e-6))
 }
 
-/// The analysis of positions includes all that the nest reads, and nothing outside the operand unless loaded indices
-/// are used.
+/// Checks that the analysis of positions includes every position that the nest reads, and none outside of the operand
+/// unless loaded indices are used.
 fn positions(Example { def, program, op, .. }: &Example) -> Result<(), String> {
     let Kernel::Nest(nest) = def.kernel(program.view(*op)) else { return Ok(()) };
     let operands = inputs(program, *op);
@@ -156,7 +156,7 @@ fn sharding_rule(Example { def, program, op, .. }: &Example) -> Result<(), Strin
 fn rule_of_nest(Example { def, program, op, .. }: &Example) -> Result<(), String> {
     let view = program.view(*op);
     let Kernel::Nest(nest) = def.kernel(view) else { return Ok(()) };
-    // The nest can't tell anything about an operand that is never read (an empty part of a concatenation).
+    // The nest has no information about an operand that is never read (an empty part of a concatenation).
     if inputs(program, *op).iter().any(|l| l.is_empty()) {
         return Ok(());
     }
@@ -187,7 +187,7 @@ fn expansion(Example { def, program, op, .. }: &Example) -> Result<(), String> {
     let mut build = Builder::new(&mut expanded, &mut ops, crate::ir::Loc::UNKNOWN);
     let foreign = def.name().starts_with("chlo.");
     let Some(results) = def.expand(*op, &mut build) else {
-        // Long formulas stay as they are; they have operations that StableHLO doesn't.
+        // Long formulas aren't expanded; they have operations that StableHLO lacks.
         let stays = match def.kernel(program.view(*op)) {
             Kernel::External(_) => true,
             Kernel::Nest(nest) => !crate::ops::build::is_expressible(&nest.body),

@@ -137,8 +137,8 @@ enum Spatial {
     Without,
     /// Shardy's factors: an input dimension is shared by the number of windows and the window's size.
     Shardy,
-    /// Those along which devices can compute: the windows, or the positions inside a window that are summed over, of
-    /// which there are more in the gradient of a kernel. The other operand's dimension has a factor of its own.
+    /// The factors along which devices can compute: the windows, or the summed positions inside a window, of which
+    /// there are more in the gradient of a kernel. The other operand's dimension has a separate factor.
     Sharded,
 }
 
