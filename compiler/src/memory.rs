@@ -16,8 +16,8 @@ use crate::place::{place_or_argument, value_name};
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct MemoryUse {
-    /// Bytes of the memory that everything is placed in, the peak that `cost` prints. What is in the host's memory isn't
-    /// listed.
+    /// Bytes of the memory that everything is placed in, the peak that `cost` prints. What is in the host's memory
+    /// isn't listed.
     pub bytes: u64,
     /// The number of steps.
     pub steps: u32,

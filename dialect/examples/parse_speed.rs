@@ -1,7 +1,8 @@
 //! How fast texts are read, and how much memory the program takes: `cargo run --release --example parse_speed -- FILE…`
 //!
-//! Prints, for each file, its bytes, the best and median seconds of ten readings, of verifying and of printing, and the most
-//! memory that reading takes for each byte of the text, the program's own copy of it included (on Linux, for the first file).
+//! Prints, for each file, its bytes, the best and median seconds of ten readings, of verifying and of printing, and the
+//! most memory that reading takes for each byte of the text, the program's own copy of it included (on Linux, for the
+//! first file).
 
 use std::time::Instant;
 

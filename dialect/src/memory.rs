@@ -1,8 +1,8 @@
 //! Which memory each value is in: a device's own, or that of its host.
 //!
 //! Arguments of `@main` name a memory kind, and ops say by their [`Residence`] whether a device computes their results,
-//! they are copied to a memory, or they stay in the memory that operands are in. From these [`MemorySpaces`] follows the
-//! others: what loops carry, what branches return, and buffers that are filled with a constant and then written to.
+//! they are copied to a memory, or they stay in the memory that operands are in. From these [`MemorySpaces`] follows
+//! the others: what loops carry, what branches return, and buffers that are filled with a constant and then written to.
 
 use crate::ir::{Block, Op, OpRef, Program, Value};
 use crate::op::{Constancy, Control};
@@ -63,8 +63,8 @@ pub enum Residence {
     Moved(MemorySpace),
     /// The result is in the memory that the first operand is in: a slice of it, or another shape.
     Shared,
-    /// The result is the first operand with the second one written into it, and in the first one's memory; in that of the
-    /// second one if the first one is a new buffer.
+    /// The result is the first operand with the second one written into it, and in the first one's memory; in that of
+    /// the second one if the first one is a new buffer.
     Updated,
 }
 
@@ -251,7 +251,8 @@ impl Walk<'_> {
             Known::In(space) => space == MemorySpace::Host,
             Known::Fill => false,
         };
-        // New buffers are where what is first written into them is. A second round finds what loops carry to earlier ones.
+        // New buffers are where what is first written into them is. A second round finds what loops carry to earlier
+        // ones.
         let mut changed = true;
         while std::mem::take(&mut changed) {
             for (update, buffer) in &updates {

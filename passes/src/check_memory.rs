@@ -1,6 +1,7 @@
 //! check-memory: says where the modelled peak of a per-device program is more than a device holds.
 //!
-//! Assumes a per-device program; leaves it as it is. The peak is that of the buffers a device would have, as `cost` prints it.
+//! Assumes a per-device program; leaves it as it is. The peak is that of the buffers a device would have, as `cost`
+//! prints it.
 
 use dialect::buffers::{Buffers, simplify};
 use dialect::codes;

@@ -228,8 +228,8 @@ fn is_token(program: &Program, value: Value) -> bool {
     *program.type_data(program.value_type(value)) == TypeData::Token
 }
 
-/// What changes no sum: -0.0 for floats, since 0.0 would change the sign of -0.0; where there is no zero, the sum is one of bits.
-/// For a token, `token` or a new one.
+/// What changes no sum: -0.0 for floats, since 0.0 would change the sign of -0.0; where there is no zero, the sum is
+/// one of bits. For a token, `token` or a new one.
 fn nothing(b: &mut Builder<'_>, like: Value, token: Option<Value>) -> Value {
     if is_token(b.program, like) {
         return token.unwrap_or_else(|| b.inferred(&CreateToken, &[], &[], &[])[0]);

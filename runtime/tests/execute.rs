@@ -281,7 +281,8 @@ fn scans() {
     }
 }
 
-/// Returns a program that returns the results of an op's example; `None` for ops that don't compute tensors from tensors.
+/// Returns a program that returns the results of an op's example; `None` for ops that don't compute tensors from
+/// tensors.
 fn of_example(def: &dyn dialect::op::OpDef, text: &str) -> Option<String> {
     use dialect::kernel::{External, Kernel};
     let program = dialect::proofs::example_program(text);

@@ -15,23 +15,23 @@ pub(crate) struct Knobs {
     /// Search for the cheapest communication, or take each op's own cheapest as Shardy does
     #[arg(long, value_enum, value_name = "HOW", default_value = "full")]
     plan: Plan,
-    /// The slice of TPUs or island of GPUs to plan for, like v5e:4x4 or h100:8, several with a network between them, like
-    /// 2xv5e:16x16, cpu for devices that share a processor, or a file that describes a machine, like acme.toml; a flat model
-    /// without it
+    /// The slice of TPUs or island of GPUs to plan for, like v5e:4x4 or h100:8, several with a network between them,
+    /// like 2xv5e:16x16, cpu for devices that share a processor, or a file that describes a machine, like acme.toml; a
+    /// flat model without it
     #[arg(long, value_name = "SLICE|FILE.toml")]
     target: Option<String>,
     /// At most this much memory on each device, like 8GiB
     #[arg(long, value_name = "BYTES")]
     memory: Option<String>,
-    /// Cut the batch of a program over several meshes into so many microbatches; 'auto' takes the number and the schedule that
-    /// the model finds fastest within --memory
+    /// Cut the batch of a program over several meshes into N microbatches; 'auto' takes the number and the
+    /// schedule that the model finds fastest within --memory
     #[arg(long, value_name = "N|auto", value_parser = microbatches)]
     microbatches: Option<Microbatches>,
     /// The order of microbatches in a pipeline; without it the fastest by the model that fits memory
     #[arg(long, value_enum, value_name = "ORDER")]
     schedule: Option<Order>,
-    /// The stages of a pipeline over several meshes: names of jax.named_scope, with commas between; 'layer*' stands for all that
-    /// begin with layer
+    /// The stages of a pipeline over several meshes: names of jax.named_scope, with commas between; 'layer*' stands for
+    /// all that begin with layer
     #[arg(long, value_name = "NAMES")]
     stages: Option<String>,
     /// Put stages on meshes by hand, like stage0@m0,stage1@m1; without it they are balanced by cost
@@ -40,9 +40,9 @@ pub(crate) struct Knobs {
     /// The iterations of each loop whose condition doesn't tell them [default: 8, a guess]
     #[arg(long, value_name = "N")]
     trip_count: Option<u32>,
-    /// Warn of 'replicate': each value that is gathered only because an op can't be computed in shards of a dimension; without
-    /// the flag, of those that give a device 64 MiB or more. 'memory', a modelled peak above --memory or the target's memory, is
-    /// always a warning
+    /// Warn of 'replicate': each value that is gathered only because an op can't be computed in shards of a dimension;
+    /// without the flag, of those that give a device 64 MiB or more. 'memory', a modelled peak above --memory or the
+    /// target's memory, is always a warning
     #[arg(long, value_enum, value_name = "WHAT")]
     warn: Vec<Lint>,
     /// Make it an error

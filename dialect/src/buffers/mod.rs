@@ -61,8 +61,8 @@ pub struct Buffers {
     pub of_value: FxHashMap<Value, BufferId>,
     /// Constants read from memory; they are stored before the function begins and stay.
     pub constants: Vec<(Op, BufferId)>,
-    /// Copies before a loop begins: initial values to the buffers of the loop-carried values. Of an op that moves a value to
-    /// another memory, its copy.
+    /// Copies before a loop begins: initial values to the buffers of the loop-carried values. Of an op that moves a
+    /// value to another memory, its copy.
     pub before: FxHashMap<Op, Vec<Move>>,
     /// Copies, in this order, at the end of a loop's body or of a branch.
     pub after: FxHashMap<Block, Vec<Move>>,

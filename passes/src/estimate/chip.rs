@@ -31,8 +31,8 @@ pub struct Chip {
     pub hbm_bytes: u64,
     /// HBM bandwidth in bytes/s.
     pub hbm_bandwidth: f64,
-    /// Copies between the memory of one chip and its host's, bytes/s in each direction: what PCIe or another link to the host
-    /// has nominally.
+    /// Copies between the memory of one chip and its host's, bytes/s in each direction: what PCIe or another link to
+    /// the host has nominally.
     pub host_bandwidth: f64,
     /// VMEM capacity in bytes, all cores together.
     pub vmem_bytes: u64,
@@ -40,8 +40,8 @@ pub struct Chip {
     pub mxu_side: u64,
     /// How the chips of a slice are joined.
     pub fabric: Fabric,
-    /// Bandwidth of one link in one direction, bytes/s: of a torus, one ICI link, of which an axis with a ring has two; of
-    /// a switch, all that one chip may send.
+    /// Bandwidth of one link in one direction, bytes/s: of a torus, one ICI link, of which an axis with a ring has two;
+    /// of a switch, all that one chip may send.
     pub link_bandwidth: f64,
     /// Seconds one hop takes.
     pub hop_latency: f64,
@@ -162,8 +162,8 @@ impl Chip {
     }
 }
 
-/// Copies between a chip's memory and its host's where nothing is published, an assumption: PCIe of the third generation
-/// with 16 lanes, or of the fourth with 8, bytes/s in each direction.
+/// Copies between a chip's memory and its host's where nothing is published, an assumption: PCIe of the third
+/// generation with 16 lanes, or of the fourth with 8, bytes/s in each direction.
 pub const HOST_BANDWIDTH: f64 = 16e9;
 
 /// About 1 us per ICI hop on every generation (B1 sharding.md:323,535, tpus.md:254).

@@ -51,8 +51,8 @@ pub(super) fn default_shape(chip: &Chip, count: u64) -> Option<String> {
     }
 }
 
-/// The slices of the default shape that have `devices` devices in all, `slices` of them; `None` if the cloud has no such shape.
-/// GPUs that exceed one island become several full islands.
+/// The slices of the default shape that have `devices` devices in all, `slices` of them; `None` if the cloud has no
+/// such shape. GPUs that exceed one island become several full islands.
 pub(super) fn slices_of(chip: &'static Chip, slices: u64, devices: u64) -> Option<Slice> {
     let chips = devices.is_multiple_of(slices * chip.chiplets).then_some(devices / slices / chip.chiplets)?;
     let (slices, chips) = match chip.fabric {

@@ -255,7 +255,7 @@ impl Machine {
         bytes / self.host_bandwidth()
     }
 
-    /// The most bytes/s that any collective brings to a device; infinite where a model of somebody else's doesn't say.
+    /// The highest rate in bytes/s at which any collective brings data to a device; infinite if a custom model has none.
     pub fn entry_bandwidth(&self) -> f64 {
         match &self.kind {
             Kind::Flat(flat) => flat.bandwidth,

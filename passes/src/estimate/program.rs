@@ -1,16 +1,13 @@
 //! What one run of a per-device program costs on a machine: seconds of arithmetic and communication on a timeline,
 //! FLOPs, memory traffic and peak memory.
 //!
-//! A device has a stream for arithmetic and one for communication. On a machine that overlaps them each op starts when
-//! its operands are ready and its stream is free; permutes over different links, such as both ways around a ring, run
-//! beside each other, and so does what stays inside of slices beside what goes over the network between them. Otherwise everything runs in sequence. Loops run as often as their
-//! [`Trips`] tells.
+//! A device has a stream for arithmetic and one for communication. On a machine that overlaps them, each op starts when
+//! its operands are ready and its stream is free. Permutes over different links, such as both ways around a ring, run
+//! concurrently, and so do collectives inside of slices and those over the network between slices. On other machines
+//! all ops run in sequence. [`Trips`] says how often loops run.
 //!
-//! Copies between a device's memory and its host's run beside arithmetic and collectives on the same machines, one after
-//! the other in each direction. The host's own work isn't modeled, nor that the network between slices uses the same link.
-//!
-//! Copies between a device's memory and its host's run beside arithmetic and collectives on the same machines, one after
-//! the other in each direction. The host's own work, and the network's share of the same link, are not modeled.
+//! Copies between a device's memory and its host's run beside arithmetic and collectives on the same machines, one
+//! after the other in each direction. The host's own work, and the network's share of the same link, are not modeled.
 
 use dialect::buffers::{Buffers, Fusion, simplify};
 use dialect::collective::{Groups, IdMode};
@@ -210,8 +207,8 @@ fn priced(program: &Program, machine: &Machine, decide: impl Fn(&Program, Op) ->
 #[derive(Default)]
 struct Clock {
     computing: f64,
-    /// When the last permute of each route ends, and first the last other collective; those not there yet, when the clock
-    /// started.
+    /// When the last permute of each route ends, and first the last other collective; those not there yet, when the
+    /// clock started.
     communicating: SmallVec<[f64; 8]>,
     started: f64,
     ready: FxHashMap<Value, f64>,
@@ -261,7 +258,7 @@ struct Run<'a> {
     spaces: &'a MemorySpaces,
     /// Whether copies between the device and its host take time.
     copies_cost: bool,
-    /// Of ops that aren't in the program as it is told of, which one they are of.
+    /// Maps ops that `simplify` made to the ops of the program that they replace.
     written: &'a FxHashMap<Op, Op>,
     estimate: Estimate,
     /// How often the current block runs.

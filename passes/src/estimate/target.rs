@@ -24,7 +24,7 @@ pub enum Target {
     Slice(Slice),
     /// A number of boxes of chips, each of the default shape for its share of a mesh's devices.
     Chip(&'static Chip, u64),
-    /// A cost model of somebody else's.
+    /// A custom cost model.
     Custom(Custom),
 }
 
@@ -46,10 +46,10 @@ pub struct Flat {
 }
 
 impl Flat {
-    /// Devices that share the cores of one processor, as JAX makes several of a host: collectives wait for threads to be woken and
-    /// copy within one memory. Of the size that was measured with XLA on a few cores; of what plans depend on, how dear a
-    /// collective is beside arithmetic, it says more than any accelerator's figures would.
-    /// The host's memory is the same, so that a copy reads and writes it.
+    /// Devices that share the cores of one processor, as JAX makes several of a host: collectives wait for threads to
+    /// be woken and copy within one memory. Of the size that was measured with XLA on a few cores; of what plans depend
+    /// on, how dear a collective is beside arithmetic, it says more than any accelerator's figures would. The host's
+    /// memory is the same, so that a copy reads and writes it.
     pub const CPU: Flat = Flat {
         latency: 1e-4,
         bandwidth: 1e9,
@@ -106,8 +106,8 @@ impl fmt::Display for TargetError {
 impl std::error::Error for TargetError {}
 
 impl Target {
-    /// Reads `flat`, `cpu`, `CHIP` or `CHIP:AxB` / `CHIP:AxBxC` of the built-in chips, `N` of them as `NxCHIP:AxB`; [`Targets`]
-    /// reads an embedder's too.
+    /// Reads `flat`, `cpu`, `CHIP` or `CHIP:AxB` / `CHIP:AxBxC` of the built-in chips, `N` of them as `NxCHIP:AxB`;
+    /// [`Targets`] reads an embedder's too.
     ///
     /// # Errors
     /// An unknown chip, a malformed slice, a wrong number of dimensions, or more chips than a pod has.

@@ -49,8 +49,8 @@ impl Targets {
         self.chips.iter().copied()
     }
 
-    /// Reads an added target's name, `flat`, `cpu`, `CHIP`, `CHIP:AxB` / `CHIP:AxBxC`, several of them as `NxCHIP:AxB`, or the
-    /// name of a cloud: `v5litepod-8`, `a3-highgpu-8g`.
+    /// Reads an added target's name, `flat`, `cpu`, `CHIP`, `CHIP:AxB` / `CHIP:AxBxC`, several of them as `NxCHIP:AxB`,
+    /// or the name of a cloud: `v5litepod-8`, `a3-highgpu-8g`.
     ///
     /// # Errors
     /// An unknown name, a malformed slice, a wrong number of dimensions, or more chips than a pod has.

@@ -19,8 +19,8 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    /// The bytes of `op`: of an operand, no more than its loops touch. What is read and written on the host alone costs the
-    /// device nothing.
+    /// The bytes of `op`: of an operand, no more than its loops touch. What is read and written on the host alone costs
+    /// the device nothing.
     pub(super) fn of(program: &Program, fusion: &Fusion, spaces: &MemorySpaces, op: Op) -> Self {
         let view = program.view(op);
         // A folded op's traffic is counted for its reader.

@@ -1,5 +1,5 @@
-//! Copies between the memory of a device and that of its host that a program leaves to others: of a result that is wanted in
-//! another memory than it is in. And the order of copies and constraints.
+//! Copies between the memory of a device and that of its host that a program leaves to others: of a result that is
+//! wanted in another memory than it is in. And the order of copies and constraints.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Op, Program, Uses, Value, ValueSource};

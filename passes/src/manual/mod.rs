@@ -154,8 +154,8 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     program.prepend(vec![mesh]);
 }
 
-/// Whether XLA would drop what `block` does on the host: of a manual computation without an element among its results it keeps
-/// nothing.
+/// Whether XLA would drop what `block` does on the host: of a manual computation without an element among its results
+/// it keeps nothing.
 fn is_dropped(program: &Program, block: Block, outs: &[Side]) -> bool {
     let on_host = |&op: &Op| program.op(op).def.host_effect(program.view(op)).is_some();
     let is_empty = |side: &Side| side.is_token || side.global.shape.contains(&0);

@@ -213,6 +213,60 @@ fn files_are_short() {
     }
 }
 
+/// Phrases that make readers read a comment twice. What to write instead is in CONTRIBUTING.md.
+const RIDDLES: [&str; 14] = [
+    "nobody",
+    "anybody",
+    "somebody",
+    "of one's own",
+    "so many",
+    "so much",
+    "that there isn't",
+    "in vain",
+    "who reads",
+    "is told",
+    "are told",
+    "lies",
+    "knows",
+    "gives back",
+];
+
+/// Program text in strings and in documentation may be longer.
+const MAX_COLUMNS: usize = 120;
+
+#[test]
+fn comments_are_plain_and_fit_the_page() {
+    let mut faults = Vec::new();
+    for (path, text) in sources().iter().filter(|f| !f.0.ends_with("tidy.rs")) {
+        let mut quoted = false;
+        for (i, line) in text.lines().enumerate() {
+            let Some(comment) = line.trim_start().strip_prefix("//") else {
+                quoted = false;
+                continue;
+            };
+            let words = comment.trim_start_matches(['/', '!', ' ']);
+            quoted ^= words.starts_with("```");
+            let found = RIDDLES.iter().find(|phrase| has_phrase(words, phrase));
+            let long = line.chars().count() > MAX_COLUMNS && !quoted && words.contains(' ');
+            if found.is_some() || long {
+                faults.push(format!("{path}:{}: {}", i + 1, line.trim()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{} comments are riddles or too long:\n{}", faults.len(), faults.join("\n"));
+}
+
+/// Whether a phrase is in a line, as whole words, outside of quotations in backticks.
+fn has_phrase(line: &str, phrase: &str) -> bool {
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let plain = line.split('`').step_by(2);
+    plain.map(str::to_lowercase).any(|text| {
+        text.match_indices(phrase).any(|(at, _)| {
+            !is_part(text[..at].chars().next_back()) && !is_part(text[at + phrase.len()..].chars().next())
+        })
+    })
+}
+
 #[test]
 fn nothing_is_left_for_later() {
     let words = ["TODO", "FIXME", "XXX", "HACK"];

@@ -47,8 +47,8 @@ pub(crate) struct Args {
     /// Report the seconds each pass takes, on the error stream; with --json as data, too
     #[arg(long)]
     timing: bool,
-    /// Report what each pass counted, such as what the plan's search looked at and brought, on the error stream; with --json
-    /// as data, too
+    /// Report what each pass counted, such as what the plan's search looked at and brought, on the error stream; with
+    /// --json as data, too
     #[arg(long)]
     statistics: bool,
     /// Print source locations
@@ -73,8 +73,8 @@ enum Emit {
     Stablehlo,
     /// The per-device program as one sdy.manual_computation under the global signature
     Manual,
-    /// The per-device program as upstream MLIR, which mlir-opt takes down to LLVM: @main, linalg.generic, scf; collectives are
-    /// calls of functions that are only declared
+    /// The per-device program as upstream MLIR, which mlir-opt takes down to LLVM: @main, linalg.generic, scf;
+    /// collectives are calls of functions that are only declared
     Linalg,
     /// The kernels that native execution makes of it, as MLIR for this processor
     Kernels,

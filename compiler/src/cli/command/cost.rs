@@ -166,8 +166,8 @@ fn host_copies(cost: &Cost, text: &mut String) {
     }
 }
 
-/// The timeline for Perfetto: a row for the compute and one for the communication stream, and two more for copies to the
-/// host and from it where there are any.
+/// The timeline for Perfetto: a row for the compute and one for the communication stream, and two more for copies to
+/// the host and from it where there are any.
 fn trace(cost: &Cost) -> String {
     let shown = if cost.host_copies.is_empty() { 2 } else { Stream::ALL.len() };
     let rows: Vec<(usize, String)> =

@@ -36,7 +36,8 @@ model: .as_text(debug_info=True).";
 pub(crate) struct Args {
     #[command(flatten)]
     common: Common,
-    /// Try at most this many changed annotations [default: 64, fewer for programs of more than 400 ops, none above 25,600]
+    /// Try at most this many changed annotations [default: 64, fewer for programs of more than 400 ops, none above
+    /// 25,600]
     #[arg(long, value_name = "N")]
     tries: Option<usize>,
     /// Begin no further try after this time, like 30s or 2m
@@ -45,7 +46,7 @@ pub(crate) struct Args {
     /// How many entries to show, the most expensive ones, or all; the others are added up in one line
     #[arg(long, value_name = "N", default_value = "20", value_parser = top)]
     top: usize,
-    /// Say instead how this value of the text lies, and which annotations brought it there: %12, %arg0, %0#1
+    /// Explain instead the sharding of this value and the annotations that it comes from: %12, %arg0, %0#1
     #[arg(long, value_name = "NAME")]
     value: Option<String>,
     #[command(flatten)]

@@ -21,7 +21,8 @@ pub(crate) mod show;
 /// What every command takes.
 #[derive(clap::Args)]
 pub(crate) struct Common {
-    /// The program: StableHLO with Shardy annotations, as text, MLIR bytecode or what Exported.serialize() writes; '-' is standard input
+    /// The program: StableHLO with Shardy annotations, as text, MLIR bytecode or what Exported.serialize() writes; '-'
+    /// is standard input
     #[arg(value_name = "IN")]
     pub input: OsString,
     /// Write the result here instead of to standard output

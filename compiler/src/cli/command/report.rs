@@ -40,13 +40,15 @@ pub(crate) struct Args {
     /// Write the page here instead of to standard output
     #[arg(short, long, value_name = "HTML")]
     output: Option<PathBuf>,
-    /// Try at most this many changed annotations [default: 64, fewer for programs of more than 400 ops, none above 25,600]
+    /// Try at most this many changed annotations [default: 64, fewer for programs of more than 400 ops, none above
+    /// 25,600]
     #[arg(long, value_name = "N")]
     tries: Option<usize>,
     /// Begin no further try after this time, like 30s or 2m
     #[arg(long, value_name = "TIME", value_parser = duration)]
     budget: Option<Duration>,
-    /// How many rows tables of collectives have, the most expensive ones, or all; the others are added up in the last row
+    /// How many rows tables of collectives have, the most expensive ones, or all; the others are added up in the last
+    /// row
     #[arg(long, value_name = "N", default_value = "50", value_parser = top)]
     top: usize,
     #[command(flatten)]

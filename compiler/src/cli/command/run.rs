@@ -79,7 +79,8 @@ pub(crate) struct Args {
     /// Call it this many times and report how long that takes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: Option<u32>,
-    /// Compile the kernels, into the cache for the next run, and call nothing: it needs neither inputs nor memory for them
+    /// Compile the kernels, into the cache for the next run, and call nothing: it needs neither inputs nor memory for
+    /// them
     #[arg(long, conflicts_with_all = ["inputs", "outputs", "expect", "repeat", "interpret", "trace", "profile"])]
     compile_only: bool,
     /// Run by the reference evaluator: slow, and what everything else is judged by
@@ -97,20 +98,20 @@ pub(crate) struct Args {
     /// Write what each device did when in the last call, for Perfetto or chrome://tracing
     #[arg(long, value_name = "JSON", conflicts_with = "interpret")]
     trace: Option<PathBuf>,
-    /// Say where the time of the last call went: the dearest ops, beside what this machine needs at least and what the target
-    /// needs by the model; of several processes, on the devices of the first. And at each collective, who came last of all devices, and
-    /// how long the others waited for it
+    /// Say where the time of the last call went: the dearest ops, beside what this machine needs at least and what the
+    /// target needs by the model; of several processes, on the devices of the first. And at each collective, who came
+    /// last of all devices, and how long the others waited for it
     #[arg(long, conflicts_with = "interpret")]
     profile: bool,
-    /// How many of the program's devices each process runs, of those that mpirun, srun or the like has started [default: as many
-    /// as there are for each]
+    /// How many of the program's devices each process runs, of those that mpirun, srun or the like has started
+    /// [default: as many as there are for each]
     #[arg(long, value_name = "N")]
     devices_per_rank: Option<usize>,
     /// Seconds until a process that doesn't answer counts as gone
     #[arg(long, value_name = "S", default_value_t = PATIENCE, value_parser = patience)]
     rank_timeout: f64,
-    /// Let several processes add up in the order that MPI likes: each sends less, but the bits of sums depend on how many
-    /// processes there are
+    /// Let several processes add up in the order that MPI likes: each sends less, but the bits of sums depend on how
+    /// many processes there are
     #[arg(long)]
     fast_reduce: bool,
     /// Compile every kernel, and keep none for the next run

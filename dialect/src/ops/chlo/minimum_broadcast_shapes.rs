@@ -13,7 +13,8 @@ use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax, TypeFo
 /// The ops of this family.
 pub static OPS: &[&dyn OpDef] = &[&MinimumBroadcastShapes];
 
-/// `chlo.minimum_broadcast_shapes`: <https://openxla.org/stablehlo/generated/chlo#chlominimum_broadcast_shapes_chlominimumbroadcastshapesop>
+/// `chlo.minimum_broadcast_shapes`:
+/// <https://openxla.org/stablehlo/generated/chlo#chlominimum_broadcast_shapes_chlominimumbroadcastshapesop>
 pub struct MinimumBroadcastShapes;
 
 /// `%a, %b : tensor<2xindex>, tensor<3xindex> -> tensor<?xindex>, tensor<?xindex>`

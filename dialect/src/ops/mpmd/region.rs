@@ -93,8 +93,8 @@ impl OpDef for NamedComputation {
     }
 }
 
-/// `mpmd.fragment<mesh="m", origin=["f"]> (%a) (%b: T) { … } : (!mpmd.mesh_tensor<"m", T>) -> !mpmd.mesh_tensor<"m", T>`:
-/// a computation on one mesh. Its body works on global tensors.
+/// `mpmd.fragment<mesh="m", origin=["f"]> (%a) (%b: T) { … } : (!mpmd.mesh_tensor<"m", T>) -> !mpmd.mesh_tensor<"m",
+/// T>`: a computation on one mesh. Its body works on global tensors.
 pub struct Fragment;
 /// `mpmd.fragment`
 pub static FRAGMENT: Fragment = Fragment;

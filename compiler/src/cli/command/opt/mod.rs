@@ -31,7 +31,8 @@ pub(crate) struct Args {
     /// Write one line of JSON alone to standard output; --json=last puts it behind the text instead
     #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "only")]
     json: Option<Json>,
-    /// Passes in order, with options in braces: a,b{option=value other=value}; each is also a flag: --a --b=option=value
+    /// Passes in order, with options in braces: a,b{option=value other=value}; each is also a flag: --a
+    /// --b=option=value
     #[arg(long, value_name = "LIST")]
     passes: Vec<String>,
     /// The same as mlir-opt has it: builtin.module(a,func.func(b))

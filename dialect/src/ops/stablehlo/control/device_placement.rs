@@ -1,6 +1,7 @@
 //! The custom calls that copy a value between the memory of a device and that of its host.
 //!
-//! JAX writes `annotate_device_placement` with the memory kind in its frontend attributes; XLA has a call for each direction.
+//! JAX writes `annotate_device_placement` with the memory kind in its frontend attributes; XLA has a call for each
+//! direction.
 
 use super::custom_call::{CustomCall, target};
 use crate::ir::build::Builder;
