@@ -60,7 +60,7 @@ pub struct Strategy {
 }
 
 /// The part of one tensor's distribution that a strategy keeps.
-#[derive(PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Kept<'a> {
     /// The axes that shard each factor; factors without axes are omitted.
     axes: SmallVec<[(usize, Axes); 4]>,

@@ -3,12 +3,19 @@
 //! need parts. A reshape that merges two dimensions, the minor one sharded, is such an op: one move in parts replaces
 //! an all_to_all before and one after it.
 
+use dialect::sharding::Distribution;
+use rustc_hash::FxHashSet;
+
 use super::draft::Draft;
+use crate::plan::model::strategy::Kept;
 use crate::plan::program::graph::OpId;
 
 /// A change must save at least this share: start-ups of permutes can't be combined as well as those of other
 /// collectives.
 const WORTH: f64 = 0.01;
+/// The most strategies of one op that are tried. Trying one takes as long as the op has operands, and a concatenate of
+/// thousands of operands may have as many.
+const MOST_TRIED: usize = 64;
 
 /// Computes ops whose operands and results are both moved in the distribution of one of them, if that makes the plan
 /// cheaper and its peak memory stays within `limit` bytes.
@@ -35,9 +42,13 @@ pub(crate) fn settle(draft: &mut Draft<'_, '_>, limit: f64) {
         let values = graph.values_of([op]);
         let (first, mut best) = (draft.choice.strategies[op], draft.cost(&[op], &values));
         let mut kept = first;
-        for (tensor, at) in wanted {
-            let distribution = draft.cache.distribution(at).clone();
-            let id = draft.placer.strategy_id(model.keeping([(tensor, &distribution)]));
+        let of = |(tensor, at)| (tensor, draft.cache.distribution(at).clone());
+        let wanted: Vec<(usize, Distribution)> = wanted.into_iter().map(of).collect();
+        // Of an op with thousands of operands most are sharded alike, and lead to the same strategy.
+        let mut known: FxHashSet<Kept<'_>> = FxHashSet::default();
+        let given = wanted.iter().map(|(tensor, at)| model.kept(*tensor, at)).filter(|kept| known.insert(kept.clone()));
+        for given in given.take(MOST_TRIED) {
+            let id = draft.placer.strategy_id(model.keeping_all([&given]));
             draft.try_out(op, id);
             let seconds = draft.cost(&[op], &values);
             if seconds < best * (1.0 - WORTH) && draft.peak() <= limit {

@@ -120,11 +120,17 @@ impl Startups {
         let mut levels: FxHashMap<(ValueId, Dist), u32> = FxHashMap::default();
         let mut started: FxHashSet<(u32, CollectiveKind, Axes, ElementType, u64)> = FxHashSet::default();
         let mut rows = Rows::default();
+        // The op whose result was looked at last, and how many collectives come before it: it may have thousands of results.
+        let mut read: (Option<OpId>, u32) = (None, 0);
         for (value, v) in graph.values.iter_enumerated() {
             let made = v.maker.map_or(0, |(op, result)| {
                 let (node, places) = (&graph.ops[op], &choice.places[op]);
-                let read = node.operands.iter().zip(&places.operands);
-                let level = read.filter_map(|(v, &at)| levels.get(&((*v)?, at)).copied()).max().unwrap_or(0);
+                if read.0 != Some(op) {
+                    let copies = node.operands.iter().zip(&places.operands);
+                    let level = copies.filter_map(|(v, &at)| levels.get(&((*v)?, at)).copied()).max().unwrap_or(0);
+                    read = (Some(op), level);
+                }
+                let level = read.1;
                 if result == 0 && !places.exchanged.is_empty() {
                     found.joined += rows.joined(graph, cache, op, places, level);
                 }

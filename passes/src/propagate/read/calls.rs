@@ -25,19 +25,14 @@ pub fn inline(program: &mut Program, diagnostics: &mut Diagnostics) -> Option<Fx
     let functions: FxHashMap<String, Op> =
         func::functions_by_name(program).into_iter().map(|(name, op)| (name.to_owned(), op)).collect();
     let order = callees_first(program, &functions, diagnostics)?;
-    let mut inliner =
-        Inliner { functions, bodies: FxHashMap::default(), copies: FxHashSet::default(), sizes: FxHashMap::default() };
-    for function in order {
-        let Some(block) = func::block(program, function) else {
-            continue;
-        };
-        let size = inliner.inline_under(program, block);
-        if size > MAX_OPS {
-            let message = format!("the bodies of all calls together have more than {MAX_OPS} ops");
-            diagnostics.push(Diagnostic::error(codes::OP_LIMIT, program.op(function).span, message));
-            return None;
-        }
-        inliner.sizes.insert(function, size);
+    let mut inliner = Inliner { functions, bodies: FxHashMap::default(), copies: FxHashSet::default() };
+    if let Some(function) = inliner.too_large(program, &order) {
+        let message = format!("the bodies of all calls together have more than {MAX_OPS} ops");
+        diagnostics.push(Diagnostic::error(codes::OP_LIMIT, program.op(function).span, message));
+        return None;
+    }
+    for block in order.into_iter().filter_map(|function| func::block(program, function)).collect::<Vec<Block>>() {
+        inliner.inline_under(program, block);
     }
     let taken: FxHashSet<Op> = inliner.bodies.keys().copied().collect();
     let top = program.block_ops(program.body()).iter().copied().filter(|op| !taken.contains(op)).collect();
@@ -50,27 +45,39 @@ struct Inliner {
     /// The bodies of functions that a call has already taken.
     bodies: FxHashMap<Op, Block>,
     copies: FxHashSet<Block>,
-    sizes: FxHashMap<Op, usize>,
 }
 
 impl Inliner {
-    /// Turns the calls under `block` into named computations; returns the number of ops under `block` afterwards.
-    fn inline_under(&mut self, program: &mut Program, block: Block) -> usize {
-        let ops = program.ops_under(block);
-        let mut size = ops.len();
-        for &op in &ops {
-            let callee = func::callee(program.view(op)).and_then(|name| self.functions.get(name)).copied();
-            let Some(callee) = callee.filter(|&f| func::is_call(program.view(op)) && func::block(program, f).is_some())
-            else {
-                continue;
-            };
-            size = size.saturating_add(self.sizes.get(&callee).copied().unwrap_or(0));
+    /// Returns the function that `op` calls, if it has a body.
+    fn called(&self, program: &Program, op: Op) -> Option<Op> {
+        let callee = func::callee(program.view(op)).and_then(|name| self.functions.get(name)).copied()?;
+        (func::is_call(program.view(op)) && func::block(program, callee).is_some()).then_some(callee)
+    }
+
+    /// Returns the first function of `order`, callees first, that would have more than [`MAX_OPS`] ops. Counts before
+    /// anything is copied, because calls of calls grow exponentially.
+    fn too_large(&self, program: &Program, order: &[Op]) -> Option<Op> {
+        let mut sizes: FxHashMap<Op, usize> = FxHashMap::default();
+        for &function in order {
+            let Some(block) = func::block(program, function) else { continue };
+            let ops = program.ops_under(block);
+            let copied = ops.iter().filter_map(|&op| sizes.get(&self.called(program, op)?)).copied();
+            let size = copied.fold(ops.len(), usize::saturating_add);
             if size > MAX_OPS {
-                return size;
+                return Some(function);
             }
-            self.inline_call(program, op, callee);
+            sizes.insert(function, size);
         }
-        size
+        None
+    }
+
+    /// Turns the calls under `block` into named computations.
+    fn inline_under(&mut self, program: &mut Program, block: Block) {
+        for op in program.ops_under(block) {
+            if let Some(callee) = self.called(program, op) {
+                self.inline_call(program, op, callee);
+            }
+        }
     }
 
     fn inline_call(&mut self, program: &mut Program, call: Op, function: Op) {
