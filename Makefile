@@ -17,6 +17,8 @@
 # make fuzz SECONDS=60   damages texts and bytecode, guided by coverage, until one makes the language panic or hang
 # make fuzz-commands COUNT=20000   damaged programs through compile, check, explain, cost, show and run, until one ends with a bug
 # make fuzz-files COUNT=5000   damaged archives, indices, targets and cached kernels, until one ends with a bug
+# make fuzz-sessions COUNT=5000   damaged conversations of an editor with the language server, until one ends with a bug
+# make fuzz-flags COUNT=5000   every flag of every command with right and wrong values, until one ends with a bug
 # make random COUNT=20000   random programs of every family of ops, planned, partitioned and compared bit for bit
 # make trained COUNT=500   random training steps in f32, bf16 and f16: no false alarm of check, and planted faults found
 # make compare-ops OPS="'conv_*' qr"   programs of every family of ops as JAX prints them, run natively, beside JAX's results; all without OPS
@@ -38,7 +40,7 @@
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup format check publish-check advisories test test-without-llvm demo profiled bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-reshards fuzz fuzz-commands fuzz-files random trained random-plans compare-ops accuracy oracles python python-jax newest python-newest random-jax capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
+.PHONY: setup format check publish-check advisories test test-without-llvm demo profiled bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-reshards fuzz fuzz-commands fuzz-files fuzz-sessions fuzz-flags random trained random-plans compare-ops accuracy oracles python python-jax newest python-newest random-jax capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. mlir-22-tools, llvm-22-tools (FileCheck)
 # and python3-venv are for comparisons with peers, Open MPI for the feature mpi.
@@ -345,6 +347,12 @@ fuzz-files: setup
 
 fuzz-commands: setup
 	COMMANDS=$(COUNT) COMMANDS_FROM=$(FROM) cargo test --workspace --test all commands::
+
+fuzz-sessions: setup
+	SESSIONS=$(COUNT) SESSIONS_FROM=$(FROM) cargo test --workspace --test all sessions::
+
+fuzz-flags: setup
+	FLAGS=$(COUNT) FLAGS_FROM=$(FROM) cargo test --workspace --test all flags::
 
 # COUNT random programs of each kind, of which make test runs a few; KINDS chooses among them.
 KINDS ?= families:FAMILIES indexed:INDEXED windows:WINDOWS scans:SCANS joins:JOINS triangular:TRIANGULAR steps:STEPS \

@@ -1,8 +1,10 @@
 //! Code shared by the tests in this package's tests folder.
 
 pub mod accuracy;
+pub mod attempt;
 #[path = "../../passes/tests/propagate/listing.rs"]
 pub mod listing;
+pub mod models;
 pub mod mutation;
 pub mod oracle;
 pub mod programs;

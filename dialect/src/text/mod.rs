@@ -1,6 +1,7 @@
 //! Text: lexer, parser, printer, and the description of each op's syntax, which parser and printer share.
 
 mod attribute;
+mod count;
 mod dense;
 mod edges;
 mod lexer;

@@ -69,7 +69,12 @@ impl<'a> Verifier<'a> {
             }
             let ids = mesh.device_ids.as_deref().unwrap_or_default();
             let n = mesh.devices();
-            let sizes = mesh.axes.iter().all(|axis| axis.1 >= 1) && (1..=MAX_DEVICES).contains(&n);
+            let sizes = mesh.axes.iter().all(|axis| axis.1 >= 1);
+            if n > MAX_DEVICES {
+                let message = format!("mesh \"{text}\" has {n} devices; at most {MAX_DEVICES} are supported");
+                self.error(codes::MESH_TOPOLOGY, function, message, "give its axes smaller sizes");
+                return;
+            }
             if !sizes || ids.len() as i64 != n || ids.iter().any(|id| !(0..MAX_DEVICES).contains(id)) {
                 let message =
                     format!("mesh \"{text}\" has {n} devices by its axes and {} by its device_ids", ids.len());

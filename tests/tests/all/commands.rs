@@ -1,12 +1,13 @@
 //! No program makes a command end with a bug: damaged programs of the corpus, the lit tests and the ops' examples go
-//! through whole commands, as a user would run them. Commands may refuse them with exit code 1 and a message.
+//! through whole commands, as a user would run them. Commands may refuse them with exit code 1 and a message, and take
+//! neither more than ten seconds nor more than 2 GiB.
 //!
 //! `COMMANDS=20000` runs more mutations, `COMMANDS_FROM=500` starts at another seed (`make fuzz-commands`). The text of
 //! a failure is left in `target/tmp/commands/`.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use shardc_tests::attempt::attempt;
 use shardc_tests::mutation::{Original, corpus, mutated};
 use shardc_tests::sharded::number;
 
@@ -14,7 +15,7 @@ use shardc_tests::sharded::number;
 const COUNT: u64 = 200;
 
 /// The commands, which read programs from standard input.
-const COMMANDS: [&[&str]; 12] = [
+const COMMANDS: [&[&str]; 16] = [
     &["compile", "-"],
     &["compile", "--emit", "manual", "--plan", "greedy", "-"],
     &["check", "--interpret", "-"],
@@ -27,6 +28,10 @@ const COMMANDS: [&[&str]; 12] = [
     &["report", "--tries", "1", "-"],
     &["compile", "--trip-count", "3", "--json", "-"],
     &["explain", "--tries", "1", "--top", "1", "--json", "-"],
+    &["opt", "--passes", "import,propagate", "--generic", "-"],
+    &["opt", "--split-input-file", "--verify-diagnostics", "-"],
+    &["show", "--html", "--all", "--after", "none", "-"],
+    &["cost", "--trace", "/dev/null", "--json", "-"],
 ];
 
 /// The size limit of programs in bytes, because commands on larger ones take long.
@@ -34,24 +39,11 @@ const LARGEST: usize = 12_000;
 
 /// Returns the reason why the outcome of a command is a bug, if it is one.
 fn fault(command: &[&str], program: &[u8]) -> Option<String> {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let io = shardc::Io { stdin: &mut &program[..], out: &mut out, err: &mut err, out_color: false, err_color: false };
-    let said = |err: &[u8]| String::from_utf8_lossy(err).lines().take(3).collect::<Vec<_>>().join(" ");
-    match catch_unwind(AssertUnwindSafe(|| shardc::run(command.iter().copied(), io))) {
-        Ok(0..=1) => None,
-        // Faults of the flags, such as a target that doesn't fit the mesh.
-        Ok(2) if !err.is_empty() => None,
-        Ok(code) => Some(format!("{command:?}: exit code {code}: {}", said(&err))),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
-            Some(format!("{command:?}: panic: {}", text.unwrap_or_default()))
-        }
-    }
+    attempt(command, program).err()
 }
 
 /// Returns whether a program is valid and small enough to run quickly.
-fn is_small(text: &str) -> bool {
+pub(crate) fn is_small(text: &str) -> bool {
     let mut diagnostics = dialect::diagnostic::Diagnostics::default();
     let program = dialect::parse(text, &mut diagnostics);
     let small = |op| {

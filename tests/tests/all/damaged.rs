@@ -4,21 +4,18 @@
 //! `DAMAGED=5000` damages more files, `DAMAGED_FROM=300` starts at another seed (`make fuzz-files`). The file of a
 //! failure is left in `target/tmp/damaged/`.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use dialect::ir::ElementType;
 use dialect::scalar::Scalar;
 use fastrand::Rng;
 use shardc::Literal;
+use shardc_tests::attempt::attempt;
 use shardc_tests::sharded::number;
 
 /// The number of damaged files per run.
 const COUNT: u64 = 240;
-
-/// The time limit of a command on a damaged file.
-const LONGEST: Duration = Duration::from_secs(10);
 
 const PROGRAM: &str = "sdy.mesh @mesh = <[\"x\"=2]>
 func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}) -> tensor<8x4xf32> {
@@ -233,18 +230,7 @@ fn kernel(cache: &Path) -> (PathBuf, Vec<u8>) {
 }
 
 fn command(args: &[&str]) -> Option<String> {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let io = shardc::Io { stdin: &mut &b""[..], out: &mut out, err: &mut err, out_color: false, err_color: false };
-    let began = Instant::now();
-    let code = catch_unwind(AssertUnwindSafe(|| shardc::run(args, io)));
-    let (took, said) = (began.elapsed(), String::from_utf8_lossy(&err));
-    match code {
-        _ if took > LONGEST => Some(format!("{args:?} took {took:?}")),
-        Ok(0) => None,
-        Ok(1 | 2) if !said.is_empty() || !out.is_empty() => None,
-        Ok(code) => Some(format!("{args:?}: exit code {code}: {said}")),
-        Err(_) => Some(format!("{args:?}: panic: {said}")),
-    }
+    attempt(args, b"").err()
 }
 
 #[test]

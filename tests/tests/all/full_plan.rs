@@ -5,8 +5,10 @@
 
 use passes::plan::Search;
 use shardc::{CompileOptions, Compiler, Cost, Source};
+use shardc_tests::models::model;
 use shardc_tests::programs::program;
 use shardc_tests::sharded::number;
+use shardc_tests::training::step;
 
 /// Targets with the number of devices of the programs, or more.
 const TARGETS: [&str; 7] = ["flat", "cpu", "v5e:2x4", "v5e:16x16", "v5p:2x2x2", "2xv5e:2x2", "2xh100:4"];
@@ -51,13 +53,18 @@ fn fault(compiler: &Compiler, text: &str, target: &str, memory: Option<u64>) -> 
 #[test]
 fn the_full_plan_is_never_worse_than_the_greedy_one() {
     let compiler = Compiler::standard();
-    let (from, count) = (number("FULL_PLAN_FROM", 0), number("FULL_PLAN_PROGRAMS", 28));
+    let (from, count) = (number("FULL_PLAN_FROM", 0), number("FULL_PLAN_PROGRAMS", 35));
     let mut faults = Vec::new();
     for seed in from..from + count {
-        let text = program(seed);
+        // Ops of every family in small, training steps in small, and models of real sizes.
+        let (text, least) = match seed % 5 {
+            0 | 1 => (program(seed), 256),
+            2 => (step(seed, ["f32", "bf16"][seed as usize / 5 % 2]), 256),
+            _ => (model(seed), 1 << 20),
+        };
         let target = TARGETS[seed as usize % TARGETS.len()];
         // Every fourth program has little memory.
-        let memory = (seed % 4 == 3).then_some(256 << (seed / 4 % 8));
+        let memory = (seed % 4 == 3).then_some(least << (seed / 4 % 8));
         faults.extend(fault(&compiler, &text, target, memory).map(|f| format!("seed {seed}: {f}")));
     }
     assert!(faults.is_empty(), "{} of {count} programs:\n{}", faults.len(), faults.join("\n"));

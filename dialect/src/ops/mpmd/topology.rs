@@ -2,7 +2,7 @@
 
 use crate::ir::{AttrData, MeshTensor, Name, Op, OpRef, Program, TensorType, Value};
 use crate::ops::func;
-use crate::sharding::{Layout, Mesh};
+use crate::sharding::{Layout, MAX_DEVICES, Mesh};
 
 /// The attribute of a function with its topology.
 pub const TOPOLOGY: &str = "topology";
@@ -24,13 +24,15 @@ impl Topology {
         Some(Self::new(meshes))
     }
 
-    /// Returns the topology of these meshes.
+    /// Returns the topology of these meshes. Devices after the first [`MAX_DEVICES`], which no verified program has, get no
+    /// numbers.
     pub fn new(meshes: &[(Name, Mesh)]) -> Self {
-        let mut next = 0;
+        let mut next = 0i64;
         let mut placed = Vec::with_capacity(meshes.len());
         for (name, mesh) in meshes {
             let mut mesh = mesh.clone();
-            let ids = mesh.device_ids.take().unwrap_or_else(|| (next..next + mesh.devices()).collect());
+            let end = next.saturating_add(mesh.devices()).min(MAX_DEVICES);
+            let ids = mesh.device_ids.take().unwrap_or_else(|| (next..end).collect());
             next = ids.iter().map(|&id| id.saturating_add(1)).max().unwrap_or(0).max(next);
             mesh.device_ids = Some(ids);
             placed.push((*name, mesh));

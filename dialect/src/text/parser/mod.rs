@@ -9,10 +9,11 @@ mod types;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::count::names_of_op_after;
 use super::lexer::{Lexer, Tok, Token};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
-use crate::ir::{Attr, AttrData, Block, ByteString, MAX_TEXT, Name, Program, Region, Ty, Value};
+use crate::ir::{Attr, AttrData, Block, ByteString, MAX_OPS, MAX_TEXT, Name, Program, Region, Ty, Value};
 use crate::op::{OpDef, Registry};
 
 /// An error that has already been reported.
@@ -120,6 +121,10 @@ pub fn parse_with(text: &str, registry: &Registry, diagnostics: &mut Diagnostics
         diagnostics.push(Diagnostic::error(codes::TEXT_SIZE, Span::default(), message).note("split the module"));
         return Program::with_registry(registry.clone());
     }
+    if let Some(span) = names_of_op_after(text, MAX_OPS) {
+        diagnostics.push(too_many_ops(span));
+        return Program::with_registry(registry.clone());
+    }
     let mut lexer = Lexer { text, at: 0 };
     let tok = lexer.next();
     let mut program = Program::with_registry(registry.clone());
@@ -142,6 +147,12 @@ pub fn parse_with(text: &str, registry: &Registry, diagnostics: &mut Diagnostics
     };
     parser.top_level();
     parser.program
+}
+
+/// Returns the error at the first op after [`MAX_OPS`] others.
+fn too_many_ops(span: Span) -> Diagnostic {
+    Diagnostic::error(codes::OP_LIMIT, span, format!("the program has more than {MAX_OPS} ops"))
+        .note("use a while loop, or functions that are called, for what repeats")
 }
 
 /// Calls [`parse_with`] with the standard registry.

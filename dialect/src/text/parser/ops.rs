@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::super::lexer::{Lexer, Tok};
 use super::super::syntax::{Piece, Syntax, TypeForm};
-use super::{Binding, Label, Nest, Parse, ParsedOp, Parser, nearest, short};
+use super::{Binding, Label, Nest, Parse, ParsedOp, Parser, nearest, short, too_many_ops};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::ir::{AttrData, Block, ElementType, LOC_ALIAS, Loc, MAX_OPS, Region, Ty, Value};
@@ -286,9 +286,7 @@ impl<'s> Parser<'s> {
             }
         }
         if self.program.op_count() >= MAX_OPS {
-            let message = format!("the program has more than {MAX_OPS} ops");
-            let d = Diagnostic::error(codes::OP_LIMIT, parsed.span, message);
-            let failed = self.error(d.note("use a while loop, or functions that are called, for what repeats"));
+            let failed = self.error(too_many_ops(parsed.span));
             self.fatal = true;
             return failed;
         }

@@ -120,7 +120,8 @@ impl Startups {
         let mut levels: FxHashMap<(ValueId, Dist), u32> = FxHashMap::default();
         let mut started: FxHashSet<(u32, CollectiveKind, Axes, ElementType, u64)> = FxHashSet::default();
         let mut rows = Rows::default();
-        // The op whose result was looked at last, and how many collectives come before it: it may have thousands of results.
+        // The op whose result was looked at last, and how many collectives come before it: it may have thousands of
+        // results.
         let mut read: (Option<OpId>, u32) = (None, 0);
         for (value, v) in graph.values.iter_enumerated() {
             let made = v.maker.map_or(0, |(op, result)| {
