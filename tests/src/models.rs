@@ -1,5 +1,6 @@
 //! Random models of real sizes, for plans that are priced and never run: layers of transformers, mixtures of experts
-//! and lookups in a row, the products by which weights get their gradients, and arguments sharded as users annotate them.
+//! and lookups in a row, the products by which weights get their gradients, and arguments sharded as users annotate
+//! them.
 
 use fastrand::Rng;
 

@@ -255,7 +255,8 @@ impl Machine {
         bytes / self.host_bandwidth()
     }
 
-    /// The highest rate in bytes/s at which any collective brings data to a device; infinite if a custom model has none.
+    /// The highest rate in bytes/s at which any collective brings data to a device; infinite if a custom model has
+    /// none.
     pub fn entry_bandwidth(&self) -> f64 {
         match &self.kind {
             Kind::Flat(flat) => flat.bandwidth,

@@ -24,8 +24,8 @@ impl Topology {
         Some(Self::new(meshes))
     }
 
-    /// Returns the topology of these meshes. Devices after the first [`MAX_DEVICES`], which no verified program has, get no
-    /// numbers.
+    /// Returns the topology of these meshes. Devices after the first [`MAX_DEVICES`], which no verified program has,
+    /// get no numbers.
     pub fn new(meshes: &[(Name, Mesh)]) -> Self {
         let mut next = 0i64;
         let mut placed = Vec::with_capacity(meshes.len());
