@@ -46,7 +46,9 @@ def lines_of(process: subprocess.Popen[str]) -> Iterator[str | None]:
             return
         if not line:
             return
-        yield line
+        # A callback may print late.
+        if line.startswith("{"):
+            yield line
 
 
 def batch(*arguments: int | str) -> subprocess.Popen[str]:

@@ -108,8 +108,12 @@ def beside_one_device(case: Random, folder: str) -> Outcome:
             found, log = called(case, shardc.jit(case.sharded, keep_unused=case.keeps_unused, **case.jit), case.placed())
         result |= {"planned": planned.call_count > 0, "jit": "equal"}
         if (wrong := different_logs(log, expected, case)) is not None:
-            return Outcome.fault("calls", wrong)
-        if different_calls(log["calls"], expected["calls"]) is not None:
+            # XLA drops a shard_map whose results have no elements, with its callbacks, and gets what has only such arguments unplanned.
+            _, theirs = called(case, jax.jit(case.sharded, **case.jit), case.placed())
+            if planned.call_count and any(v.size for v in case.values) or different_logs(log, theirs, case) is not None:
+                return Outcome.fault("calls", wrong)
+            result["calls"] = "as jax.jit"
+        elif different_calls(log["calls"], expected["calls"]) is not None:
             # Rounding of narrow floats: exactly what our own results are must have been seen.
             if (wrong := different_calls(log["calls"], replayed(case, found))) is not None:
                 return Outcome.fault("calls", wrong)
@@ -183,11 +187,12 @@ def replayed(case: Random, found: list[Any]) -> dict[str, list[tuple[Any, ...]]]
     """What callbacks see on one device where all values are those that `shardc.jit` found."""
     now = [*case.values, *(value if kind(value) == "k" else np.asarray(value) for value in found)]
     case.start_log()
-    for number, step in enumerate(case.steps):
-        if hasattr(step, "effect"):
-            case.is_sharded = False
-            jax.block_until_ready(jax.jit(step)(now[: len(case.values) + number]))
-    jax.effects_barrier()
+    case.is_sharded = False
+    with contextlib.redirect_stdout(io.StringIO()):
+        for number, step in enumerate(case.steps):
+            if hasattr(step, "effect"):
+                jax.block_until_ready(jax.jit(step)(now[: len(case.values) + number]))
+        jax.effects_barrier()
     return dict(case.calls)
 
 
