@@ -88,7 +88,8 @@ impl MemorySpaces {
         if !spaces.contains(&MemorySpace::Host) && !any_on_host(program, block) {
             return Self::default();
         }
-        let mut walk = Walk { program, known: vec![Known::Open; program.value_count()], ties: Vec::new(), updates: Vec::new() };
+        let mut walk =
+            Walk { program, known: vec![Known::Open; program.value_count()], ties: Vec::new(), updates: Vec::new() };
         for (&argument, space) in arguments.iter().zip(spaces) {
             walk.set(argument, Known::In(space));
         }

@@ -21,7 +21,9 @@ pub(super) fn state(program: &mut Program) {
 /// Copies each result of `@main` to the memory that its attribute names.
 fn results(program: &mut Program, main: Op, spaces: &MemorySpaces) {
     let Some(block) = func::block(program, main) else { return };
-    let Some(last) = program.terminator(block).filter(|_| program.attr(main, func::RES_ATTRS).is_some()) else { return };
+    let Some(last) = program.terminator(block).filter(|_| program.attr(main, func::RES_ATTRS).is_some()) else {
+        return;
+    };
     let returned = program.op(last).operands.to_vec();
     let wanted = |(i, &value): (usize, &Value)| {
         let space = MemorySpace::of_result(program, main, i)?;

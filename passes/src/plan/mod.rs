@@ -187,8 +187,17 @@ pub fn plan_with(
     let donated = program.block_args(block).iter().enumerate().filter(|a| func::is_donated(program, main, a.0));
     let donated = donated.map(|a| *a.1).collect();
     let spaces = MemorySpaces::of(program, main);
-    let mut pass =
-        Planner { propagated: &propagated, models, diagnostics, report, options, rewrites, machine: &machine, donated, spaces };
+    let mut pass = Planner {
+        propagated: &propagated,
+        models,
+        diagnostics,
+        report,
+        options,
+        rewrites,
+        machine: &machine,
+        donated,
+        spaces,
+    };
     pass.block(program, &mut cache, block, &args, &wanted);
     let Planner { report, models, .. } = pass;
     program.keep_memo(models);

@@ -5,12 +5,12 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use dialect::memory::MemorySpaces;
 use dialect::diagnostic::Diagnostics;
 use dialect::id::TiVec;
 use dialect::ir::{ElementType, Op, Program};
 use dialect::kernel::Kernel;
 use dialect::literal::Literal;
+use dialect::memory::MemorySpaces;
 use dialect::ops::func;
 use dialect::scalar::Scalar;
 use dialect::sharding::{Axes, AxisPart, Distribution, MeshAxes, Reshard};
