@@ -101,7 +101,8 @@ fn best(
     // If no per-device program can be made, the later passes report why.
     let (mut full, mut greedy) = match (full, greedy) {
         (Ok(full), Ok(greedy)) => (full, greedy),
-        (Ok(Candidate { planned, .. }) | Err(planned), _) => return (planned, None),
+        (Ok(full), Err(_)) => return (full.planned, None),
+        (Err(planned), _) => return (*planned, None),
     };
     let limit = full.limit;
     let fits = |c: &Candidate| c.estimate.peak_bytes <= limit;
@@ -180,10 +181,10 @@ impl<'a> Later<'a> {
 
     /// Returns the program that `partition` makes from a plan, priced; the plan alone if that fails, or if there is
     /// only one device.
-    fn partitioned(&self, planned: Planned) -> Result<Candidate, Planned> {
+    fn partitioned(&self, planned: Planned) -> Result<Candidate, Box<Planned>> {
         let mut device = planned.program.clone();
         if planned.diagnostics.has_errors() || !run_unverified(&mut device, &self.partition) {
-            return Err(planned);
+            return Err(Box::new(planned));
         }
         match self.given.machine(&mut device, &mut Diagnostics::default()) {
             Some((machine, mesh)) if mesh.devices() > 1 => {
@@ -192,7 +193,7 @@ impl<'a> Later<'a> {
                 made.price();
                 Ok(made)
             }
-            _ => Err(planned),
+            _ => Err(Box::new(planned)),
         }
     }
 
