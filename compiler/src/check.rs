@@ -19,7 +19,7 @@ use crate::culprit::Search;
 use crate::diagnostic::Outcome;
 use crate::execute::{Backend, ExecuteOptions, HAS_NATIVE, Interface, evaluation_fault, replicas_and_partitions};
 use crate::module::Module;
-use crate::rounding::{Judged, Rounding, judge};
+use crate::rounding::{Judged, RUNS, Rounding, judge};
 
 /// The comparison of the partitioned program with the original. Serialized, it is what `shardc check --json` prints.
 #[derive(Clone, Debug, Serialize)]
@@ -58,7 +58,8 @@ pub struct CheckProgress(Arc<Mutex<Stage>>);
 #[derive(Debug, Default)]
 struct Stage {
     text: String,
-    expected: Option<Duration>,
+    /// The estimated total time, and when it was estimated.
+    expected: Option<(Duration, Instant)>,
 }
 
 impl CheckProgress {
@@ -67,9 +68,11 @@ impl CheckProgress {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).text.clone()
     }
 
-    /// Returns the estimated total time of the check on this machine if nothing differs, once it is known.
+    /// Returns the estimated total time of the check on this machine if nothing differs: once it is known, and until it
+    /// is over, because then the estimate was wrong.
     pub fn expected(&self) -> Option<Duration> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).expected
+        let expected = self.0.lock().unwrap_or_else(PoisonError::into_inner).expected;
+        expected.filter(|(expected, since)| since.elapsed() < *expected).map(|(expected, _)| expected)
     }
 
     pub(crate) fn enter(&self, stage: &str) {
@@ -77,7 +80,7 @@ impl CheckProgress {
     }
 
     pub(crate) fn expect(&self, expected: Duration) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).expected = Some(expected);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).expected = Some((expected, Instant::now()));
     }
 }
 
@@ -459,7 +462,7 @@ pub(crate) fn judge_against(
     judging: Judging<'_>,
 ) -> Judged {
     let disturbed = |seed| {
-        judging.progress.enter(&format!("measuring rounding, evaluation {seed}"));
+        judging.progress.enter(&format!("measuring rounding, evaluation {seed} of at most {RUNS}"));
         reference::evaluate_disturbed(module.program(), inputs, judging.limits, seed).ok()
     };
     let rounding = Rounding { undisturbed: &|| Some(want.to_vec()), disturbed: &disturbed };

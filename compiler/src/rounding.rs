@@ -21,7 +21,7 @@ use crate::compare::{Comparison, SPREADS, Tolerance, compare, compare_unmeasured
 
 /// The maximum number of disturbed runs. An element's error exceeds four times its error in each of the runs about once
 /// in ten million.
-const RUNS: u64 = 16;
+pub(crate) const RUNS: u64 = 16;
 /// The number of runs after which a difference far above the measured spread counts as wrong.
 const FEW_RUNS: u64 = 6;
 /// The factor on the spread that counts as far above it.

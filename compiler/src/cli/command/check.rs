@@ -140,8 +140,11 @@ mod tests {
         progress.expect(Duration::from_millis(2_900));
         assert_eq!(how_far(&progress, None), "checking: compiling");
         progress.expect(Duration::from_secs(42));
-        progress.enter("measuring rounding, evaluation 3");
-        let said = "checking: measuring rounding, evaluation 3, about 42 s in all, 30 s at most";
+        progress.enter("measuring rounding, evaluation 3 of at most 16");
+        let said = "checking: measuring rounding, evaluation 3 of at most 16, about 42 s in all, 30 s at most";
         assert_eq!(how_far(&progress, Some(Duration::from_secs(30))), said);
+        // An estimate that was too short isn't repeated.
+        progress.expect(Duration::ZERO);
+        assert_eq!(how_far(&progress, None), "checking: measuring rounding, evaluation 3 of at most 16");
     }
 }
