@@ -4,7 +4,6 @@
 //! `DAMAGED=5000` damages more files, `DAMAGED_FROM=300` starts at another seed (`make fuzz-files`). The file of a
 //! failure is left in `target/tmp/damaged/`.
 
-use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 
 use dialect::ir::ElementType;
@@ -201,7 +200,7 @@ impl Files {
     fn cached(&self, rng: &mut Rng) -> Option<String> {
         let (path, whole) = &self.kernel;
         std::fs::write(path, damaged_bytes(whole, rng)).unwrap();
-        let result = catch_unwind(|| results(path.parent().expect("the cache")));
+        let result = std::panic::catch_unwind(|| results(path.parent().expect("the cache")));
         let expected = Literal::from_fn(&floats(&[8, 4]).ty(), |i| Scalar::Float(2.0 * i as f64));
         (!result.is_ok_and(|result| result == expected)).then(|| "a damaged kernel changes what is computed".to_owned())
     }
