@@ -9,6 +9,7 @@ pub mod codes;
 pub mod collective;
 mod complex;
 pub mod diagnostic;
+pub mod disjoint_sets;
 pub mod eval;
 pub mod fold;
 pub mod id;

@@ -4,6 +4,7 @@
 //! they are copied to a memory, or they stay in the memory that operands are in. From these [`MemorySpaces`] follows
 //! the others: what loops carry, what branches return, and buffers that are filled with a constant and then written to.
 
+use crate::disjoint_sets::DisjointSets;
 use crate::ir::{Block, Op, OpRef, Program, Value};
 use crate::op::{Constancy, Control};
 use crate::ops::{func, mhlo};
@@ -232,12 +233,12 @@ impl Walk<'_> {
     /// By value, whether it is in the host's memory.
     fn finish(self, block: Block) -> Vec<bool> {
         let Self { program, known, ties, updates } = self;
-        let mut groups = Groups::new(known.len());
+        let mut groups = DisjointSets::new(known.len() as u32);
         let is_open = |v: Value| known[v.index()] == Known::Open;
         for &(a, b) in ties.iter().filter(|(a, b)| is_open(*a) && is_open(*b)) {
-            groups.join(a.index(), b.index());
+            groups.join(a.index() as u32, b.index() as u32);
         }
-        let group: Vec<usize> = (0..known.len()).map(|i| groups.first(i)).collect();
+        let group: Vec<usize> = (0..known.len()).map(|i| groups.root(i as u32) as usize).collect();
         // By group. Of two memories it is the host's, since a loop carries a buffer in one.
         let mut space: Vec<Option<MemorySpace>> = vec![None; known.len()];
         let both = |&(a, b): &(Value, Value)| [(a, b), (b, a)];
@@ -278,28 +279,5 @@ impl Walk<'_> {
             }
         }
         host
-    }
-}
-
-/// Values in sets, each with a first one.
-struct Groups(Vec<u32>);
-
-impl Groups {
-    fn new(count: usize) -> Self {
-        Self((0..count as u32).collect())
-    }
-
-    fn first(&mut self, mut i: usize) -> usize {
-        while self.0[i] as usize != i {
-            let next = self.0[i] as usize;
-            self.0[i] = self.0[next];
-            i = next;
-        }
-        i
-    }
-
-    fn join(&mut self, a: usize, b: usize) {
-        let (a, b) = (self.first(a), self.first(b));
-        self.0[a.max(b)] = a.min(b) as u32;
     }
 }

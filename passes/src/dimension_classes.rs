@@ -14,7 +14,7 @@ use dialect::sharding::FactorKind;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::disjoint_sets::DisjointSets;
+use dialect::disjoint_sets::DisjointSets;
 
 define_id! {
     /// A class of dimensions; classes are numbered in the order of the program.

@@ -5,7 +5,6 @@
 
 mod bit_set;
 pub mod dimension_classes;
-mod disjoint_sets;
 pub mod estimate;
 pub mod options;
 mod padding;

@@ -12,12 +12,12 @@ use smallvec::SmallVec;
 use super::layers::Repeat;
 use super::roles::Roles;
 use crate::bit_set::BitSet;
-use crate::disjoint_sets::DisjointSets;
 use crate::plan::model::choice::Rates;
 use crate::plan::model::meaning::Models;
 use crate::plan::model::strategy::OpModel;
 use crate::plan::program::graph::{Graph, OpId, ValueId};
 use crate::plan::reshard::cache::ReshardCache;
+use dialect::disjoint_sets::DisjointSets;
 
 /// A class of dimensions.
 pub(super) type DimensionClass = u32;

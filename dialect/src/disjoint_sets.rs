@@ -1,18 +1,18 @@
 //! Disjoint sets of small integers.
 
 /// Disjoint sets, each represented by its smallest member.
-pub(crate) struct DisjointSets {
+pub struct DisjointSets {
     parents: Vec<u32>,
 }
 
 impl DisjointSets {
     /// Creates one set for each of `0..count`.
-    pub(crate) fn new(count: u32) -> Self {
+    pub fn new(count: u32) -> Self {
         Self { parents: (0..count).collect() }
     }
 
     /// Returns the smallest member of the set of `at`.
-    pub(crate) fn root(&mut self, mut at: u32) -> u32 {
+    pub fn root(&mut self, mut at: u32) -> u32 {
         while self.parents[at as usize] != at {
             let above = self.parents[self.parents[at as usize] as usize];
             self.parents[at as usize] = above;
@@ -22,7 +22,7 @@ impl DisjointSets {
     }
 
     /// Merges the sets of `a` and `b`.
-    pub(crate) fn join(&mut self, a: u32, b: u32) {
+    pub fn join(&mut self, a: u32, b: u32) {
         let (a, b) = (self.root(a), self.root(b));
         self.parents[a.max(b) as usize] = a.min(b);
     }
