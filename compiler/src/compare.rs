@@ -24,6 +24,9 @@ pub struct Comparison {
     pub count: usize,
     /// The number of elements that are undecided, because rounding wasn't measured.
     pub undecided: usize,
+    /// The number of elements that count as equal, although they differ by more than was measured for each of them: as
+    /// many as differ so in correct runs.
+    pub chance: usize,
     /// The first element that differs by more than the allowed difference.
     pub first: Option<Difference>,
     /// The element with the largest difference, allowed or not; `None` if all elements are the same.
@@ -59,7 +62,7 @@ impl Comparison {
 
     /// Returns the comparison of tensors that weren't compared: all elements are undecided.
     pub(crate) fn nothing(total: usize) -> Self {
-        Self { total, count: 0, undecided: total, first: None, largest: None }
+        Self { total, count: 0, undecided: total, chance: 0, first: None, largest: None }
     }
 
     /// `equal (largest error 1.2e-7 at [0, 1], where 4.8e-7 is allowed)`, or
@@ -70,7 +73,7 @@ impl Comparison {
             let allowed = if d.allowed == 0.0 { "none".to_owned() } else { format!("{:.1e}", d.allowed) };
             format!(" (largest error {:.3e} at {:?}, where {allowed} is allowed)", d.error, d.index)
         });
-        let Self { count, total, undecided, .. } = self;
+        let Self { count, total, undecided, chance, .. } = self;
         match &self.first {
             None if *undecided > 0 => {
                 let largest = self
@@ -78,6 +81,9 @@ impl Comparison {
                     .as_ref()
                     .map_or(String::new(), |d| format!(" (largest error {:.3e} at {:?})", d.error, d.index));
                 format!("not checked: {undecided} of {total} elements may differ by more than rounding{largest}")
+            }
+            None if *chance > 0 => {
+                format!("{equal}{largest}; {chance} of {total} elements are off by more, as many as in correct runs")
             }
             None => format!("{equal}{largest}"),
             Some(Difference { index, got, want, .. }) => format!(
@@ -90,7 +96,7 @@ impl Comparison {
 /// Compares `got` with `want`, which has the same type. `spread` is the distance by which rounding can move each
 /// element, if it was measured; it is ignored if `tolerance` has a value.
 pub fn compare(got: &Literal, want: &Literal, tolerance: Tolerance, spread: Option<&[f64]>) -> Comparison {
-    let mut found = Comparison { total: want.len(), count: 0, undecided: 0, first: None, largest: None };
+    let mut found = Comparison { total: want.len(), count: 0, undecided: 0, chance: 0, first: None, largest: None };
     if got.stored_bytes() == want.stored_bytes() {
         return found;
     }
@@ -102,20 +108,34 @@ pub fn compare(got: &Literal, want: &Literal, tolerance: Tolerance, spread: Opti
         let (g, w) = (got.get(i), want.get(i));
         let error = difference(g, w);
         let allowed = allowed(w, want.element, tolerance, spread.map_or(0.0, |s| s[i]));
-        // NaN isn't allowed either.
-        let differs = allowed != f64::INFINITY && (error > allowed || error.is_nan() || allowed.is_nan());
-        let error = if error.is_nan() { f64::INFINITY } else { error };
-        let place = || Difference { index: index_of(&want.shape, i), got: g, want: w, error, allowed };
-        if error > largest {
-            largest = error;
-            found.largest = Some(place());
+        let place = |error| Difference { index: index_of(&want.shape, i), got: g, want: w, error, allowed };
+        let shown = if error.is_nan() { f64::INFINITY } else { error };
+        if shown > largest {
+            largest = shown;
+            found.largest = Some(place(shown));
         }
-        if differs {
+        if ratio(error, allowed) > 1.0 {
             found.count += 1;
-            found.first.get_or_insert_with(place);
+            found.first.get_or_insert_with(|| place(shown));
         }
     }
     found
+}
+
+/// Returns by what factor element `i` of `got` differs by more than rounding explains, which can move it by `spread`:
+/// at most 1 if it is explained, infinite if no factor would explain it.
+pub(crate) fn excess(got: &Literal, want: &Literal, i: usize, spread: f64) -> f64 {
+    let (got, expected) = (got.get(i), want.get(i));
+    ratio(difference(got, expected), allowed(expected, want.element, Tolerance::default(), spread))
+}
+
+/// Returns the ratio of a difference to the allowed one: infinite if one of them is NaN, or if none is allowed.
+fn ratio(error: f64, allowed: f64) -> f64 {
+    match error / allowed {
+        _ if error == 0.0 || allowed == f64::INFINITY => 0.0,
+        ratio if ratio.is_nan() => f64::INFINITY,
+        ratio => ratio,
+    }
 }
 
 /// Like [`compare`], for a `spread` that may be less than what rounding can do: an element that differs by more than

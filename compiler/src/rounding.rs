@@ -7,25 +7,33 @@
 //! ([`runtime::reference::evaluate_disturbed`]). It does so only if there are differences to judge, and until all are
 //! explained or there were enough runs to conclude that rounding doesn't explain them.
 //!
-//! Of millions of elements, some hardly move in a few runs by chance. Therefore an element may also differ by as much
-//! as its neighbors commonly move.
+//! Of millions of elements, some move little in a few runs, by chance. Therefore an element may also differ by as much
+//! as its neighbors commonly move. And every run is judged by the runs before it, as the results are: as many elements
+//! as rounding doesn't explain there may stay unexplained in the results, too.
 
+use std::collections::HashMap;
 use std::num::NonZero;
 use std::thread::{Builder, ScopedJoinHandle};
 
 use dialect::ir::ElementType;
 use dialect::literal::Literal;
 use dialect::parallel::STACK_BYTES;
+use dialect::scalar::Scalar;
 
-use crate::compare::{Comparison, SPREADS, Tolerance, compare, compare_unmeasured, difference, size};
+use crate::compare::{Comparison, SPREADS, Tolerance, compare, compare_unmeasured, difference, excess, size};
 
 /// The maximum number of disturbed runs. An element's error exceeds four times its error in each of the runs about once
 /// in ten million.
 pub(crate) const RUNS: u64 = 16;
-/// The number of runs after which a difference far above the measured spread counts as wrong.
+/// The first run that the runs before it judge. After fewer runs, too many elements have moved little by chance, so an
+/// error would not stand out.
 const FEW_RUNS: u64 = 6;
-/// The factor on the spread that counts as far above it.
+/// A difference that exceeds the allowed one by this factor is wrong, unless runs show such ones.
 const FAR: f64 = 64.0;
+/// The number of elements so far off that all runs decide about, because a few runs may not show them by chance.
+const FEW: usize = 3;
+/// The number of elements of the results that may stay unexplained for each such element of the runs.
+const CHANCES: usize = 2;
 /// The number of neighboring elements, a piece of a row, whose spreads are assumed to be mostly similar.
 const NEIGHBORS: usize = 32;
 
@@ -80,9 +88,15 @@ pub(crate) fn judge(got: &[Vec<Literal>], want: &[Vec<Literal>], tolerance: Tole
         judged.found = each(&|got, want| compare(got, want, tolerance, Some(&spread_by_type(want))));
         return judged;
     };
-    let spread = |c: &Comparison| (!c.equal()).then(|| vec![0.0; c.total]);
-    let mut spreads: Vec<Vec<Option<Vec<f64>>>> =
-        judged.found.iter().map(|all| all.iter().map(spread).collect()).collect();
+    let mut measured: Vec<Measured<'_>> = Vec::new();
+    for (r, (got, want)) in got.iter().zip(want).enumerate() {
+        for (i, (got, want)) in got.iter().zip(want).enumerate() {
+            if !judged.found[r][i].equal() {
+                measured.push(Measured::new((r, i), got, want, &base[r][i]));
+            }
+        }
+    }
+    let mut chance = Chance::default();
     let at_once = std::thread::available_parallelism().map_or(1, NonZero::get).min(4) as u64;
     while judged.runs < RUNS {
         // Several runs at the same time. Their number doesn't change the result, because the runs count one after the
@@ -105,40 +119,147 @@ pub(crate) fn judge(got: &[Vec<Literal>], want: &[Vec<Literal>], tolerance: Tole
             let Some(sample) = sample else {
                 judged.stopped = true;
                 let beyond: Vec<Vec<f64>> = want.iter().map(|all| beyond(all)).collect();
-                for (r, spreads) in spreads.iter().enumerate() {
-                    for (i, measured) in spreads.iter().enumerate() {
-                        let Some(spread) = measured else { continue };
-                        let (got, want) = (&got[r][i], &want[r][i]);
-                        let likely = common(spread).into_iter().zip(spread_by_type(want)).map(|(a, b)| a.max(b));
-                        let likely: Vec<f64> = likely.collect();
-                        judged.found[r][i] = compare_unmeasured(got, want, &likely, beyond[r][i]);
-                    }
+                for Measured { at: (r, i), got, want, spread, .. } in &measured {
+                    let likely = common(spread).into_iter().zip(spread_by_type(want)).map(|(a, b)| a.max(b));
+                    let likely: Vec<f64> = likely.collect();
+                    judged.found[*r][*i] = compare_unmeasured(got, want, &likely, beyond[*r][*i]);
                 }
                 return judged;
             };
             judged.runs += 1;
-            let mut hopeless = false;
-            for (r, spreads) in spreads.iter_mut().enumerate() {
-                for (i, measured) in spreads.iter_mut().enumerate() {
-                    let Some(spread) = measured else { continue };
-                    widen(spread, &base[r][i], &sample[r][i]);
-                    let mut common = common(spread);
-                    let (got, want) = (&got[r][i], &want[r][i]);
-                    judged.found[r][i] = compare(got, want, tolerance, Some(&common));
-                    if judged.found[r][i].equal() {
-                        *measured = None;
-                    } else if judged.runs >= FEW_RUNS {
-                        common.iter_mut().for_each(|s| *s *= FAR);
-                        hopeless |= !compare(got, want, tolerance, Some(&common)).equal();
-                    }
+            for result in &mut measured {
+                let (r, i) = result.at;
+                if judged.runs >= FEW_RUNS {
+                    chance.add(result, &sample[r][i]);
                 }
+                result.widen(&sample[r][i]);
             }
-            if hopeless || judged.equal() {
+            let left = |result: &Measured<'_>| {
+                if result.open.is_empty() {
+                    let (r, i) = result.at;
+                    judged.found[r][i] = result.compared();
+                }
+                !result.open.is_empty()
+            };
+            measured.retain(left);
+            if measured.is_empty() {
                 return judged;
             }
+            if judged.runs < FEW_RUNS {
+                continue;
+            }
+            let verdict = chance.verdict(&measured);
+            if verdict == Verdict::Open && judged.runs < RUNS {
+                continue;
+            }
+            for result in &measured {
+                let (r, i) = result.at;
+                judged.found[r][i] = match (verdict, result.compared()) {
+                    (Verdict::Explained, found) => Comparison { count: 0, chance: found.count, first: None, ..found },
+                    (_, found) => found,
+                };
+            }
+            return judged;
         }
     }
     judged
+}
+
+/// A result of which rounding doesn't explain some elements so far.
+struct Measured<'a> {
+    /// The replica, and the result's number.
+    at: (usize, usize),
+    got: &'a Literal,
+    want: &'a Literal,
+    /// The undisturbed result.
+    base: &'a Literal,
+    /// The largest distance by which a run moved each element.
+    spread: Vec<f64>,
+    /// The elements that aren't explained.
+    open: Vec<usize>,
+}
+
+impl<'a> Measured<'a> {
+    fn new(at: (usize, usize), got: &'a Literal, want: &'a Literal, base: &'a Literal) -> Self {
+        let n = want.len();
+        let open = (0..n).filter(|&i| excess(got, want, i, 0.0) > 1.0).collect();
+        Self { at, got, want, base, spread: vec![0.0; n], open }
+    }
+
+    /// Widens each element's spread to its distance in a run, and finds the elements that stay unexplained.
+    fn widen(&mut self, sample: &Literal) {
+        for (spread, moved) in self.spread.iter_mut().zip(distances(self.base, sample)) {
+            *spread = spread.max(moved);
+        }
+        let mut open = std::mem::take(&mut self.open);
+        open.retain(|&i| self.excess(self.got, self.want, i) > 1.0);
+        self.open = open;
+    }
+
+    /// Returns by what factor an element of `got` differs by more than the runs explain.
+    fn excess(&self, got: &Literal, want: &Literal, i: usize) -> f64 {
+        match excess(got, want, i, self.spread[i]) {
+            own if own <= 1.0 => own,
+            _ => {
+                let first = i - i % NEIGHBORS;
+                let neighbors = &self.spread[first..self.spread.len().min(first + NEIGHBORS)];
+                excess(got, want, i, self.spread[i].max(median(neighbors)))
+            }
+        }
+    }
+
+    fn compared(&self) -> Comparison {
+        compare(self.got, self.want, Tolerance::default(), Some(&common(&self.spread)))
+    }
+}
+
+/// What runs show of how many elements stay unexplained by chance: by element type, by what factor the unexplained
+/// elements of each run exceeded what the runs before it allowed.
+#[derive(Default)]
+struct Chance(HashMap<ElementType, Vec<f64>>);
+
+#[derive(Clone, Copy, PartialEq)]
+enum Verdict {
+    /// Chance explains what rounding doesn't.
+    Explained,
+    /// Nothing explains it.
+    Wrong,
+    /// More runs are needed.
+    Open,
+}
+
+impl Chance {
+    /// Adds the elements of a run that the runs before it don't explain.
+    fn add(&mut self, by: &Measured<'_>, sample: &Literal) {
+        let far =
+            distances(by.base, sample).into_iter().enumerate().filter(|&(i, moved)| moved > SPREADS * by.spread[i]);
+        let excess = far.map(|(i, _)| by.excess(sample, by.base, i)).filter(|&excess| excess > 1.0);
+        self.0.entry(by.base.element).or_default().extend(excess);
+    }
+
+    fn verdict(&mut self, results: &[Measured<'_>]) -> Verdict {
+        let mut found: HashMap<ElementType, Vec<f64>> = HashMap::default();
+        for result in results {
+            let excess = result.open.iter().map(|&i| result.excess(result.got, result.want, i));
+            found.entry(result.want.element).or_default().extend(excess);
+        }
+        let mut verdict = Verdict::Explained;
+        for (element, mut found) in found {
+            let chance = self.0.entry(element).or_default();
+            for list in [&mut found, &mut *chance] {
+                list.sort_by(|a, b| b.total_cmp(a));
+            }
+            let far = |list: &[f64]| list.iter().take_while(|&&excess| excess > FAR).count();
+            if far(&found) > CHANCES * far(chance) + FEW {
+                return Verdict::Wrong;
+            }
+            let likely = |(i, excess): (usize, &f64)| chance.get(i / CHANCES).is_some_and(|c| *excess <= SPREADS * c);
+            if !found.iter().enumerate().all(likely) {
+                verdict = Verdict::Open;
+            }
+        }
+        verdict
+    }
 }
 
 /// Returns, for each result, a distance by which no rounding moves an element: half of the largest element. A result
@@ -152,13 +273,19 @@ fn beyond(want: &[Literal]) -> Vec<f64> {
     own.iter().zip(want).map(|(own, want)| (own / 2.0).max(all * want.element.epsilon().sqrt())).collect()
 }
 
-/// Widens each element's spread to the deviation in a disturbed run.
-fn widen(spread: &mut [f64], base: &Literal, sample: &Literal) {
-    for (i, spread) in spread.iter_mut().enumerate() {
-        if base.element_bytes(i) != sample.element_bytes(i) {
-            let moved = difference(base.get(i), sample.get(i));
-            *spread = spread.max(if moved.is_nan() { f64::INFINITY } else { moved });
+/// Returns how far each element moved; infinitely far if only one of both values is NaN.
+fn distances(base: &Literal, sample: &Literal) -> Vec<f64> {
+    let known = |moved: f64| if moved.is_nan() { f64::INFINITY } else { moved };
+    let n = base.len();
+    if base.stored_bytes() == sample.stored_bytes() {
+        return vec![0.0; n];
+    }
+    match (base.stored_floats(), sample.stored_floats()) {
+        (Some(base), Some(sample)) if base.len() == n && sample.len() == n => {
+            let distance = |(a, b): (f64, f64)| known(difference(Scalar::Float(a), Scalar::Float(b)));
+            base.into_iter().zip(sample).map(distance).collect()
         }
+        _ => (0..n).map(|i| known(difference(base.get(i), sample.get(i)))).collect(),
     }
 }
 
@@ -166,13 +293,18 @@ fn widen(spread: &mut [f64], base: &Literal, sample: &Literal) {
 fn common(spread: &[f64]) -> Vec<f64> {
     let mut common = spread.to_vec();
     for neighbors in common.chunks_mut(NEIGHBORS) {
-        let mut sorted = neighbors.to_vec();
-        let middle = (sorted.len() - 1) / 2;
-        let half = *sorted.select_nth_unstable_by(middle, f64::total_cmp).1;
-        let half = if half.is_finite() { half } else { 0.0 };
-        neighbors.iter_mut().for_each(|s| *s = s.max(half));
+        let median = median(neighbors);
+        neighbors.iter_mut().for_each(|s| *s = s.max(median));
     }
     common
+}
+
+/// Returns the lower median of spreads; 0 if it isn't finite.
+fn median(spreads: &[f64]) -> f64 {
+    let mut sorted = spreads.to_vec();
+    let middle = (sorted.len() - 1) / 2;
+    let median = *sorted.select_nth_unstable_by(middle, f64::total_cmp).1;
+    if median.is_finite() { median } else { 0.0 }
 }
 
 /// Returns a spread for programs that are too large for the reference evaluator, from the element type alone: relative
@@ -193,4 +325,51 @@ fn spread_by_type(want: &Literal) -> Vec<f64> {
     let typical = if finite.is_empty() { 0.0 } else { *finite.select_nth_unstable_by(middle, f64::total_cmp).1 };
     let by = |size: &f64| if size.is_finite() { relative * (size + typical) / SPREADS } else { 0.0 };
     sizes.iter().map(by).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The number of elements. With this number, a few elements move little in the first runs, by chance.
+    const N: usize = 1 << 14;
+
+    /// Returns elements that an error moved. Each element's error has a size of its own, over six orders of magnitude,
+    /// and some elements are moved only by every tenth error.
+    fn moved(seed: u64) -> Literal {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut element = |i: usize| {
+            let size = 10f64.powi(-((i * 7 % 6) as i32) - 3);
+            let rare = i.is_multiple_of(600) && random.u8(..10) > 0;
+            let error: f64 = (0..4).map(|_| random.f64() - 0.5).sum();
+            1.0 + if seed == 0 || rare { 0.0 } else { size * error }
+        };
+        Literal::from_floats(ElementType::F64, &[N as i64], (0..N).map(&mut element).collect::<Vec<_>>())
+    }
+
+    fn judged(got: Literal) -> Judged {
+        let disturbed = |seed| Some(vec![vec![moved(seed)]]);
+        let rounding = Rounding { undisturbed: &|| Some(vec![vec![moved(0)]]), disturbed: &disturbed };
+        judge(&[vec![got]], &[vec![moved(0)]], Tolerance::default(), &rounding)
+    }
+
+    #[test]
+    fn a_few_of_many_elements_are_off_by_chance() {
+        for seed in 100..104 {
+            let judged = judged(moved(seed));
+            assert!(judged.equal() && judged.runs < RUNS, "{seed}: {:?} {}", judged.found, judged.runs);
+        }
+    }
+
+    #[test]
+    fn a_wrong_element_is_none_of_them() {
+        for i in [2, 9, 6401] {
+            let right = moved(100).stored_floats().unwrap_or_default();
+            let wrong = right.into_iter().enumerate().map(|(k, v)| if k == i { 1.1 } else { v });
+            let judged = judged(Literal::from_floats(ElementType::F64, &[N as i64], wrong));
+            assert!(judged.differs(), "{i}: {:?} {}", judged.found, judged.runs);
+        }
+        let all = Literal::from_floats(ElementType::F64, &[N as i64], (0..N).map(|_| 1.001));
+        assert!(judged(all).differs());
+    }
 }

@@ -52,6 +52,19 @@ impl Literal {
         Self::from_bytes(element, shape, bytes)
     }
 
+    /// Creates a literal of real floats from elements in row-major order, as many as the shape needs, each rounded to
+    /// the element type.
+    pub fn from_floats(element: ElementType, shape: &[i64], values: impl IntoIterator<Item = f64>) -> Self {
+        let values = values.into_iter();
+        match element {
+            ElementType::F32 => {
+                let bytes: Vec<[u8; 4]> = values.map(|v| (v as f32).to_le_bytes()).collect();
+                Self::from_bytes(element, shape, bytes.into_flattened())
+            }
+            _ => Self::from_scalars(element, shape, values.map(Scalar::Float)),
+        }
+    }
+
     /// Creates a literal from a function of the row-major position.
     pub fn from_fn(ty: &TensorType, mut f: impl FnMut(usize) -> Scalar) -> Self {
         let n = ty.elements().unwrap_or(0);
@@ -121,11 +134,14 @@ impl Literal {
 
     /// All elements as f64, one for a splat, if they are real floats.
     pub fn stored_floats(&self) -> Option<Vec<f64>> {
-        let read = |b: &[u8]| match b {
-            &[a, b, c, d] => f64::from(f32::from_le_bytes([a, b, c, d])),
-            _ => Scalar::decode(self.element, b).as_f64(),
+        let all = || match self.element {
+            ElementType::F32 => self.bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b).into()).collect(),
+            element => {
+                let read = |b: &[u8]| Scalar::decode(element, b).as_f64();
+                self.bytes.chunks_exact(element.bytes()).map(read).collect()
+            }
         };
-        self.element.is_float().then(|| self.bytes.chunks_exact(self.element.bytes()).map(read).collect())
+        self.element.is_float().then(all)
     }
 
     /// Returns the same bytes with another shape of the same number of elements, or of any number for a splat.

@@ -299,26 +299,11 @@ pub fn map(body: &Body, shape: &[i64], operands: &[Literal]) -> Literal {
         let inputs: Vec<Scalar> = operands.iter().map(|o| o.get(0)).collect();
         return Literal::splat(ty, shape, first(&inputs));
     }
+    if let Some(result) = map_f32(body, shape, operands, n) {
+        return result;
+    }
     let mut bytes = Vec::with_capacity(n * ty.bytes());
     match (&body.insts[..], operands) {
-        // Reads and writes f32 without converting to `Scalar`, because this is the most common case in programs.
-        ([Inst::Op { op, args, .. }], [a])
-            if is_f32(body, ty) && args[..] == [Arg::Input(0)] && float_unary(*op, 1.0).is_some() =>
-        {
-            for i in 0..n {
-                bytes.extend((float_unary(*op, f32_at(a, i)).unwrap_or(f64::NAN) as f32).to_le_bytes());
-            }
-        }
-        ([Inst::Op { op, args, .. }], [a, b])
-            if is_f32(body, ty)
-                && args[..] == [Arg::Input(0), Arg::Input(1)]
-                && float_binary(*op, 1.0, 1.0).is_some() =>
-        {
-            for i in 0..n {
-                let value = float_binary(*op, f32_at(a, i), f32_at(b, i)).unwrap_or(f64::NAN);
-                bytes.extend((value as f32).to_le_bytes());
-            }
-        }
         // Applies a single operation to its operands directly, without building lists.
         ([Inst::Op { op: ScalarOp::Select, args, .. }], [p, a, b])
             if args[..] == [Arg::Input(0), Arg::Input(1), Arg::Input(2)] && a.element == ty && b.element == ty =>
@@ -346,13 +331,35 @@ pub fn map(body: &Body, shape: &[i64], operands: &[Literal]) -> Literal {
     Literal::from_bytes(ty, shape, bytes)
 }
 
-fn is_f32(body: &Body, ty: ElementType) -> bool {
-    ty == ElementType::F32 && body.results == [Arg::Inst(0)] && body.inputs.iter().all(|&t| t == ElementType::F32)
+/// Does the same as [`map`] for one operation on f32, without converting to [`Scalar`], because this is the most common
+/// case in programs. `None` in other cases.
+fn map_f32(body: &Body, shape: &[i64], operands: &[Literal], n: usize) -> Option<Literal> {
+    let [Inst::Op { op, args, ty: ElementType::F32 }] = &body.insts[..] else { return None };
+    let op = *op;
+    if body.results != [Arg::Inst(0)] || !body.inputs.iter().all(|&ty| ty == ElementType::F32) {
+        return None;
+    }
+    Some(match (operands, &args[..]) {
+        ([a], [Arg::Input(0)]) => {
+            float_unary(op, 1.0)?;
+            let a = f32s(a);
+            Literal::from_floats(ElementType::F32, shape, (0..n).map(|i| float_unary(op, a(i)).unwrap_or(f64::NAN)))
+        }
+        ([a, b], [Arg::Input(0), Arg::Input(1)]) => {
+            float_binary(op, 1.0, 1.0)?;
+            let (a, b) = (f32s(a), f32s(b));
+            let value = |i| float_binary(op, a(i), b(i)).unwrap_or(f64::NAN);
+            Literal::from_floats(ElementType::F32, shape, (0..n).map(value))
+        }
+        _ => return None,
+    })
 }
 
-fn f32_at(literal: &Literal, i: usize) -> f64 {
-    let b = literal.element_bytes(i);
-    f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+/// Returns a function that reads an f32 element.
+fn f32s(literal: &Literal) -> impl Fn(usize) -> f64 {
+    let all = literal.stored_bytes().as_chunks().0;
+    let last = all.len().saturating_sub(1);
+    move |i| f32::from_le_bytes(all[i.min(last)]).into()
 }
 
 #[cfg(test)]

@@ -206,53 +206,63 @@ pub(super) fn disturb(
             }
             _ => 0.0,
         };
-        let one = |i: usize| {
-            let value = result.get(i);
-            let sum = sums.as_ref().and_then(|sums| sums.get(number)).map_or(size(value), |s| at(s, i));
+        let sums = sums.as_ref().and_then(|sums| sums.get(number));
+        let (float, is_complex) = (element.is_float(), element.is_complex());
+        // Returns element `i` with an error, given its value and size; of a real number the imaginary part is 0.
+        let one = |i: usize, (re, im): (f64, f64), size: f64| {
+            let sum = sums.map_or(size, |s| at(s, i));
             // An element that is also an element of an operand, and isn't a sum of several, was moved and not computed.
-            if external && sum == size(value) && held.contains(result.element_bytes(i)) {
-                return value;
+            if external && sum == size && held.contains(result.element_bytes(i)) {
+                return (re, im);
             }
             let by = match source {
                 Source::Exact => 0.0,
-                Source::Operation(op) if is_exact(op, &given, i, value, element) => 0.0,
-                Source::Operation(_) => size(value),
+                Source::Operation(op) if float && is_exact(op, &given, i, re, element) => 0.0,
+                Source::Operation(_) => size,
                 Source::Product(_) if powers => 0.0,
-                Source::Product(factors) => size(value) * if wide { factors as f64 } else { 1.0 },
-                Source::Formula => size(value) * if wide { FUNCTION } else { 1.0 },
-                Source::Relative(by) => size(value) * if wide { by } else { 1.0 },
+                Source::Product(factors) => size * if wide { factors as f64 } else { 1.0 },
+                Source::Formula => size * if wide { FUNCTION } else { 1.0 },
+                Source::Relative(by) => size * if wide { by } else { 1.0 },
                 Source::Sum(_) if sum * epsilon / 2.0 <= grain => 0.0,
                 // Partial sums are rounded too. A running sum of n terms errs by about sqrt(n) / 6 epsilons of
                 // the sum of absolute values; types narrower than f32 are summed in wider ones and rounded when
                 // devices combine their sums.
-                Source::Sum(terms) if wide => size(value).max(sum * (0.5 + (terms as f64).sqrt() / 4.0)),
-                Source::Sum(_) => size(value).max(sum / 4.0),
+                Source::Sum(terms) if wide => size.max(sum * (0.5 + (terms as f64).sqrt() / 4.0)),
+                Source::Sum(_) => size.max(sum / 4.0),
                 Source::Norm => norm * ALGORITHM,
             };
             if by == 0.0 || !by.is_finite() {
-                return value;
+                return (re, im);
             }
             let mut hasher = hasher.clone();
-            let (re, im) = if let Scalar::Complex(re, im) = value { (re, im) } else { (value.as_f64(), 0.0) };
-            let computed = [re, im, sum].into_iter().chain(given.iter().map(|o| at(o, i)));
-            computed.for_each(|v| hasher.write_u64(v.to_bits()));
-            let mut random = Random(hasher.finish());
-            match value {
-                Scalar::Float(v) => Scalar::Float(v + random.signed() * by * epsilon),
-                Scalar::Complex(re, im) => {
-                    Scalar::Complex(re + random.signed() * by * epsilon, im + random.signed() * by * epsilon)
-                }
-                int => int,
+            hasher.write_u64(re.to_bits());
+            if is_complex {
+                hasher.write_u64(im.to_bits());
             }
-            .round(element)
+            if sums.is_some() {
+                hasher.write_u64(sum.to_bits());
+            }
+            given.iter().for_each(|o| hasher.write_u64(at(o, i).to_bits()));
+            let mut random = Random(hasher.finish());
+            let moved = re + random.signed() * by * epsilon;
+            (moved, if is_complex { im + random.signed() * by * epsilon } else { im })
         };
-        if result.is_splat()
-            && sums.as_ref().is_none_or(|s| s[number].len() == 1)
-            && operands.iter().all(|o| stored(o) == 1)
-        {
-            return Literal::splat(element, &result.shape, one(0));
+        let complex = |i: usize| {
+            let value = result.get(i);
+            let Scalar::Complex(re, im) = value else { return value };
+            let (re, im) = one(i, (re, im), size(value));
+            Scalar::Complex(re, im)
+        };
+        let real = |i: usize, value: f64| one(i, (value, 0.0), value.abs()).0;
+        let shape = &result.shape;
+        let all_splats =
+            result.is_splat() && sums.is_none_or(|s| s.len() == 1) && operands.iter().all(|o| stored(o) == 1);
+        match result.stored_floats() {
+            Some(values) if all_splats => Literal::splat(element, shape, Scalar::Float(real(0, values[0]))),
+            Some(values) => Literal::from_floats(element, shape, (0..result.len()).map(|i| real(i, at(&values, i)))),
+            None if all_splats => Literal::splat(element, shape, complex(0)),
+            None => Literal::from_scalars(element, shape, (0..result.len()).map(complex)),
         }
-        Literal::from_scalars(element, &result.shape, (0..result.len()).map(one))
     };
     results.into_iter().enumerate().map(disturbed).collect()
 }
@@ -300,6 +310,7 @@ fn numbers(literal: &Literal) -> Vec<f64> {
 }
 
 /// Returns element `i` of stored elements.
+#[inline]
 fn at(stored: &[f64], i: usize) -> f64 {
     stored[i.min(stored.len() - 1)]
 }
@@ -310,9 +321,11 @@ fn stored(literal: &Literal) -> usize {
 }
 
 fn map(literal: &Literal, f: impl Fn(Scalar) -> Scalar) -> Literal {
-    match literal.is_splat() {
-        true => Literal::splat(literal.element, &literal.shape, f(literal.get(0))),
-        false => Literal::from_scalars(literal.element, &literal.shape, (0..literal.len()).map(|i| f(literal.get(i)))),
+    let (element, shape) = (literal.element, &literal.shape);
+    match literal.stored_floats() {
+        _ if literal.is_splat() => Literal::splat(element, shape, f(literal.get(0))),
+        Some(all) => Literal::from_floats(element, shape, all.into_iter().map(|v| f(Scalar::Float(v)).as_f64())),
+        None => Literal::from_scalars(element, shape, (0..literal.len()).map(|i| f(literal.get(i)))),
     }
 }
 
@@ -323,21 +336,30 @@ fn size(value: Scalar) -> f64 {
     }
 }
 
-/// Returns whether `value` is the exact result of the operation for element `i` of the operands.
-fn is_exact(op: ScalarOp, operands: &[Vec<f64>], i: usize, value: Scalar, element: ElementType) -> bool {
-    let Scalar::Float(r) = value else { return false };
+/// Returns whether `r` is the exact result of the operation for element `i` of the operands.
+#[inline]
+fn is_exact(op: ScalarOp, operands: &[Vec<f64>], i: usize, r: f64, element: ElementType) -> bool {
     let arg = |k: usize| operands.get(k).map_or(0.0, |o| at(o, i));
     let (a, b) = (arg(0), arg(1));
-    let (exact, left) = match op {
-        ScalarOp::Add => (a + b, two_sum(a, b)),
-        ScalarOp::Sub => (a - b, two_sum(a, -b)),
-        ScalarOp::Mul => (a * b, a.mul_add(b, -r)),
-        ScalarOp::Div => (a / b, r.mul_add(b, -a)),
-        ScalarOp::Sqrt => (a.sqrt(), r.mul_add(r, -a)),
-        ScalarOp::Convert => (a, 0.0),
+    let in_f64 = match op {
+        ScalarOp::Add => a + b,
+        ScalarOp::Sub => a - b,
+        ScalarOp::Mul => a * b,
+        ScalarOp::Div => a / b,
+        ScalarOp::Sqrt => a.sqrt(),
+        ScalarOp::Convert => a,
         _ => return false,
     };
-    !r.is_finite() || r == exact && (element != ElementType::F64 || left == 0.0)
+    // The part of the exact result that f64 loses.
+    let left = || match op {
+        ScalarOp::Add => two_sum(a, b),
+        ScalarOp::Sub => two_sum(a, -b),
+        ScalarOp::Mul => a.mul_add(b, -r),
+        ScalarOp::Div => r.mul_add(b, -a),
+        ScalarOp::Sqrt => r.mul_add(r, -a),
+        _ => 0.0,
+    };
+    !r.is_finite() || r == in_f64 && (element != ElementType::F64 || left() == 0.0)
 }
 
 /// Returns the part of `a + b` that rounding loses.
@@ -366,23 +388,24 @@ fn grain(literal: &Literal) -> f64 {
     if literal.element.epsilon() == 0.0 {
         return f64::INFINITY;
     }
-    let of = |v: f64| {
-        if v == 0.0 || !v.is_finite() {
-            return f64::INFINITY;
-        }
+    // Returns the exponent of the lowest bit that is set; `None` if there is none.
+    let lowest = |v: f64| {
         let bits = v.to_bits();
         let (exponent, mantissa) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
         let zeros = if mantissa == 0 { 52 } else { mantissa.trailing_zeros() as i32 };
-        2f64.powi(exponent.max(1) - 1075 + zeros)
+        (v != 0.0 && v.is_finite()).then(|| exponent.max(1) - 1075 + zeros)
     };
-    if let Some(all) = literal.stored_floats() {
-        return all.into_iter().map(of).fold(f64::INFINITY, f64::min);
-    }
-    let parts = |value: Scalar| match value {
-        Scalar::Complex(re, im) => of(re).min(of(im)),
-        other => of(other.as_f64()),
+    let least = match literal.stored_floats() {
+        Some(all) => all.into_iter().filter_map(lowest).min(),
+        None => {
+            let parts = |value: Scalar| match value {
+                Scalar::Complex(re, im) => [re, im],
+                other => [other.as_f64(); 2],
+            };
+            (0..stored(literal)).flat_map(|i| parts(literal.get(i))).filter_map(lowest).min()
+        }
     };
-    (0..stored(literal)).map(|i| parts(literal.get(i))).fold(f64::INFINITY, f64::min)
+    least.map_or(f64::INFINITY, |exponent| 2f64.powi(exponent))
 }
 
 /// Pseudorandom numbers.
