@@ -8,7 +8,7 @@ use crate::cli::arrays;
 use crate::cli::knobs::{Knobs, Tolerances, duration};
 use crate::cli::progress::{self, Shown};
 use crate::cli::session::{Failure, Outcome, Session};
-use crate::{Backend, CheckOptions, CheckProgress, Source, edge_inputs, random_inputs};
+use crate::{Backend, CheckOptions, CheckProgress, CheckedResult, Source, edge_inputs, random_inputs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,7 +21,8 @@ Examples:
 Both run with the same made-up inputs: the program as it stands by the reference evaluator, and the partitioned one on all its
 devices. When a result differs, the first op whose value differs is named. With replicas, each gets inputs of its own.
 Integers must agree exactly. Each element of floats may differ by as much as rounding can move it, which is measured: the evaluator
-runs the program again with other rounding errors. With --rtol or --atol, by --rtol of the expected value plus --atol.
+runs the program again with other rounding errors. With --rtol or --atol, by --rtol of the expected value plus --atol. Of more than
+20 results, those that are equal share a line; --json has all.
 
 When the time of --budget is over, what is known by then is said: 'partially checked', with what wasn't checked. If the evaluator
 isn't done, the results are compared with those of the same program run natively on one device. A result whose rounding there was no
@@ -89,12 +90,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         || compiler.check(&module, &inputs, &options, &check),
     );
     let checked = session.take(&source, checked)?;
-    let mut text = String::new();
-    for result in &checked.results {
-        let of = if interface.replicas == 1 { String::new() } else { format!(" of replica {}", result.replica) };
-        let verdict = result.comparison.text("equal");
-        text.push_str(&format!("result {}{of}: {verdict}\n", result.index));
-    }
+    let mut text = results(&checked.results, interface.replicas);
     if let Some(culprit) = &checked.culprit {
         text.push_str(&format!("{culprit}\n"));
     }
@@ -105,6 +101,37 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.set_document(&checked);
     session.emit(args.common.output.as_deref(), &text)?;
     if passed { Ok(()) } else { Err(Failure::Said) }
+}
+
+/// The number of results that are shown one by one.
+const SHOWN: usize = 20;
+
+/// Returns a line for each result; of many results, a line for each that differs and one for all others of a verdict.
+fn results(all: &[CheckedResult], replicas: usize) -> String {
+    let name = |result: &CheckedResult| match replicas {
+        1 => format!("result {}", result.index),
+        _ => format!("result {} of replica {}", result.index, result.replica),
+    };
+    let line = |result: &&CheckedResult| format!("{}: {}\n", name(result), result.comparison.text("equal"));
+    if all.len() <= SHOWN {
+        return all.iter().map(|result| line(&result)).collect();
+    }
+    let (equal, rest): (Vec<&CheckedResult>, Vec<_>) = all.iter().partition(|result| result.equal);
+    let (differ, unchecked): (Vec<&CheckedResult>, Vec<_>) = rest.into_iter().partition(|result| result.checked);
+    let mut text = String::new();
+    for (results, what) in [(equal, "equal"), (unchecked, "not checked")] {
+        let largest = results.iter().max_by(|a, b| a.max_error.total_cmp(&b.max_error));
+        text.push_str(&match (largest, results.len()) {
+            (None, _) => String::new(),
+            (Some(result), 1) => line(result),
+            (Some(result), n) => format!("{n} results are {what}; of the largest error is {}", line(result)),
+        });
+    }
+    text.extend(differ.iter().take(SHOWN).map(line));
+    if let Some(more) = differ.len().checked_sub(SHOWN).filter(|&more| more > 0) {
+        text.push_str(&format!("{more} more results differ; --json has all\n"));
+    }
+    text
 }
 
 /// Describes the progress of a long check.
@@ -131,6 +158,30 @@ fn spmd(args: &Args, session: &mut Session<'_>, source: &Source) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::Comparison;
+
+    #[test]
+    fn many_results_that_are_equal_share_a_line() {
+        let result = |index, wrong: bool| CheckedResult {
+            equal: !wrong,
+            checked: true,
+            max_error: f64::from(u32::from(wrong)) + index as f64,
+            max_error_at: None,
+            allowed: None,
+            count: usize::from(wrong),
+            replica: 0,
+            index,
+            comparison: Comparison { count: usize::from(wrong), undecided: 0, ..Comparison::nothing(4) },
+        };
+        let few: Vec<CheckedResult> = (0..3).map(|i| result(i, false)).collect();
+        assert_eq!(results(&few, 1), "result 0: equal\nresult 1: equal\nresult 2: equal\n");
+        let many: Vec<CheckedResult> = (0..100).map(|i| result(i, i % 4 == 0)).collect();
+        let text = results(&many, 1);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "75 results are equal; of the largest error is result 99: equal");
+        assert_eq!(lines.len(), 1 + SHOWN + 1, "{text}");
+        assert_eq!(lines[SHOWN + 1], "5 more results differ; --json has all");
+    }
 
     #[test]
     fn progress_says_what_it_does_and_how_long_that_takes() {
