@@ -11,7 +11,7 @@ use dialect::codes;
 use dialect::define_id;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::id::TiVec;
-use dialect::ir::{Block, Op, Program, Value};
+use dialect::ir::{Block, Op, Program, TensorType, Value};
 use dialect::memory::{MemorySpace, MemorySpaces, is_computed_by_host};
 use dialect::op::{Control, OpDef};
 use dialect::ops::{func, sdy};
@@ -26,6 +26,10 @@ use super::propagated::{self, Propagated};
 use crate::plan::model::meaning::{Model, Models, Work, rematerializable};
 use crate::plan::model::strategy::Exchanged;
 use crate::plan::reshard::cache::{Dist, Rematerializable, ReshardCache, Type};
+
+/// The most bytes of a value that is moved before a loop although the loop reads it in parts: 64 KiB, which every
+/// iteration's move of a part exceeds in latency on all targets.
+const READ_IN_PARTS: usize = 1 << 16;
 
 define_id!(
     /// An op of a [`Graph`].
@@ -385,11 +389,14 @@ impl Reader<'_, '_> {
 
     /// Gives loop arguments that `body` passes through unchanged the weight of the code around the loop, since they are
     /// redistributed before it. Skips those of which an op reads only a part at a time: moving all of such a value
-    /// first could take memory that the program saves by slicing.
+    /// first could take memory that the program saves by slicing. Values of at most [`READ_IN_PARTS`] bytes take none
+    /// worth saving.
     fn moved_before(&mut self, body: Block) {
         for arg in unchanged(self.program, body) {
             let Some(&at) = self.graph.value_at.get(&arg) else { continue };
-            let whole = |&(op, _): &(OpId, u32)| !self.graph.ops[op].reads_part;
+            let is_small =
+                self.program.tensor_type(arg).and_then(TensorType::bytes).is_some_and(|n| n <= READ_IN_PARTS);
+            let whole = |&(op, _): &(OpId, u32)| is_small || !self.graph.ops[op].reads_part;
             if self.graph.values[at].uses.iter().all(whole) {
                 self.graph.values[at].weight = self.weight;
             }
