@@ -5,6 +5,7 @@
 //! since manual axes must be whole.
 
 mod barriers;
+mod powers;
 mod shown;
 mod transposes;
 
@@ -32,6 +33,7 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     if let Some(block) = func::block(program, main) {
         between_windows(program, block);
         before_scatters(program, block);
+        powers::evaluate(program, block);
     }
     let Some((mesh_name, mesh)) = signature.mesh else {
         // Without a mesh the per-device program is the global one.
