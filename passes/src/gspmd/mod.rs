@@ -60,8 +60,9 @@ fn gspmd(program: &mut Program, diagnostics: &mut Diagnostics) {
 /// Returns the sharding as text.
 fn text_of(program: &Program, sharding: &TensorSharding) -> Result<String, String> {
     let mesh = sdy::resolve(program, &sharding.mesh).ok_or("a sharding over a mesh that isn't there")?;
-    text::of(sharding, mesh)
-        .ok_or_else(|| "mhlo.sharding has no words for an unreduced value, nor for axes that overlap".to_owned())
+    text::of(sharding, mesh).ok_or_else(|| {
+        "mhlo.sharding has no words for partial results other than sums, nor for axes that overlap".to_owned()
+    })
 }
 
 /// Rewrites the shardings of a function's arguments and results.

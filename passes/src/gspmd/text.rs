@@ -1,6 +1,6 @@
 //! Shardings in the syntax of `mhlo.sharding`. Source: XLA, `HloSharding::ToString`.
 
-use dialect::sharding::{Mesh, TensorSharding, axes_size};
+use dialect::sharding::{AxisRef, Mesh, ReductionKind, TensorSharding, axes_size};
 
 /// A part of an axis.
 struct Part {
@@ -9,47 +9,60 @@ struct Part {
     size: i64,
 }
 
-/// Returns the text of a sharding; `None` where it can't be written as whole tiles: axes overlap, don't divide, or are
-/// unreduced.
+/// Returns the text of a sharding; `None` where it can't be written as whole tiles because axes overlap or don't
+/// divide, or where devices hold partial results other than sums.
 pub(super) fn of(sharding: &TensorSharding, mesh: &Mesh) -> Option<String> {
     if mesh.is_maximal() {
         return Some(format!("{{maximal device={}}}", mesh.device_at(0)));
     }
-    if !sharding.unreduced.is_empty() {
+    let partial = axes_size(&sharding.unreduced, mesh);
+    if partial > 1 && sharding.kind != ReductionKind::Sum {
         return None;
     }
     let tiles: Vec<i64> = sharding.dims.iter().map(|d| axes_size(&d.axes, mesh)).collect();
     if tiles.iter().all(|&n| n == 1) {
-        return Some("{replicated}".to_owned());
+        if partial == 1 {
+            return Some("{replicated}".to_owned());
+        }
+        if partial == mesh.axes.iter().map(|a| a.1).product() {
+            return Some("{unreduced}".to_owned());
+        }
     }
     // The device order has a dimension per part of an axis, mesh-major; the tiles' parts come first, the copies' parts
-    // last.
-    let mut taken: Vec<Part> = Vec::new();
-    for axis in sharding.dims.iter().flat_map(|d| &d.axes) {
+    // after them, and the parts along which devices hold partial sums last.
+    let part = |axis: &AxisRef| {
         let (pre, size) = axis.range(mesh);
-        taken.push(Part { at: (mesh.axis_index(axis.name)?, pre), size });
-    }
-    let parts = all_parts(&taken, mesh)?;
-    let place = |part: &Part| parts.iter().position(|p| p.at == part.at);
-    let mut order: Vec<usize> = taken.iter().map(place).collect::<Option<_>>()?;
-    let rest: Vec<usize> = (0..parts.len()).filter(|i| !order.contains(i)).collect();
+        Some(Part { at: (mesh.axis_index(axis.name)?, pre), size })
+    };
+    let tiled: Vec<Part> = sharding.dims.iter().flat_map(|d| &d.axes).map(part).collect::<Option<_>>()?;
+    let summed: Vec<Part> = sharding.unreduced.iter().map(part).collect::<Option<_>>()?;
+    let parts = all_parts(tiled.iter().chain(&summed), mesh)?;
+    let places = |list: &[Part]| -> Option<Vec<usize>> {
+        list.iter().map(|part| parts.iter().position(|p| p.at == part.at)).collect()
+    };
+    let (mut order, last) = (places(&tiled)?, places(&summed)?);
+    let rest: Vec<usize> = (0..parts.len()).filter(|i| !order.contains(i) && !last.contains(i)).collect();
     let copies: i64 = rest.iter().map(|&i| parts[i].size).product();
     order.extend(rest);
+    order.extend(last);
     let mut dims: Vec<String> = tiles.iter().map(i64::to_string).collect();
-    if copies > 1 {
-        dims.push(copies.to_string());
-    }
+    dims.extend([copies, partial].iter().filter(|&&n| n > 1).map(i64::to_string));
     let sizes: Vec<i64> = parts.iter().map(|p| p.size).collect();
     let devices = if mesh.device_ids.is_some() { listed(mesh, &sizes, &order) } else { iota(&sizes, &order) };
-    let kind = if copies > 1 { " last_tile_dim_replicate" } else { "" };
+    let kind = match (copies > 1, partial > 1) {
+        (false, false) => "",
+        (true, false) => " last_tile_dim_replicate",
+        (false, true) => " last_tile_dims={unreduced}",
+        (true, true) => " last_tile_dims={replicated, unreduced}",
+    };
     Some(format!("{{devices=[{}]{devices}{kind}}}", dims.join(",")))
 }
 
 /// Splits the axes of the mesh where the taken parts begin and end.
-fn all_parts(taken: &[Part], mesh: &Mesh) -> Option<Vec<Part>> {
+fn all_parts<'a>(taken: impl Iterator<Item = &'a Part> + Clone, mesh: &Mesh) -> Option<Vec<Part>> {
     let mut parts = Vec::new();
     for (i, &(_, size)) in mesh.axes.iter().enumerate() {
-        let mut own: Vec<(i64, i64)> = taken.iter().filter(|p| p.at.0 == i).map(|p| (p.at.1, p.size)).collect();
+        let mut own: Vec<(i64, i64)> = taken.clone().filter(|p| p.at.0 == i).map(|p| (p.at.1, p.size)).collect();
         own.sort_unstable();
         let mut done = 1;
         for (pre, width) in own {

@@ -16,7 +16,7 @@ use dialect::ir::{Attr, AttrData, Block, ElementType, Name, Op, Program, Shape, 
 use dialect::op::OpDef;
 use dialect::ops::{build, func, sdy};
 use dialect::scalar::Scalar;
-use dialect::sharding::{AxisRef, Layout, Mesh, MeshRef, TensorSharding};
+use dialect::sharding::{AxisRef, Layout, Mesh, MeshRef, ReductionKind, TensorSharding};
 use dialect::signature::{self, Side, Signature};
 
 use crate::estimate::remove_trips;
@@ -55,11 +55,12 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     let Some(block) = func::block(program, main) else { return };
     let arguments = program.block_args(block).to_vec();
     let Some(last) = program.terminator(block) else { return };
-    if outs.iter().any(|s| s.sharding.as_ref().is_some_and(|s| !s.unreduced.is_empty())) {
+    let kind = |s: &Side| s.sharding.as_ref().filter(|s| !s.unreduced.is_empty()).map(|s| s.kind);
+    if outs.iter().chain(&ins).filter_map(kind).any(|kind| kind != ReductionKind::Sum) {
         let d = Diagnostic::error(
             codes::UNREDUCED_RESULT,
             program.op(main).span,
-            "an unreduced result can't leave a manual computation",
+            "JAX's runtime has no arguments and results of partial results other than sums",
         );
         return diagnostics.push(d.note("reduce it before it is returned"));
     }
