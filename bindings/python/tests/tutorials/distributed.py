@@ -39,6 +39,23 @@ def run(jit):
     place = lambda x: x + lax.axis_index("data").astype(x.dtype)
     yield "each device's index", jit(part(place, P("data"), P("data")))(y)
 
+    both = functools.partial(jax.shard_map, mesh=MESH, in_specs=P("data", "model"), out_specs=P("data", "model"))
+
+    def elementwise(x):
+        mean = lax.pmean(x, "model")
+        return (x - mean) / lax.pmean((x - mean) ** 2, "model") ** 0.5
+
+    yield "elements of two devices", jit(both(elementwise))(rand(32, 8))
+    four = jax.make_mesh((4,), ("i",), axis_types=(jax.sharding.AxisType.Auto,), devices=jax.devices()[:4])
+    on_four = lambda f: jit(jax.shard_map(f, mesh=four, in_specs=P("i"), out_specs=P("i")))
+    digits = np.array([[3, 1, 4, 1], [5, 9, 2, 6], [5, 3, 5, 8], [9, 7, 1, 2]])
+    yield "rows that are added up and scattered", on_four(lambda x: lax.psum_scatter(x, "i", scatter_dimension=1))(digits)
+    yield "one element sent to the next", on_four(lambda x: lax.ppermute(x, "i", [(i, (i + 1) % 4) for i in range(4)]))(np.arange(4))
+    every = functools.partial(jax.shard_map, mesh=MESH, in_specs=P(), out_specs=P(("data", "model")))
+    indices = lambda key: jnp.stack([lax.axis_index("data"), lax.axis_index("model")], -1)[None] + 0 * key[:1].astype(jnp.int32)
+    yield "both indices of each device", jit(every(indices))(jax.random.PRNGKey(0))
+    yield "keys of one axis", jit(every(lambda key: jax.random.fold_in(key, lax.axis_index("data"))))(jax.random.PRNGKey(0))
+
     fold = lambda key: jax.random.fold_in(key, lax.axis_index("data"))
     draw = lambda key: jax.random.uniform(fold(key), (1, 4))
     yield "numbers of each device", jit(part(draw, P(), P("data")))(jax.random.key(3))

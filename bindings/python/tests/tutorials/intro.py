@@ -2,13 +2,15 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from programs import put, rand
+from tutorials import types
 
-AUTO = (jax.sharding.AxisType.Auto,) * 2
+AUTO, EXPLICIT = (jax.sharding.AxisType.Auto,) * 2, (jax.sharding.AxisType.Explicit,) * 2
 MESH = jax.make_mesh((2, 4), ("x", "y"), axis_types=AUTO)
 
 
@@ -55,3 +57,53 @@ def run(jit):
 
     specs = P(None, "x"), P("x"), P()
     yield "a manual layer", jit(jax.shard_map(manual, mesh=line, in_specs=specs, out_specs=P()))(*args)
+    yield from in_types(jit)
+    yield from of_vectors(jit, layer)
+
+
+def in_types(jit):
+    """What a function sees of types while it is traced."""
+    seen = []
+
+    def added(x, y):
+        seen.extend(types(x, y, x + y))
+        return x + y
+
+    yield "no sharding in types", (jit(added)(np.arange(8), np.arange(8)), tuple(seen))
+    seen.clear()
+    mesh = jax.make_mesh((2, 4), ("X", "Y"), axis_types=EXPLICIT)
+    place = lambda value, spec: jax.device_put(value, NamedSharding(mesh, spec))
+    yield "types of arrays", types(np.arange(8).reshape(4, 2), place(np.arange(8).reshape(4, 2), P("X", None)))
+    with jax.set_mesh(mesh):
+        columns, rows = place(np.arange(4).reshape(4, 1), P("X", None)), place(np.arange(8).reshape(1, 8), P(None, "Y"))
+        yield "shardings in types", (jit(added)(columns, rows), tuple(seen))
+
+
+def of_vectors(jit, layer):
+    """The page's own sizes: whole numbers on a line of devices, and a layer of one vector."""
+    line = jax.make_mesh((8,), ("x",), axis_types=AUTO[:1])
+    part = lambda f, outs=P("x"): jit(jax.shard_map(f, mesh=line, in_specs=P("x"), out_specs=outs))
+    x = jax.device_put(jnp.arange(32), NamedSharding(line, P("x")))
+    shapes = []
+    yield "elementwise in shards", part(lambda x: 2 * jnp.sin(x) + 1)(x)
+    yield "twice in shards", (part(lambda x: shapes.append(x.shape) or x * 2)(x), np.array(shapes))
+    yield "a sum for each shard", part(lambda x: jnp.sum(x, keepdims=True))(x)
+    yield "a sum of sums", part(lambda x: lax.psum(x.sum(), "x"), P())(x)
+
+    args = rand(32), rand(32, 4), rand(4)
+    yield "a layer of a vector", jit(layer)(*args)
+    specs = P("x"), P("x", None), P()
+    place = lambda mesh, *specs: [jax.device_put(value, NamedSharding(mesh, spec)) for value, spec in zip(args, specs)]
+    yield "the vector sharded", jit(layer)(*place(line, P("x"), P(), P()))
+    yield "the contracted dimension sharded", jit(layer)(*place(line, *specs))
+    manual = jax.shard_map(lambda x, w, b: jax.nn.sigmoid(lax.psum(x @ w, "x") + b), mesh=line, in_specs=specs, out_specs=P())
+    yield "the same by hand", jit(manual)(*place(line, *specs))
+    mesh, seen = jax.make_mesh((8,), ("X",), axis_types=EXPLICIT[:1]), []
+
+    def shown(x, w, b):
+        result = layer(x, w, b)
+        seen.extend(types(x, w, b, result))
+        return result
+
+    with jax.set_mesh(mesh):
+        yield "the same in types", (jit(shown)(*place(mesh, P("X"), P(), P())), tuple(seen))

@@ -33,6 +33,10 @@ def modes(jit):
     yield "automatic product", jit(lambda a, w: a @ w)(a, w)
     yield "automatic, with a stated result", jit(lambda a, w: a @ w, out_shardings=NamedSharding(MESH, P("X", None)))(a, w)
     yield "a square", jit(lambda a: a.T @ a)(a)
+    small = jax.make_mesh((2, 2), ("X", "Y"), axis_types=AUTO, devices=jax.devices()[:4])
+    x, v = (put(jnp.asarray(rand(*shape), jnp.bfloat16), *axes, mesh=small) for shape, axes in (((8, 64), "XY"), ((64, 128), ("Y", None))))
+    squared = jit(lambda x, v: jnp.einsum("bd,df->bf", jnp.square(x), v), out_shardings=NamedSharding(small, P("X", None)))
+    yield "compiled ahead", squared.lower(x, v).compile()(x, v)
     hold = lambda x, *axes: lax.with_sharding_constraint(x, NamedSharding(MESH, P(*axes)))
     yield "two products and a constraint", jit(lambda a, w: hold(a @ w, "X", "Y") @ w.T)(a, w)
 
@@ -63,6 +67,18 @@ def experts(jit):
     x, w = put(rand(64, 16), "X", mesh=LINE), put(rand(8, 16, 24), "X", mesh=LINE)
     chosen = put(np.arange(64) * 5 % 8, "X", mesh=LINE)
     yield "experts by jit", jit(lambda w, x, b: jnp.einsum("td,tdf->tf", x, w[b]))(w, x, chosen)
+
+    def sorted_into_rows(w, x, b):
+        # An expert may get all tokens.
+        order = jnp.argsort(b)
+        row = jnp.arange(len(b)) - jnp.searchsorted(b[order], b[order])
+        rows = jnp.zeros((len(w), *x.shape), x.dtype).at[b[order], row].set(x[order])
+        return jnp.einsum("esd,edf->esf", rows, w)[b[order], row][jnp.argsort(order)]
+
+    yield "experts of sorted tokens", jit(sorted_into_rows)(w, x, chosen)
+    yield "experts of sorted tokens on one device", jit(sorted_into_rows)(rand(8, 16, 24), rand(64, 16), np.arange(64) * 5 % 8)
+    several = lambda w, x, b: jnp.mean(jnp.stack([sorted_into_rows(w, x, b[:, k]) for k in range(b.shape[1])]), 0)
+    yield "the mean of several experts", jit(several)(w, x, put(np.arange(128).reshape(64, 2) * 3 % 8, "X", mesh=LINE))
 
     def gathered(w, x, b):
         w = lax.all_gather(w, "X", axis=0, tiled=True)
@@ -123,6 +139,7 @@ def collective_matmuls(jit):
         return sum(part * (i + 1) for i, part in found)
 
     yield "both ways around", jit(part(both_ways, P("X"), P("X")))(b)
+    yield from over_one_of_two_axes(jit)
 
     def scattered(a, w):
         total = jnp.zeros((a.shape[0] // 8, w.shape[1]), a.dtype)
@@ -147,3 +164,57 @@ def blocks(jit):
     yield "a block, scattered", jit(jax.shard_map(scatter, mesh=MESH, in_specs=specs, out_specs=P("X", "Y")))(*args)
     scattered = lambda *args: lax.with_sharding_constraint(block(*args), NamedSharding(MESH, P("X", "Y")))
     yield "the same by a constraint", jit(scattered)(*args)
+
+
+def over_one_of_two_axes(jit):
+    """Products that overlap with permutes along one axis, of whole numbers, which add up to the same in any order."""
+    mesh = jax.make_mesh((2, 4), ("X", "Y"), axis_types=AUTO)
+    a, w = np.arange(16 * 32).reshape(16, 32) % 13, np.arange(32 * 16).reshape(32, 16) % 7
+    left, right = [(i, (i - 1) % 4) for i in range(4)], [(i, (i + 1) % 4) for i in range(4)]
+    rows, both = P(None, "Y"), P("X", "Y")
+    placed = put(a, "X", "Y", mesh=mesh), put(w, None, "Y", mesh=mesh)
+    yield "whole numbers by jit", jit(lambda a, w: a @ w, out_shardings=NamedSharding(mesh, both))(*placed)
+    send = lambda x, to=left: lax.ppermute(x, "Y", to)
+    chunk = lambda w, k, size: lax.dynamic_slice_in_dim(w, k % 4 * size, size)
+
+    def gathered(a, w):
+        me, size = lax.axis_index("Y"), a.shape[1]
+
+        def turn(k, carry):
+            total, a = carry
+            return total + a @ chunk(w, me + k, size), send(a)
+
+        total, a = lax.fori_loop(0, 3, turn, (jnp.zeros((a.shape[0], w.shape[1]), a.dtype), a), unroll=True)
+        return total + a @ chunk(w, me + 3, size)
+
+    part = lambda f, ins, outs: jit(jax.shard_map(f, mesh=mesh, in_specs=ins, out_specs=outs, check_vma=False))
+    yield "the contracted dimension in turns", part(gathered, (both, rows), both)(*placed)
+    down = put(w, "Y", None, mesh=mesh)
+    # Tiles of the result are added up over devices, each beside the product of the next.
+    tiles = lambda a, w: jnp.concatenate([lax.psum(a @ tile, "Y") for tile in jnp.split(w, 4, 1)], 1)
+    yield "sums in tiles", part(tiles, (both, P("Y", None)), P("X", None))(placed[0], down)
+
+    def scattered(a, w):
+        me, size = lax.axis_index("Y"), w.shape[1] // 4
+        tile = lambda k: a @ lax.dynamic_slice_in_dim(w, k % 4 * size, size, 1)
+        total = tile(me + 1)
+        for k in range(2, 5):
+            total = send(total) + tile(me + k)
+        return total
+
+    yield "scattered in turns", part(scattered, (both, P("Y", None)), both)(placed[0], down)
+
+    def scattered_both_ways(a, w):
+        me, size = lax.axis_index("Y"), w.shape[1] // 8
+        tile = lambda k, half: a @ lax.dynamic_slice_in_dim(w, (2 * (k % 4) + half) * size, size, 1)
+        low, high = tile(me + 1, 0), tile(me - 1, 1)
+        for k in range(2, 5):
+            low, high = send(low) + tile(me + k, 0), send(high, right) + tile(me - k, 1)
+        return jnp.concatenate([low, high], 1)
+
+    yield "scattered both ways", part(scattered_both_ways, (both, P("Y", None)), both)(placed[0], down)
+    block = lambda a, up, down: scattered(jnp.maximum(gathered(a, up) - 50, 0), down)
+    args = placed[0], placed[1], put(w.T, "Y", None, mesh=mesh)
+    yield "a block that overlaps", part(block, (both, rows, P("Y", None)), both)(*args)
+    plain = lambda a, up, down: jnp.maximum(a @ up - 50, 0) @ down
+    yield "the block by jit", jit(plain, out_shardings=NamedSharding(mesh, both))(*args)
