@@ -6,7 +6,8 @@
 
 use super::{device_placement, ragged_all_to_all as ragged};
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, each_lane, on_one_lane};
-use crate::ir::{AttrData, OpRef, TensorType};
+use crate::ir::build::Builder;
+use crate::ir::{AttrData, Op, OpRef, TensorType, Value};
 use crate::kernel::{External, Kernel};
 use crate::literal::Literal;
 use crate::memory::Residence;
@@ -108,8 +109,12 @@ impl OpDef for CustomCall {
         match () {
             () if is_identity(op) => Kernel::Control,
             () if target(op) == ragged::TARGET => Kernel::External(External::Collective),
-            () => decomposition::of(op).map_or(Kernel::None, |it| Kernel::External(it.external())),
+            () => decomposition::kernel(op),
         }
+    }
+
+    fn expand(&self, op: Op, build: &mut Builder<'_>) -> Option<Vec<Value>> {
+        decomposition::expand(op, build)
     }
 
     /// Returns the rule of a decomposition, or else the user's custom rule, or else Shardy's rule for the target.
@@ -228,6 +233,7 @@ impl OpDef for CustomCall {
             "(%a: tensor<2x3xf32>) %r = stablehlo.custom_call @Sharding(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>",
             "(%a: tensor<4xi32>) stablehlo.custom_call @check.expect_eq(%a, %a) {has_side_effect = true} : (tensor<4xi32>, tensor<4xi32>) -> ()",
             "(%a: tensor<2x4x3xf32>) %r, %t = stablehlo.custom_call @lapack_sgeqrf_ffi(%a) {mhlo.backend_config = {}} : (tensor<2x4x3xf32>) -> (tensor<2x4x3xf32>, tensor<2x3xf32>)",
+            "(%a: tensor<2x4x3xf32>) %r, %t = stablehlo.custom_call @lapack_sgeqrf_ffi(%a) {mhlo.backend_config = {}, operand_layouts = [dense<[2, 1, 0]> : tensor<3xindex>], result_layouts = [dense<[2, 1, 0]> : tensor<3xindex>, dense<[1, 0]> : tensor<2xindex>]} : (tensor<2x4x3xf32>) -> (tensor<2x4x3xf32>, tensor<2x3xf32>)",
             "(%a: tensor<2x3x3xf64>) %r, %p, %i = stablehlo.custom_call @lapack_dgetrf_ffi(%a) {mhlo.backend_config = {}} : (tensor<2x3x3xf64>) -> (tensor<2x3x3xf64>, tensor<2x3xi32>, tensor<2xi32>)",
             "(%a: tensor<2x3x4xf32>) %c, %s, %u, %v, %i = stablehlo.custom_call @lapack_sgesdd_ffi(%a) {mhlo.backend_config = {mode = 83 : ui8}} : (tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3xf32>, tensor<2x3x3xf32>, tensor<2x3x4xf32>, tensor<2xi32>)",
             "(%x: tensor<2x4xf32>, %y: tensor<2x4xf32>, %z: tensor<2x4xf32>, %b: tensor<2x4x3xf32>) %l, %m, %n, %r, %i = stablehlo.custom_call @lapack_sgtsv_ffi(%x, %y, %z, %b) {mhlo.backend_config = {}} : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4x3xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4x3xf32>, tensor<2xi32>)",

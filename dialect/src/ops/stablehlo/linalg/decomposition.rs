@@ -8,11 +8,13 @@
 //! `qr_expander`, `eigh_expander`.
 
 use super::dense::{Matrix, eigen, lower_factor, lu, qr, qr_product, singular, triangular};
+use super::layouts::RowMajor;
 use super::reductions::{hessenberg, multiply, pivoted_qr, three_diagonals, tridiagonal};
 use super::schur::{general_eigen, real_schur, real_schur_values, schur};
 use crate::eval::{EvalError, EvalResult};
-use crate::ir::{AttrData, ElementType, OpRef, TensorType};
-use crate::kernel::{Decomposition, External, TriangularForm};
+use crate::ir::build::Builder;
+use crate::ir::{AttrData, ElementType, Op, OpRef, TensorType, Value};
+use crate::kernel::{Decomposition, External, Kernel, TriangularForm};
 use crate::literal::Literal;
 use crate::ops::stablehlo::control::target;
 use crate::scalar::Scalar;
@@ -28,8 +30,7 @@ pub(crate) enum Call {
 }
 
 impl Call {
-    /// Returns the computation for native code.
-    pub(crate) fn external(self) -> External {
+    fn external(self) -> External {
         match self {
             Call::Decomposition(it) => External::Decomposition(it),
             Call::TriangularSolve(form) => External::TriangularSolve(form),
@@ -37,8 +38,31 @@ impl Call {
     }
 }
 
-/// Returns the decomposition that a custom call names; `None` for others and for types that don't fit.
+/// Returns the decomposition that a custom call names; `None` for others and for types and layouts that don't fit.
 pub(crate) fn of(op: OpRef<'_>) -> Option<Call> {
+    named(op).filter(|&it| row_major(it, op).is_some())
+}
+
+/// Returns which matrices of a call are row-major; `None` if any is in an order that LAPACK doesn't have.
+fn row_major(it: Call, op: OpRef<'_>) -> Option<RowMajor> {
+    RowMajor::of(op, op.operand_tensor(0)?.rank().checked_sub(inner(it))?)
+}
+
+/// Returns the computation for native code, which reads matrices that are column-major for LAPACK.
+pub(crate) fn kernel(op: OpRef<'_>) -> Kernel {
+    let Some(it) = of(op) else { return Kernel::None };
+    let is_turned = row_major(it, op).is_some_and(|major| major.is_any());
+    Kernel::External(if is_turned { External::Reference } else { it.external() })
+}
+
+/// Builds a call of row-major matrices as one of column-major matrices; `None` for other calls.
+pub(crate) fn expand(op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
+    let view = b.program.view(op);
+    let major = row_major(of(view)?, view).filter(RowMajor::is_any)?;
+    Some(major.expand(op, b))
+}
+
+fn named(op: OpRef<'_>) -> Option<Call> {
     let name = target(op);
     let letters = |key: &str| config(op, key);
     let letter = |key: &str| letters(key).and_then(|v| u8::try_from(v).ok());
@@ -217,6 +241,14 @@ pub(crate) fn rule(op: OpRef<'_>) -> Option<ShardingRule> {
 
 /// Evaluates the call by simple algorithms in f64.
 pub(crate) fn evaluate(it: Call, op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
+    match row_major(it, op).filter(RowMajor::is_any) {
+        Some(major) => Ok(major.written(by_columns(it, op, &major.read(operands))?)),
+        None => by_columns(it, op, operands),
+    }
+}
+
+/// Evaluates a call of matrices that are column-major for LAPACK.
+fn by_columns(it: Call, op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
     let unknown = || EvalError::new("a decomposition whose results are no tensors");
     let types: Vec<&TensorType> =
         (0..op.result_count()).map(|i| op.result_tensor(i)).collect::<Option<_>>().ok_or_else(unknown)?;

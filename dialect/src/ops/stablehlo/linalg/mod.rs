@@ -7,6 +7,7 @@ mod cholesky;
 pub(crate) mod decomposition;
 mod dense;
 mod fft;
+mod layouts;
 mod reductions;
 mod schur;
 mod triangular_solve;
