@@ -15,6 +15,7 @@ from jax.experimental import checkify, io_callback
 from jax.experimental.custom_partitioning import custom_partitioning
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
+from jaxlib import lapack
 
 import shardc
 import shardc._jit
@@ -279,6 +280,34 @@ class Callbacks(unittest.TestCase):
         self.assertEqual(shardc.cost(lowered).json["devices"], 8)
         with self.assertRaisesRegex(shardc.ShardcError, "results of this callback to Python"):
             shardc.check(lowered)
+
+
+class CompiledFunctions(unittest.TestCase):
+    """`jax.ffi` with functions of LAPACK, which jaxlib has."""
+
+    def test_as_on_one_device(self):
+        target = lapack.prepare_lapack_call("geqrf_ffi", np.dtype("float32"))
+        values = np.random.default_rng(0).standard_normal((8, 6, 4)).astype(np.float32)
+
+        def factored(x, **more):
+            results = jax.ShapeDtypeStruct(x.shape, x.dtype), jax.ShapeDtypeStruct((*x.shape[:-2], 4), x.dtype)
+            return jax.ffi.ffi_call(target, results, **more)(x)
+
+        in_batches = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all")
+        ways = {"whole": factored, "in a loop": lambda x, **more: jax.lax.map(functools.partial(factored, **more), x)}
+        ways |= {way: lambda x, way=way, **more: jax.vmap(functools.partial(factored, vmap_method=way, **more))(x) for way in in_batches}
+        in_shards = {"mesh": MESH, "in_specs": P("a"), "out_specs": P("a"), "check_vma": False}
+        for name, way in ways.items():
+            wanted = jax.jit(way)(values)
+            for has_effect in (False, True):
+                call = functools.partial(way, has_side_effect=has_effect)
+                for spec in (P("a"), P(None, "b"), P(("a", "b"))):
+                    with self.subTest(name, has_effect=has_effect, spec=spec):
+                        found = shardc.jit(call)(jax.device_put(values, sharded(*spec)))
+                        jax.tree.map(functools.partial(np.testing.assert_allclose, rtol=1e-5, atol=1e-5), found, wanted)
+                with self.subTest(name, has_effect=has_effect, spec="shard_map"):
+                    found = shardc.jit(jax.shard_map(call, **in_shards))(jax.device_put(values, sharded("a")))
+                    jax.tree.map(functools.partial(np.testing.assert_allclose, rtol=1e-5, atol=1e-5), found, wanted)
 
 
 class Shardings(unittest.TestCase):

@@ -1,4 +1,7 @@
-"""Effects in random places of random programs, and the log of what callbacks saw."""
+"""Effects in random places of random programs, calls of compiled functions, and the log of what callbacks saw.
+
+No program has an infeed or an outfeed: the versions of JAX that are tested have no function that makes one.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,9 @@ from jax.experimental import checkify, io_callback
 from jax.experimental.custom_partitioning import custom_partitioning
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
+from jaxlib import lapack
+
+from random_programs.ops import kind
 
 
 @custom_partitioning
@@ -47,8 +53,14 @@ CALLS = {
     "io_callback ordered result": (True, True),
     "pure_callback": (True, False),
 }
+# Compiled functions that jaxlib has: what they take besides matrices, and what they return for each besides a matrix.
+FOREIGN: dict[str, tuple[dict[str, Any], Callable[[int], list[tuple[tuple[int, ...], Any]]]]] = {
+    "potrf_ffi": ({"uplo": np.uint8(ord("L"))}, lambda n: [((), np.int32)]),
+    "getrf_ffi": ({}, lambda n: [((n,), np.int32), ((), np.int32)]),
+    "geqrf_ffi": ({}, lambda n: [((n,), None)]),
+}
 PLACES = ["top", "top", "jit", "scan", "loop", "while", "cond", "vmap", "shard_map"]
-OTHERS = ["inspect", "checkify", "custom_partitioning", "shard_map"]
+OTHERS = ["inspect", "checkify", "custom_partitioning", "shard_map", "ffi"]
 
 
 class Effects:
@@ -68,12 +80,12 @@ class Effects:
 
     def effect(self, x, i, j):
         # Where results come back, `run` and `check` refuse the program, so those are rarer.
-        what = self.r.choices([*CALLS, *OTHERS], [3, 3, 3, 2, 1, 1, 1, 2, 2, 2, 4])[0]
+        what = self.r.choices([*CALLS, *OTHERS], [3, 3, 3, 2, 1, 1, 1, 2, 2, 2, 4, 4])[0]
         if what in CALLS and np.prod(x.shape) > 256:
             # With large arguments, a callback of `jax.jit` may wait for its own device.
             what = self.r.choice(OTHERS)
         if what in OTHERS:
-            return self.marked(what, {"shard_map": self.manual}.get(what, self.other)(what, x, i))
+            return self.marked(what, {"shard_map": self.manual, "ffi": self.foreign}.get(what, self.other)(what, x, i))
         place = self.r.choice(PLACES)
         self.count = getattr(self, "count", 0) + 1
         name = f"{self.count} {what} in {place}"
@@ -176,6 +188,51 @@ class Effects:
             if self.is_sharded:
                 return jax.shard_map(body, mesh=self.mesh, in_specs=P(axis), out_specs=P(axis), check_vma=False)(now[i])
             return plain(now[i])
+
+        return step
+
+    def foreign(self, what: str, x: Any, i: int) -> Callable[..., Any]:
+        """A call of a compiled function with matrices, with and without side effects, batched in each of JAX's ways."""
+        name, place = self.r.choice(list(FOREIGN)), self.r.choice(["top", "jit", "vmap", "vmap", "scan", "cond", "shard_map"])
+        options = {
+            "has_side_effect": self.r.random() < 0.3,
+            "vmap_method": self.r.choice(["sequential", "sequential_unrolled", "expand_dims", "broadcast_all"]),
+        }
+        axis = self.r.choice(self.mesh.axis_names)
+        wide = {"float64", "complex128"} & {x.dtype.name}
+        dtype = np.dtype(wide.pop() if wide else "complex64" if kind(x) == "c" else "float32")
+        target = lapack.prepare_lapack_call(name, dtype)
+        attributes, more = FOREIGN[name]
+
+        def call(matrices):
+            batch, n = matrices.shape[:-2], matrices.shape[-1]
+            types = [(matrices.shape, dtype), *(((*batch, *shape), of or dtype) for shape, of in more(n))]
+            called = jax.ffi.ffi_call(target, [jax.ShapeDtypeStruct(*ty) for ty in types], **options)
+            first, *rest = called(matrices, **attributes)
+            # Of the others a number for each matrix.
+            return first + sum(r.reshape(*batch, -1).sum(-1)[..., None, None] for r in rest).astype(dtype)
+
+        def matrices(x):
+            n = min(x.shape[:2])
+            m = x.reshape(*x.shape[:2], -1)[:n, :n, 0].astype(dtype)
+            m = jnp.where(jnp.isfinite(m), m, 0)
+            # Symmetric, and far from singular.
+            m = m @ m.T.conj() + 20 * jnp.eye(n, dtype=dtype)
+            return m * (1 + jnp.arange(8)[:, None, None]).astype(dtype)
+
+        def step(now):
+            if x.ndim < 2 or not min(x.shape[:2]):
+                raise ValueError("needs a matrix")
+            m = matrices(now[i])
+            if place == "shard_map" and self.is_sharded and 8 % self.mesh.shape[axis] == 0:
+                return jax.shard_map(call, mesh=self.mesh, in_specs=P(axis), out_specs=P(axis), check_vma=False)(m)
+            places = {
+                "jit": lambda m: jax.jit(call)(m),
+                "vmap": lambda m: jax.vmap(call)(m),
+                "scan": lambda m: lax.map(call, m),
+                "cond": lambda m: lax.cond(jnp.sum(now[i] == now[i]) % 2 == 0, call, lambda m: m + m, m),
+            }
+            return places.get(place, call)(m)
 
         return step
 
