@@ -147,7 +147,14 @@ def text_of(case: Random) -> str:
 
 def by_evaluator(case: Random, folder: str) -> Outcome:
     """Of a program that XLA spoils: `check`, and native execution beside the evaluator."""
-    commands = Commands(text_of(case), case, folder)
+    try:
+        text = text_of(case)
+    except Exception as fault:  # noqa: BLE001: what JAX refuses to write isn't ours
+        with contextlib.suppress(type(fault)):
+            jax.jit(case.sharded, keep_unused=True, **case.jit).lower(*case.like_placed())
+            return Outcome.fault("refusal", f"only shardc.jit refuses it: {type(fault).__name__}: {fault}")
+        return Outcome({"is": "refused by XLA", "why": str(fault)[:200]})
+    commands = Commands(text, case, folder)
     results = f"{folder}/expected.npz"
     tried = {
         "check": commands.check,

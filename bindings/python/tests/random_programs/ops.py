@@ -194,6 +194,7 @@ class Ops:
         # Which part of a complex number NaN makes NaN is up to who computes.
         finite = lambda x: jnp.where(jnp.isfinite(x), x, 0)
         smooth = lambda x: jnp.sum(jnp.tanh(x) * jnp.cos(x) * x)
+        softmax = lambda x: jax.nn.softmax(x, axis=0)
         ops = [
             lambda x: lax.bitcast_convert_type(x, other),
             lambda x: lax.bitcast_convert_type(x, jnp.uint8),
@@ -211,7 +212,7 @@ class Ops:
             lambda x: jax.checkpoint(lambda v: jnp.sin(jnp.sin(v)))(x),
             lambda x: x + lax.broadcasted_iota(x.dtype, x.shape, 0) * lax.iota(x.dtype, x.shape[-1]),
             lambda x: lax.optimization_barrier((x, x))[1],
-            lambda x: jax.nn.softmax(x, axis=0),
+            softmax,
             lambda x: jax.nn.one_hot(x.ravel()[:6], 5, dtype=x.dtype),
             lambda x: lax.clamp(jnp.zeros((), x.dtype), x, jnp.ones((), x.dtype)),
             lambda x: jnp.tril(x) + jnp.triu(x, 1),
@@ -219,6 +220,8 @@ class Ops:
         f = self.r.choice(ops)
         if kind(x) == "c" and f is ops[-2]:
             raise Skipped("XLA clamps complex numbers by their real parts")
+        if f is softmax and kind(x) == "f" and not np.isinf(np.float32(np.inf).astype(x.dtype)):
+            raise Skipped("the maximum begins with NaN where a type has no infinity, which XLA drops or not by its flags")
         return lambda now: f(now[i])
 
     def windows(self, x, i, j):
