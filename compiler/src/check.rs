@@ -9,6 +9,7 @@ use dialect::kernel::{External, Kernel};
 use dialect::literal::Literal;
 use dialect::ops::{mhlo, sdy};
 use dialect::sharding::Mesh;
+use passes::Step;
 use passes::estimate::{Flat, Machine, estimate};
 use runtime::reference::{self, Limits};
 use serde::Serialize;
@@ -174,16 +175,11 @@ impl Compiler {
         options: &CompileOptions,
         check: &CheckOptions,
     ) -> Outcome<Check> {
-        let steps = self.steps("compile", options).map(|mut steps| {
-            let at = steps.iter().position(|s| s.pass.name == "plan").map_or(steps.len(), |i| i + 1);
-            let rest = steps.split_off(at);
-            (steps, rest)
-        });
-        let (plan, rest) = match steps {
-            Ok(steps) => steps,
+        let (plan, rest) = match self.steps("compile", options) {
+            Ok(steps) => (steps.until(passes::Stage::Planned), steps.after(passes::Stage::Planned)),
             Err(faults) => return Outcome::new(module.source(), None, &faults),
         };
-        let run = |module: Module, steps| self.run_steps(module, steps, &mut Watch::default());
+        let run = |module: Module, steps: &[Step]| self.run_steps(module, steps, &mut Watch::default());
         check.progress.enter("compiling");
         self.evaluable(module).and_then(|module| {
             run(module.clone(), &plan).and_then(|planned| {
@@ -252,7 +248,7 @@ struct Run<'a> {
     module: &'a Module,
     planned: &'a Module,
     /// The passes that turn `planned` into the per-device program.
-    rest: &'a [passes::Step],
+    rest: &'a [Step],
     inputs: &'a [Vec<Literal>],
     check: &'a CheckOptions,
 }

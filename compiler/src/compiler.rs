@@ -13,7 +13,7 @@ use passes::estimate::{CostModel, Custom};
 #[cfg(feature = "unstable")]
 use passes::plan::Rewrite;
 use passes::plan::Search;
-use passes::{Pass, Pipeline, Statistic, Step, Verify};
+use passes::{Pass, Pipeline, Statistic, Step, Steps, Verify};
 
 use crate::diagnostic::{Outcome, one};
 use crate::module::Module;
@@ -318,7 +318,7 @@ impl Compiler {
     ///
     /// # Errors
     /// If the pipeline or the target is undefined.
-    pub fn steps(&self, pipeline: &str, options: &CompileOptions) -> Result<Vec<Step>, Plains> {
+    pub fn steps(&self, pipeline: &str, options: &CompileOptions) -> Result<Steps, Plains> {
         let target = options.target_name();
         self.target(target).map_err(|e| one(Plain::error(codes::UNKNOWN_TARGET, Span::default(), e.to_string())))?;
         let mut steps = self.passes.parse(pipeline)?;
@@ -343,7 +343,7 @@ impl Compiler {
             ("assign", options.assign.as_deref().unwrap_or_default()),
         ];
         for (option, value) in given.into_iter().filter(|(_, value)| !value.is_empty()) {
-            for step in steps.iter_mut().filter(|step| step.pass.options.iter().any(|o| o.name == option)) {
+            for step in steps.0.iter_mut().filter(|step| step.pass.options.iter().any(|o| o.name == option)) {
                 let set = step.options.set(step.pass.options, option, value);
                 set.map_err(|fault| one(Plain::error(codes::PASS_OPTION, Span::default(), fault)))?;
             }

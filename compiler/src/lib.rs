@@ -102,7 +102,7 @@ pub use passes::estimate::{Chip, Flat, Slice, Target};
 pub use passes::options::parse_bytes;
 pub use passes::plan::Search;
 pub use passes::units;
-pub use passes::{Pass, Pipeline, Statistic, Step, Unit};
+pub use passes::{Effect, Pass, Pipeline, Stage, Statistic, Step, Steps, Unit};
 
 // Unstable parts, which change between versions: the packages that this one depends on, rewrites, cost models.
 #[cfg(feature = "unstable")]

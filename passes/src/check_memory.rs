@@ -12,13 +12,14 @@ use dialect::ops::func;
 use crate::estimate::Machine;
 use crate::mpmd::Pipeline;
 use crate::options::{OptionDef, OptionType, Options};
-use crate::pass::Pass;
+use crate::pass::{Effect, Pass};
 use crate::units;
 
 /// The pass.
 pub(crate) static PASS: Pass = Pass {
     name: "check-memory",
     doc: "Report a per-device program whose modelled peak memory is more than a device has.",
+    effect: Effect::Report,
     options: &[
         OptionDef {
             name: "target",

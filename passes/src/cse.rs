@@ -21,12 +21,13 @@ use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use smallvec::SmallVec;
 
 use crate::options::{OptionDef, OptionType};
-use crate::pass::Pass;
+use crate::pass::{Effect, Pass};
 
 /// The pass.
 pub(crate) static PASS: Pass = Pass {
     name: "cse",
     doc: "Compute once what ops without side effects compute several times.",
+    effect: Effect::Rewrite,
     options: &[OptionDef {
         name: "elementwise",
         ty: OptionType::Bool,

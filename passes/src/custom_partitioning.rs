@@ -14,6 +14,7 @@ use dialect::sharding::{MeshRef, ShardingTable, TensorSharding};
 pub(crate) static PASS: crate::Pass = crate::Pass {
     name: "custom-partitioning",
     doc: "Writes on ops that partition themselves how their operands and results are sharded.",
+    effect: crate::Effect::Rewrite,
     options: &[],
     run: |program, _, _| state(program),
 };

@@ -14,7 +14,10 @@ mod statistics;
 mod symbols;
 pub mod units;
 
-pub use pass::{Pass, Report, Step, Verify, run_pass_with, run_passes, run_passes_verifying, run_unverified};
+pub use dialect::ir::Stage;
+pub use pass::{
+    Effect, Pass, Report, Step, Steps, Verify, run_pass_with, run_passes, run_passes_verifying, run_unverified,
+};
 pub use registry::{Pipeline, Registry};
 pub use statistics::{Statistic, Unit};
 

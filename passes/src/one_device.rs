@@ -24,6 +24,7 @@ use crate::plan::main_axes;
 pub(crate) static PASS: crate::Pass = crate::Pass {
     name: "one-device",
     doc: "Makes ops that are stated to be on one device alone run on it alone, and sends the others what they read.",
+    effect: crate::Effect::Rewrite,
     options: &[],
     run: |program, _, diagnostics| one_device(program, diagnostics),
 };

@@ -5,11 +5,12 @@
 //! [`Verify::each`], the default in debug builds, it verifies after every pass, so that a pass which breaks a program
 //! is named at once.
 
+use std::ops::Deref;
 use std::time::{Duration, Instant};
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
-use dialect::ir::Program;
+use dialect::ir::{Program, Stage};
 use dialect::ops::func;
 
 use crate::options::{OptionDef, Options};
@@ -22,10 +23,23 @@ pub struct Pass {
     pub name: &'static str,
     /// One or two sentences for `--help`.
     pub doc: &'static str,
+    /// What it does to the program.
+    pub effect: Effect,
     /// Options that can be set as `name{option=value}`.
     pub options: &'static [OptionDef],
     /// Runs the pass. User errors go into the diagnostics; after an error the program is not used any more.
     pub run: fn(&mut Program, &Options, &mut Diagnostics),
+}
+
+/// What a pass does to a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// It moves the program to this stage.
+    Reach(Stage),
+    /// It rewrites the program, which stays in its stage.
+    Rewrite,
+    /// It reads the program and reports what it finds.
+    Report,
 }
 
 /// A pass with its options set.
@@ -43,16 +57,74 @@ impl Step {
         Self { pass, options: Options::defaults(pass.options) }
     }
 
-    /// Creates the step with some options set. Panics when the pass has no such option or the value doesn't fit,
-    /// because that is an error in the calling code.
-    pub fn with(pass: &'static Pass, settings: &[(&str, &str)]) -> Self {
-        let mut step = Self::new(pass);
-        for (name, value) in settings {
-            if let Err(fault) = step.options.set(pass.options, name, value) {
-                panic!("pass '{}': {fault}", pass.name);
-            }
+    /// Returns the stage that the pass moves a program to, if any.
+    fn stage(&self) -> Option<Stage> {
+        match self.pass.effect {
+            Effect::Reach(stage) => Some(stage),
+            Effect::Rewrite | Effect::Report => None,
         }
-        step
+    }
+
+    /// Runs `run`, the pass's own function or one in its place, and moves the program to the pass's stage.
+    fn run(
+        &self,
+        program: &mut Program,
+        run: impl FnOnce(&mut Program, &Options, &mut Diagnostics),
+        diagnostics: &mut Diagnostics,
+    ) {
+        self.stage().into_iter().for_each(|stage| program.advance(stage));
+        run(program, &self.options, diagnostics);
+    }
+}
+
+/// Steps that run in order. They can be cut at stages, wherever the passes that reach these stages are.
+#[derive(Clone, Default)]
+pub struct Steps(pub Vec<Step>);
+
+impl Deref for Steps {
+    type Target = [Step];
+
+    fn deref(&self) -> &[Step] {
+        &self.0
+    }
+}
+
+impl Steps {
+    /// Returns the number of steps before the first that moves a program to a stage that `is` holds for.
+    fn first(&self, is: impl Fn(Stage) -> bool) -> usize {
+        self.iter().position(|step| step.stage().is_some_and(&is)).unwrap_or(self.len())
+    }
+
+    /// Returns the number of steps up to the last that moves a program to `stage`, or to an earlier one.
+    fn end(&self, stage: Stage) -> usize {
+        let further = self.first(|s| s > stage);
+        self[..further].iter().rposition(|step| step.stage().is_some()).map_or(0, |last| last + 1)
+    }
+
+    /// Returns the steps before the first that moves a program to `stage` or further.
+    pub fn before(&self, stage: Stage) -> Self {
+        Self(self[..self.first(|s| s >= stage)].to_vec())
+    }
+
+    /// Returns the steps that [`Self::before`] leaves out.
+    pub fn from(&self, stage: Stage) -> Self {
+        Self(self[self.first(|s| s >= stage)..].to_vec())
+    }
+
+    /// Returns the steps up to the one that moves a program to `stage`, or else to the last stage before it.
+    pub fn until(&self, stage: Stage) -> Self {
+        Self(self[..self.end(stage)].to_vec())
+    }
+
+    /// Returns the steps that [`Self::until`] leaves out.
+    pub fn after(&self, stage: Stage) -> Self {
+        Self(self[self.end(stage)..].to_vec())
+    }
+
+    /// Returns the steps without those that only report.
+    pub fn silent(mut self) -> Self {
+        self.0.retain(|step| step.pass.effect != Effect::Report);
+        self
     }
 }
 
@@ -166,7 +238,7 @@ fn run_one(
 ) {
     let start = Instant::now();
     dialect::interrupt::check();
-    run(program, &step.options, &mut report.diagnostics);
+    step.run(program, run, &mut report.diagnostics);
     report.timings.push((step.pass.name, start.elapsed()));
     report.statistics.push((step.pass.name, step.options.take_statistics()));
 }
@@ -187,7 +259,7 @@ fn check(program: &Program, step: &Step, report: &mut Report) {
 pub fn run_unverified(program: &mut Program, steps: &[Step]) -> bool {
     let mut diagnostics = Diagnostics::default();
     steps.iter().all(|step| {
-        (step.pass.run)(program, &step.options, &mut diagnostics);
+        step.run(program, step.pass.run, &mut diagnostics);
         step.options.take_statistics();
         !diagnostics.has_errors()
     })
@@ -210,11 +282,13 @@ mod tests {
     use super::*;
     use dialect::ops::func;
 
-    static IDLE: Pass = Pass { name: "idle", doc: "Does nothing.", options: &[], run: |_, _, _| {} };
+    static IDLE: Pass =
+        Pass { name: "idle", doc: "Does nothing.", effect: Effect::Report, options: &[], run: |_, _, _| {} };
 
     static BREAK: Pass = Pass {
         name: "break",
         doc: "Removes the terminator of @main.",
+        effect: Effect::Rewrite,
         options: &[],
         run: |program, _, _| {
             let main = func::function(program, "main").expect("@main");
@@ -240,5 +314,46 @@ mod tests {
         assert_eq!(last.message, "pass 'break' made an invalid program");
         assert_eq!(last.code, codes::BUG);
         assert!(run(&[&IDLE, &BREAK], Verify { each: false, ..verify }).ok());
+    }
+
+    #[test]
+    fn steps_are_cut_at_stages() {
+        static IMPORT: Pass = Pass { name: "import", effect: Effect::Reach(Stage::Imported), ..IDLE };
+        static PLAN: Pass = Pass { name: "plan", effect: Effect::Reach(Stage::Planned), ..IDLE };
+        static CLEAN: Pass = Pass { name: "clean", effect: Effect::Rewrite, ..IDLE };
+        let steps = |passes: &[&'static Pass]| Steps(passes.iter().map(|pass| Step::new(pass)).collect());
+        let names = |steps: Steps| steps.iter().map(|step| step.pass.name).collect::<Vec<_>>().join(" ");
+        let all = steps(&[&CLEAN, &IMPORT, &CLEAN, &PLAN, &IDLE]);
+        let cut = |stage: Stage| [all.before(stage), all.from(stage), all.until(stage), all.after(stage)].map(names);
+        assert_eq!(cut(Stage::Imported), ["clean", "import clean plan idle", "clean import", "clean plan idle"]);
+        // No pass moves the program to this stage.
+        assert_eq!(cut(Stage::Propagated), ["clean import clean", "plan idle", "clean import", "clean plan idle"]);
+        assert_eq!(cut(Stage::Planned), ["clean import clean", "plan idle", "clean import clean plan", "idle"]);
+        assert_eq!(cut(Stage::Exported), ["clean import clean plan idle", "", "clean import clean plan", "idle"]);
+        assert_eq!(names(all.clone().silent()), "clean import clean plan");
+        assert_eq!(names(steps(&[&CLEAN]).after(Stage::Imported)), "clean");
+    }
+
+    #[test]
+    fn passes_move_programs_on_and_never_back() {
+        static IMPORT: Pass = Pass { name: "import", effect: Effect::Reach(Stage::Imported), ..IDLE };
+        static PLAN: Pass = Pass {
+            name: "plan",
+            effect: Effect::Reach(Stage::Planned),
+            run: |program, _, _| {
+                let terminator = program.block_ops(program.body())[0];
+                program.copy_op(terminator);
+            },
+            ..IDLE
+        };
+        let mut program = dialect::parse("func.func @main() { return }", &mut Diagnostics::default());
+        let read = program.op_count();
+        let steps = [&PLAN, &IMPORT, &PLAN].map(Step::new);
+        assert!(run_unverified(&mut program, &steps[..1]));
+        assert!(run_passes(&mut program, &steps[1..], &mut |_, _| {}).ok());
+        let created = |op: usize| program.op(dialect::ir::Op::new(op)).created;
+        assert_eq!(program.stage(), Stage::Planned);
+        assert!((0..read).all(|op| created(op) == Stage::Parsed));
+        assert_eq!([read, read + 1].map(created), [Stage::Planned; 2]);
     }
 }

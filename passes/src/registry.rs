@@ -14,7 +14,7 @@ use dialect::ops::func;
 use dialect::text::nearest;
 
 use crate::estimate::{Chip, Target, Targets};
-use crate::pass::{Pass, Step};
+use crate::pass::{Pass, Step, Steps};
 use crate::plan::Rewrite;
 use crate::{PASSES, PIPELINES};
 
@@ -134,8 +134,8 @@ impl Registry {
     }
 
     /// Parses `text` to steps. Diagnostics have spans in `text`.
-    pub fn parse(&self, text: &str) -> Result<Vec<Step>, Diagnostics> {
-        self.parse_inside(text, &[])
+    pub fn parse(&self, text: &str) -> Result<Steps, Diagnostics> {
+        self.parse_inside(text, &[]).map(Steps)
     }
 
     /// Parses the text of a pipeline nested inside the pipelines `outer`.
@@ -336,11 +336,12 @@ impl<'a> Reader<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{OptionDef, OptionType};
+    use crate::options::{OptionDef, OptionType, Options};
+    use crate::pass::Effect;
 
     static OPTIONS: &[OptionDef] = &[OptionDef { name: "deep", ty: OptionType::Bool, default: "false", doc: "" }];
-    static FIRST: Pass = Pass { name: "first", doc: "", options: OPTIONS, run: |_, _, _| {} };
-    static SECOND: Pass = Pass { name: "second", doc: "", options: &[], run: |_, _, _| {} };
+    static FIRST: Pass = Pass { name: "first", doc: "", effect: Effect::Rewrite, options: OPTIONS, run: |_, _, _| {} };
+    static SECOND: Pass = Pass { name: "second", doc: "", effect: Effect::Rewrite, options: &[], run: |_, _, _| {} };
 
     /// Creates a registry of only these passes.
     fn only(passes: &[&'static Pass]) -> Registry {
@@ -364,8 +365,6 @@ mod tests {
             Err(d) => Err(d.iter().map(|d| (d.labels[0].0, d.message.clone())).collect()),
         }
     }
-
-    use crate::options::Options;
 
     #[test]
     fn names_and_options_are_read() {
@@ -441,7 +440,7 @@ mod tests {
 
     #[test]
     fn a_later_pass_replaces_one_of_its_name() {
-        static OTHER: Pass = Pass { name: "first", doc: "other", options: &[], run: |_, _, _| {} };
+        static OTHER: Pass = Pass { doc: "other", ..FIRST };
         let registry = only(&[&FIRST]).with_passes(&[&OTHER, &SECOND]);
         assert_eq!(registry.get("first").map(|p| p.doc), Some("other"));
         assert_eq!(registry.passes().len(), 2);

@@ -28,6 +28,7 @@ const MAX_BETWEEN: usize = 16;
 pub(crate) static PASS: crate::Pass = crate::Pass {
     name: "replicate",
     doc: "Report values that the plan gathers only because an op can't be computed in shards of a dimension.",
+    effect: crate::Effect::Report,
     options: &[OptionDef {
         name: "replicate",
         ty: OptionType::Choice(&["large", "warn", "deny", "allow"]),

@@ -13,7 +13,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple, PyType};
 use shardc::interrupt::{self, Flag};
 use shardc::{
-    CompileOptions, Compiler, Diagnostics, Frame, Io, Module, Outcome, PrintOptions, Source, Watch, guarded, render,
+    CompileOptions, Compiler, Diagnostics, Frame, Io, Module, Outcome, PrintOptions, Source, Stage, Watch, guarded,
+    render,
 };
 
 /// The interval at which a waiting thread checks for signals.
@@ -132,9 +133,6 @@ fn summary(compiler: &Compiler, device: &Module, options: &CompileOptions) -> Op
     Some(Summary { collectives: counts.into_iter().collect(), step_s: cost.step_s, target: cost.target })
 }
 
-/// The passes that only convert a per-device program to another form.
-const FORMS: [&str; 2] = ["manual", "gspmd"];
-
 /// Runs a pipeline on a program; with `summed`, also summarizes the per-device program.
 fn planned(
     compiler: &Compiler,
@@ -148,10 +146,9 @@ fn planned(
         _ => return (compiler.compile(module, pipeline, options), None),
     };
     let (mut sum, mut watch) = (None, Watch::default());
-    let (device, form) = steps.split_at(steps.iter().position(|s| FORMS.contains(&s.pass.name)).unwrap_or(steps.len()));
-    let outcome = compiler.run_steps(module, device, &mut watch).and_then(|device| {
+    let outcome = compiler.run_steps(module, &steps.before(Stage::Exported), &mut watch).and_then(|device| {
         sum = summary(compiler, &device, options);
-        compiler.run_steps(device, form, &mut watch)
+        compiler.run_steps(device, &steps.from(Stage::Exported), &mut watch)
     });
     (outcome, sum)
 }

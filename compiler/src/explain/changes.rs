@@ -7,7 +7,7 @@ use dialect::ir::{AttrData, Program, Value, ValueSource};
 use dialect::ops::func;
 use dialect::sharding::{AxisRef, DimSharding, ShardingTable, TensorSharding};
 use passes::estimate::{Machine, estimate};
-use passes::{Step, run_unverified};
+use passes::{Steps, run_unverified};
 
 use super::causes::{Annotation, Cause, Key, Origins, causes, written};
 use crate::place::{place, value_name};
@@ -47,23 +47,15 @@ pub(super) enum Tried {
 pub(super) struct Trial<'a> {
     /// The program before propagation.
     pub(super) imported: &'a Program,
-    /// The propagation passes.
-    pub(super) propagate: &'a [Step],
-    /// The passes from the propagated to the planned program.
-    pub(super) plan: &'a [Step],
+    /// The passes from the imported to the planned program.
+    pub(super) plan: Steps,
     /// The passes from the planned to the per-device program.
-    pub(super) partition: &'a [Step],
+    pub(super) partition: Steps,
     /// The machine used for prices.
     pub(super) machine: &'a Machine,
 }
 
 impl Trial<'_> {
-    /// Returns the propagated and planned program; `None` if a pass reports an error.
-    fn planned(&self, mut program: Program) -> Option<Program> {
-        let planned = run_unverified(&mut program, self.propagate) && run_unverified(&mut program, self.plan);
-        planned.then_some(program)
-    }
-
     /// Tries each list of changes, which are made together, on all cores. Lists that don't start before `deadline`
     /// aren't tried.
     pub(super) fn all(&self, changes: &[Vec<Change>], deadline: Option<Instant>) -> Vec<Tried> {
@@ -77,10 +69,10 @@ impl Trial<'_> {
     fn changed(&self, changes: &[Change]) -> Option<Outcome> {
         let mut program = self.imported.clone();
         changes.iter().for_each(|change| change.apply(&mut program));
-        let mut planned = self.planned(program)?;
-        let keys = causes(&planned).iter().map(Cause::key).collect();
-        run_unverified(&mut planned, self.partition).then_some(())?;
-        let estimate = estimate(&planned, self.machine);
+        run_unverified(&mut program, &self.plan).then_some(())?;
+        let keys = causes(&program).iter().map(Cause::key).collect();
+        run_unverified(&mut program, &self.partition).then_some(())?;
+        let estimate = estimate(&program, self.machine);
         Some(Outcome { seconds: estimate.step_seconds, peak_bytes: estimate.peak_bytes, keys })
     }
 }

@@ -12,12 +12,11 @@ mod value;
 
 use std::time::Duration;
 
-use dialect::diagnostic::Diagnostics as Plains;
 use dialect::ir::Program;
 use dialect::ops::sdy;
 use dialect::sharding::ShardingTable;
 use passes::propagate::{self, OriginTable};
-use passes::{Pass, Step};
+use passes::{Stage, Step, Steps};
 use serde::Serialize;
 
 use crate::compiler::{CompileOptions, Compiler, Watch};
@@ -161,25 +160,6 @@ struct Explained {
     price: Price,
 }
 
-/// The passes of a compilation, split where an explanation inspects the program.
-struct Steps {
-    import: Vec<Step>,
-    propagate: Vec<Step>,
-    plan: Vec<Step>,
-    partition: Vec<Step>,
-}
-
-impl Steps {
-    fn new(compiler: &Compiler, options: &CompileOptions) -> Result<Self, Plains> {
-        let mut import = compiler.steps("compile", options)?;
-        let at = |steps: &[Step], name: &str| steps.iter().position(|s| s.pass.name == name).unwrap_or(steps.len());
-        let mut propagate = import.split_off(at(&import, "propagate"));
-        let mut plan = propagate.split_off(at(&propagate, "plan"));
-        let partition = plan.split_off((at(&plan, "plan") + 1).min(plan.len()));
-        Ok(Self { import, propagate, plan, partition })
-    }
-}
-
 /// Returns the default limit on the changed annotations to try in a program of `ops` ops.
 fn default_tries(ops: usize) -> usize {
     if ops > MOST_OPS_TRIED { 0 } else { (MOST_OPS_TRIED / ops.max(400)).max(2) }
@@ -194,7 +174,7 @@ impl Compiler {
     /// Explains why each collective is needed and which change would remove it. A program that was already planned, and
     /// printed with its causes, is explained as it is: it has no annotations left to change.
     pub fn explain(&self, module: Module, options: &ExplainOptions) -> Outcome<Explanation> {
-        let steps = match Steps::new(self, &options.compile) {
+        let steps = match self.steps("compile", &options.compile) {
             Ok(steps) => steps,
             Err(faults) => return Outcome::new(module.source(), None, &faults),
         };
@@ -203,9 +183,9 @@ impl Compiler {
             let origins = Origins::default();
             return run(module, &[]).and_then(|planned| self.explain_plan(&planned, None, &origins, &steps, options));
         }
-        run(module, &steps.import).and_then(|imported| {
+        run(module, &steps.before(Stage::Propagated)).and_then(|imported| {
             self.propagate(&imported, &steps).and_then(|(propagated, origins)| {
-                let planned = run(propagated, &steps.plan);
+                let planned = run(propagated, &steps.from(Stage::Planned).until(Stage::Planned));
                 planned.and_then(|p| self.explain_plan(&p, Some(imported.program()), &origins, &steps, options))
             })
         })
@@ -214,11 +194,10 @@ impl Compiler {
     /// Propagates shardings to every value, and records where their axes come from.
     fn propagate(&self, imported: &Module, steps: &Steps) -> Outcome<(Module, Origins)> {
         let mut done = Outcome { value: Some((imported.clone(), Origins::default())), diagnostics: Default::default() };
-        for step in &steps.propagate {
+        for step in steps.from(Stage::Propagated).before(Stage::Planned).iter() {
             done = done.and_then(|(mut module, origins)| {
                 // A pass that replaces our propagation records no origins.
-                let described = |pass: &Pass| (pass.name, pass.doc);
-                if described(step.pass) != described(&propagate::PASS) {
+                if !std::ptr::eq(step.pass, &propagate::PASS) {
                     let ran = self.run_steps(module, std::slice::from_ref(step), &mut Watch::default());
                     return ran.map(|module| (module, origins));
                 }
@@ -250,8 +229,9 @@ impl Compiler {
         let target = options.compile.target_name();
         let found = causes(planned.program());
         let callbacks = Diagnostics::new(planned.source(), &effects::placed(planned.program()));
+        let partition = steps.after(Stage::Planned);
         let mut explanation =
-            self.price_plan(planned, &found, &steps.partition, target).map(|(prices, machine, (step, peak))| {
+            self.price_plan(planned, &found, &partition, target).map(|(prices, machine, (step, peak))| {
                 let explained: Vec<Explained> = found
                     .into_iter()
                     .zip(prices)
@@ -264,8 +244,8 @@ impl Compiler {
                 let (mut tried, mut too_large_to_try) = (false, false);
                 let mut removals = vec![Found::default(); groups.len()];
                 if let Some(imported) = imported {
-                    let Steps { propagate, plan, partition, .. } = steps;
-                    let trial = Trial { imported, propagate, plan, partition, machine: &machine };
+                    let plan = steps.from(Stage::Propagated).until(Stage::Planned);
+                    let trial = Trial { imported, plan, partition, machine: &machine };
                     let tries = options.tries.unwrap_or_else(|| default_tries(imported.op_count()));
                     too_large_to_try = options.tries.is_none() && tries == 0;
                     let limits = Limits { tries, budget: options.budget };

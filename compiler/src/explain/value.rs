@@ -6,9 +6,9 @@ use dialect::diagnostic::{Diagnostic as Plain, Severity, Span};
 use dialect::ir::{Op, Program, Value};
 use dialect::ops::func;
 use dialect::sharding::{AxisRef, ShardingTable, TensorSharding};
+use passes::Stage;
 use serde::Serialize;
 
-use super::Steps;
 use super::causes::{Annotation, Origins};
 use crate::compiler::{CompileOptions, Compiler, Watch};
 use crate::diagnostic::{Diagnostic, Outcome, one};
@@ -66,11 +66,11 @@ impl Compiler {
         name: &str,
         options: &CompileOptions,
     ) -> Outcome<Vec<ValueExplanation>> {
-        let steps = match Steps::new(self, options) {
+        let steps = match self.steps("compile", options) {
             Ok(steps) => steps,
             Err(faults) => return Outcome::new(module.source(), None, &faults),
         };
-        self.run_steps(module, &steps.import, &mut Watch::default()).and_then(|imported| {
+        self.run_steps(module, &steps.before(Stage::Propagated), &mut Watch::default()).and_then(|imported| {
             let all = named_values(imported.program());
             let found = values_called(imported.program(), &all, name);
             if found.is_empty() {

@@ -26,6 +26,7 @@ use dialect::diagnostic::{Diagnostic as Plain, Diagnostics as Plains, Span};
 use dialect::ir::Program;
 use dialect::ops::{func, sdy};
 use dialect::sharding::{MeshRef, ShardingTable};
+use passes::Stage;
 use passes::estimate::{Machine, Target};
 use passes::plan::Search;
 
@@ -59,9 +60,6 @@ pub struct SearchOptions {
     /// The progress of the search, which other threads can read while it runs.
     pub progress: SearchProgress,
 }
-
-/// The passes that only report. A search doesn't run them for candidates.
-const REPORTING: [&str; 3] = ["replicate", "check-memory", "check-spmd"];
 
 impl Compiler {
     /// Searches for a mesh and for shardings of a program's arguments and results that make its step fast on the
@@ -176,11 +174,7 @@ impl Compiler {
     ) -> Result<(Explored, bool), Plains> {
         let steps = |search: Search| {
             let options = CompileOptions { search, ..options.compile.clone() };
-            let mut steps = self.steps("compile", &options)?;
-            let imported = steps.iter().position(|step| step.pass.name == "import").map_or(0, |at| at + 1);
-            steps.drain(..imported);
-            steps.retain(|step| !REPORTING.contains(&step.pass.name));
-            Ok(steps)
+            Ok(self.steps("compile", &options)?.after(Stage::Imported).silent())
         };
         let mut trial = Trial {
             survey: &ready.survey,

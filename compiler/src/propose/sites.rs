@@ -9,7 +9,7 @@ use dialect::op::Control;
 use dialect::ops::{func, sdy};
 use dialect::sharding::{AxisRef, ShardingTable, TensorSharding};
 use passes::estimate::{Stream, Trips, estimate};
-use passes::run_unverified;
+use passes::{Stage, run_unverified};
 
 use super::axis::referred;
 use super::candidate::{Candidate, Pin, Pinned, Placed};
@@ -78,15 +78,14 @@ struct Spent {
 
 impl Spent {
     fn of(trial: &Trial<'_>, candidate: &Candidate) -> Option<Self> {
-        let (plan, partition) = trial.full.split_at(trial.full.iter().position(|s| s.pass.name == "plan")? + 1);
         let mut program = trial.program.clone();
         candidate.annotate(trial.survey, &mut program, trial.mesh, false);
-        run_unverified(&mut program, plan).then_some(())?;
+        run_unverified(&mut program, &trial.full.until(Stage::Planned)).then_some(())?;
         let planned = program.clone();
         let main = func::block(&planned, func::function(&planned, "main")?)?;
         let ops = planned.ops_under(main);
         let marks = mark(&mut program, ops.iter().copied());
-        run_unverified(&mut program, partition).then_some(())?;
+        run_unverified(&mut program, &trial.full.after(Stage::Planned)).then_some(())?;
         let machine = trial.machine(&mut program)?;
         let cost = estimate(&program, &machine);
         let mut seconds = vec![0.0; ops.len()];

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use dialect::ir::Program;
 use passes::estimate::{Machine, Target, estimate};
-use passes::{Step, run_unverified};
+use passes::{Steps, run_unverified};
 
 use super::candidate::{Candidate, MeshName};
 use super::survey::Survey;
@@ -98,8 +98,8 @@ pub(super) struct Trial<'a> {
     pub(super) program: &'a Program,
     pub(super) mesh: &'a MeshName,
     pub(super) target: Target,
-    pub(super) greedy: Vec<Step>,
-    pub(super) full: Vec<Step>,
+    pub(super) greedy: Steps,
+    pub(super) full: Steps,
     pub(super) progress: SearchProgress,
     /// The deadlines of the whole search and of its part with greedy plans.
     pub(super) deadlines: Option<(Instant, Instant)>,

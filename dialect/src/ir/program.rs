@@ -13,6 +13,7 @@ use super::attr::AttrData;
 use super::entity::{Attr, Block, Loc, Name, Op, Region, Ty, Value};
 use super::loc::{LocData, TextPlaces};
 use super::memo::Memo;
+use super::stage::Stage;
 use super::ty::{TensorType, TypeData};
 use super::view::OpRef;
 use crate::diagnostic::Span;
@@ -48,6 +49,9 @@ pub struct OpData {
     pub operand_spans: SmallVec<[Span; 3]>,
     /// The whole op in the source text, without the inside of its regions.
     pub text_span: Span,
+    /// The stage of the program in which it was created: the program's own op up to [`Stage::Imported`], an op of the
+    /// compiler after it. A copy has the stage in which it was copied.
+    pub created: Stage,
     pub(crate) first_result: Value,
     pub(crate) result_count: u32,
 }
@@ -101,6 +105,7 @@ pub struct Program {
     /// The outermost op, `builtin.module`.
     pub module: Op,
     registry: Registry,
+    pub(super) stage: Stage,
     pub(super) memo: Memo,
 }
 
@@ -129,6 +134,7 @@ impl Program {
             source: None,
             module: Op::new(0),
             registry,
+            stage: Stage::default(),
             memo: Memo::default(),
         };
         p.locs.intern(LocData::Unknown);
@@ -303,6 +309,7 @@ impl Program {
             span: Span::default(),
             operand_spans: SmallVec::new(),
             text_span: Span::default(),
+            created: self.stage,
             first_result,
             result_count: results.len() as u32,
         });
@@ -313,6 +320,7 @@ impl Program {
     pub fn copy_op(&mut self, op: Op) -> Op {
         let copy = self.ops.next_key();
         let mut data = self.ops[op].clone();
+        data.created = self.stage;
         let results = data.results();
         data.first_result = self.values.next_key();
         self.values.extend_from_within_corrected(results);

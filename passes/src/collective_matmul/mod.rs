@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::estimate::{Estimate, Machine, Target, estimate};
 use crate::options::{OptionDef, OptionType};
-use crate::pass::Pass;
+use crate::pass::{Effect, Pass};
 use crate::spmd;
 pub(crate) use find::divided;
 use find::{Candidate, Side, candidates};
@@ -26,6 +26,7 @@ use ring::{Directions, unroll};
 pub(crate) static PASS: Pass = Pass {
     name: "collective-matmul",
     doc: "Multiply while an operand is gathered, or while a sum is scattered, chunk by chunk around a ring of at most 32 devices.",
+    effect: Effect::Rewrite,
     options: &[
         OptionDef {
             name: "target",

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use crate::estimate::{Estimate, Machine, estimate};
 use crate::options::{OptionDef, OptionType};
-use crate::pass::Pass;
+use crate::pass::{Effect, Pass};
 use find::{Candidate, candidates};
 use stages::{Last, apply};
 
@@ -23,6 +23,7 @@ use stages::{Last, apply};
 pub(crate) static PASS: Pass = Pass {
     name: "decompose-hierarchical",
     doc: "Take collectives between slices apart into stages inside of each slice and over the network between them.",
+    effect: Effect::Rewrite,
     options: &[
         OptionDef {
             name: "target",

@@ -9,7 +9,7 @@ mod text;
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::build::Builder;
-use dialect::ir::{AttrData, Block, Op, Program, Ty, TypeData, Value};
+use dialect::ir::{AttrData, Block, Op, Program, Stage, Ty, TypeData, Value};
 use dialect::op::OpDef;
 use dialect::ops::func;
 use dialect::ops::mhlo::{ENTER_MANUAL, LEAVE_MANUAL, SHARDING, SHARDING_CALL};
@@ -18,7 +18,7 @@ use dialect::ops::stablehlo::control::CustomCall;
 use dialect::sharding::TensorSharding;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::pass::Pass;
+use crate::pass::{Effect, Pass};
 
 const MANUAL: &str = "{manual}";
 
@@ -195,6 +195,7 @@ fn border(program: &mut Program, ops: &mut Vec<Op>, at: Op, target: &str, value:
 pub(crate) static PASS: Pass = Pass {
     name: "gspmd",
     doc: "Writes shardings and manual computations in mhlo.sharding and custom calls, for XLA without Shardy.",
+    effect: Effect::Reach(Stage::Exported),
     options: &[],
     run: |program, _, diagnostics| gspmd(program, diagnostics),
 };

@@ -19,7 +19,7 @@ use dialect::codes;
 use dialect::collective::with_its_mesh;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
-use dialect::ir::{Block, Op, Program, Renaming};
+use dialect::ir::{Block, Op, Program, Renaming, Stage};
 use dialect::op::Control;
 use dialect::ops::{func, sdy};
 
@@ -159,6 +159,7 @@ impl Import<'_> {
 pub static PASS: crate::Pass = crate::Pass {
     name: "import",
     doc: "Inlines calls, expands composite ops and reads mhlo.sharding, so that one function of plain ops is left.",
+    effect: crate::Effect::Reach(Stage::Imported),
     options: &[OptionDef {
         name: "trip-count",
         ty: OptionType::Int,
@@ -177,6 +178,7 @@ pub static PASS: crate::Pass = crate::Pass {
 pub static UNIFY_MESHES: crate::Pass = crate::Pass {
     name: "unify-meshes",
     doc: "Rewrites shardings over several meshes of the same devices to one of them.",
+    effect: crate::Effect::Rewrite,
     options: &[],
     run: |program, _, diagnostics| unify_meshes(program, diagnostics),
 };

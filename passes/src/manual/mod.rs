@@ -12,7 +12,7 @@ mod transposes;
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
-use dialect::ir::{Attr, AttrData, Block, ElementType, Name, Op, Program, Shape, TensorType, Ty, Value};
+use dialect::ir::{Attr, AttrData, Block, ElementType, Name, Op, Program, Shape, Stage, TensorType, Ty, Value};
 use dialect::op::OpDef;
 use dialect::ops::{build, func, sdy};
 use dialect::scalar::Scalar;
@@ -273,6 +273,7 @@ fn manual_attrs(
 pub static PASS: crate::Pass = crate::Pass {
     name: "manual",
     doc: "Wraps the per-device program in one sdy.manual_computation under the global signature.",
+    effect: crate::Effect::Reach(Stage::Exported),
     options: &[],
     run: |program, _, diagnostics| {
         // JAX's parser rejects our attributes.

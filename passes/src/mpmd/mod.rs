@@ -23,7 +23,7 @@ use dialect::ir::Program;
 use dialect::ops::mpmd;
 
 use crate::options::{OptionDef, OptionType};
-use crate::pass::Pass;
+use crate::pass::{Effect, Pass};
 
 const TARGET: OptionDef = OptionDef {
     name: "target",
@@ -66,6 +66,7 @@ const ORDER: OptionDef = OptionDef {
 pub(crate) static MESHES: Pass = Pass {
     name: "mpmd-meshes",
     doc: "Gives a program whose shardings are over meshes of different devices a topology of these meshes.",
+    effect: Effect::Rewrite,
     options: &[],
     run: |program, _, diagnostics| meshes::meshes(program, diagnostics),
 };
@@ -74,6 +75,7 @@ pub(crate) static MESHES: Pass = Pass {
 pub(crate) static SCOPES: Pass = Pass {
     name: "mpmd-scopes",
     doc: "Makes named computations of the ops under names of JAX's, which stand in their locations.",
+    effect: Effect::Rewrite,
     options: &[
         OptionDef {
             name: "scopes",
@@ -90,6 +92,7 @@ pub(crate) static SCOPES: Pass = Pass {
 pub(crate) static MICROBATCH: Pass = Pass {
     name: "mpmd-microbatch",
     doc: "Cuts the batch of a program with a topology into microbatches: sums what they add up to, joins what they give.",
+    effect: Effect::Rewrite,
     options: &[
         OptionDef {
             name: "microbatches",
@@ -120,6 +123,7 @@ pub(crate) static MICROBATCH: Pass = Pass {
 pub(crate) static ASSIGN: Pass = Pass {
     name: "mpmd-assign",
     doc: "Takes a program with a topology apart into fragments, each on one mesh, and transfers between them.",
+    effect: Effect::Rewrite,
     options: &[NAMES, TARGET],
     run: assign::assign,
 };
@@ -128,6 +132,7 @@ pub(crate) static ASSIGN: Pass = Pass {
 pub(crate) static PARTITION: Pass = Pass {
     name: "mpmd-partition",
     doc: "Makes each fragment a function that the devices of its mesh run, and gives every value its sharding.",
+    effect: Effect::Rewrite,
     options: &[
         TARGET,
         OptionDef {
@@ -144,6 +149,7 @@ pub(crate) static PARTITION: Pass = Pass {
 pub(crate) static SCHEDULE: Pass = Pass {
     name: "mpmd-schedule",
     doc: "Orders the fragments of microbatches, and says when each runs and what each mesh holds.",
+    effect: Effect::Rewrite,
     options: &[
         ORDER,
         TARGET,
@@ -161,6 +167,7 @@ pub(crate) static SCHEDULE: Pass = Pass {
 pub(crate) static SPMD: Pass = Pass {
     name: "mpmd-spmd",
     doc: "Makes one program for the devices of all meshes of fragments and transfers.",
+    effect: Effect::Rewrite,
     options: &[],
     run: |program, _, diagnostics| spmd::spmd(program, diagnostics),
 };

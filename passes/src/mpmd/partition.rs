@@ -364,7 +364,7 @@ impl Pass<'_> {
             self.program.terminator(body).map(|op| self.program.op(op).operands.to_vec()).unwrap_or_default();
         let types = (globals(self.program, self.program.block_args(body).to_vec()), globals(self.program, returned));
         let alone = Alone::enter(self.program, body, ins, outs, Some(mesh));
-        for step in steps {
+        for step in steps.iter() {
             (step.pass.run)(alone.program, &step.options, self.diagnostics);
             if self.diagnostics.has_errors() {
                 alone.leave();

@@ -25,7 +25,7 @@ use dialect::codes;
 use dialect::collective::MeshAttr;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
-use dialect::ir::{AttrData, Block, Loc, Name, Op, Program, Region, TensorType, Ty, Value};
+use dialect::ir::{AttrData, Block, Loc, Name, Op, Program, Region, Stage, TensorType, Ty, Value};
 use dialect::kernel::Kernel;
 use dialect::localize::{Localize, Tensor};
 use dialect::op::Control;
@@ -495,6 +495,7 @@ impl Partition<'_> {
 pub static PASS: crate::Pass = crate::Pass {
     name: "partition",
     doc: "Turns the planned global program into the program each device runs, with StableHLO collectives.",
+    effect: crate::Effect::Reach(Stage::Partitioned),
     options: &[],
     run: |program, _, diagnostics| {
         if crate::mpmd::is_on_one_mesh(program, diagnostics) {

@@ -7,7 +7,7 @@
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
-use dialect::ir::Program;
+use dialect::ir::{Program, Stage};
 use dialect::ops::func;
 use dialect::parallel::on_all_cores;
 
@@ -15,7 +15,7 @@ use super::{PlanOptions, PlanReport, Search, plan_with};
 use crate::estimate::{Estimate, Machine, Target, estimate, estimate_time};
 use crate::mpmd::Pipeline;
 use crate::options::Options;
-use crate::pass::{Step, run_unverified};
+use crate::pass::{Steps, run_unverified};
 use crate::units;
 
 /// The pipeline of the passes after `plan`.
@@ -79,8 +79,8 @@ struct Candidate {
 /// The passes after `plan`, and the machine for which they compile and `cost` estimates.
 struct Later<'a> {
     given: &'a Options,
-    partition: Vec<Step>,
-    others: Vec<Step>,
+    partition: Steps,
+    others: Steps,
 }
 
 /// Returns the plan with the shortest step that fits; where none fits, the shortest of those that hold no more bytes
@@ -167,16 +167,15 @@ impl Candidate {
 
 impl<'a> Later<'a> {
     fn new(given: &'a Options) -> Option<Self> {
-        let mut partition = given.registry().parse(LATER).ok()?;
-        for step in &mut partition {
+        let mut steps = given.registry().parse(LATER).ok()?;
+        for step in &mut steps.0 {
             for name in ["target", "memory"] {
                 if step.pass.options.iter().any(|option| option.name == name) {
                     step.options.set(step.pass.options, name, given.text(name)).ok()?;
                 }
             }
         }
-        let others = partition.split_off(1);
-        Some(Self { given, partition, others })
+        Some(Self { given, partition: steps.until(Stage::Partitioned), others: steps.after(Stage::Partitioned) })
     }
 
     /// Returns the program that `partition` makes from a plan, priced; the plan alone if that fails, or if there is

@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
-use dialect::ir::{Attr, AttrData, Block, Op, Program, Ty, Value};
+use dialect::ir::{Attr, AttrData, Block, Op, Program, Stage, Ty, Value};
 use dialect::memory::MemorySpaces;
 use dialect::ops::func::Signature;
 use dialect::ops::{func, sdy};
@@ -32,7 +32,7 @@ pub use search::egraph::rewrite::{Class, Made, PlannedOp, Plans, Rewrite};
 use crate::check_memory::OVER_MEMORY;
 use crate::estimate::{Machine, Target};
 use crate::options::{OptionDef, OptionType};
-use crate::pass::Pass;
+use crate::pass::{Effect, Pass};
 use model::choice::{Choice, Cost, Rates};
 use model::machine_cost::MachineCost;
 use model::meaning::Models;
@@ -95,6 +95,7 @@ pub struct PlanReport {
 pub static PASS: Pass = Pass {
     name: "plan",
     doc: "Choose where every value lies and write each change of distribution as an sdy collective.",
+    effect: Effect::Reach(Stage::Planned),
     options: &[
         OptionDef {
             name: "search",

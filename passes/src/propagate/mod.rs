@@ -16,7 +16,7 @@ pub mod read;
 pub mod write;
 
 use dialect::diagnostic::Diagnostics;
-use dialect::ir::{AttrData, Program};
+use dialect::ir::{AttrData, Program, Stage};
 use dialect::ops::{func, sdy};
 
 pub use algorithm::factor::Strategy;
@@ -31,12 +31,13 @@ use read::{calls, constants, constraints, edges, groups};
 use write::{annotated, conflict, outline, trivial};
 
 use crate::options::{OptionDef, OptionType, Options};
-use crate::pass::Pass;
+use crate::pass::{Effect, Pass};
 
 /// The pass.
 pub static PASS: Pass = Pass {
     name: "propagate",
     doc: "Spreads the shardings the user gave to all values, as Shardy does.",
+    effect: Effect::Reach(Stage::Propagated),
     options: &[
         OptionDef {
             name: "conservative-propagation",

@@ -14,13 +14,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::estimate::{Machine, estimate};
 use crate::options::{OptionDef, OptionType};
-use crate::pass::Pass;
+use crate::pass::{Effect, Pass};
 use held::{Candidate, Held};
 
 /// The pass.
 pub(crate) static PASS: Pass = Pass {
     name: "rematerialize",
     doc: "Gather or compute values again before they are read late, where holding them takes too much memory.",
+    effect: Effect::Rewrite,
     options: &[
         OptionDef {
             name: "target",

@@ -12,13 +12,14 @@ use dialect::ir::Program;
 
 use crate::estimate::{Machine, estimate};
 use crate::options::{OptionDef, OptionType};
-use crate::pass::Pass;
+use crate::pass::{Effect, Pass};
 use combine::Worth;
 
 /// The pass.
 pub static PASS: Pass = Pass {
     name: "schedule",
     doc: "Send collectives that don't wait for each other together, as one collective of several operands.",
+    effect: Effect::Rewrite,
     options: &[
         OptionDef {
             name: "target",

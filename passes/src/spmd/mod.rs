@@ -29,6 +29,7 @@ use spread::{Spread, Spreads};
 pub static PASS: crate::Pass = crate::Pass {
     name: "check-spmd",
     doc: "Check that the members of each group of a per-device program meet the same collectives in the same order.",
+    effect: crate::Effect::Report,
     options: &[OptionDef {
         name: "strict",
         ty: OptionType::Bool,

@@ -7,7 +7,7 @@ use shardc::dialect::ops::stablehlo::elementwise::{Classes, Compute, PLAIN, Poin
 use shardc::dialect::scalar::ScalarOp;
 use shardc::dialect::sharding::Reshard;
 use shardc::{
-    CollectiveKind, CollectiveLoad, Compiler, CostModel, Flat, Made, Pass, Pipeline, Precision, Rewrite, Target,
+    CollectiveKind, CollectiveLoad, Compiler, CostModel, Effect, Flat, Made, Pass, Pipeline, Precision, Rewrite, Target,
 };
 
 /// `log(1 + exp(x))`, as one op.
@@ -33,6 +33,7 @@ pub static SOFTPLUS: Pointwise = Pointwise {
 pub static FUSE: Pass = Pass {
     name: "acme-fuse",
     doc: "Makes acme.softplus of the logarithm of one plus an exponential.",
+    effect: Effect::Rewrite,
     options: &[],
     run: |program, _, _| {
         let name = program.name(SOFTPLUS.name);

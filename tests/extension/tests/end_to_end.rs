@@ -6,8 +6,8 @@ use extension::compiler;
 use shardc::dialect;
 use shardc::dialect::sharding::Reshard;
 use shardc::{
-    CollectiveLoad, CompileOptions, Compiler, CostModel, ExecuteOptions, ExplainOptions, Interface, Io, Made, Module,
-    Pass, Precision, Rewrite, Source, random_inputs,
+    CollectiveLoad, CompileOptions, Compiler, CostModel, Effect, ExecuteOptions, ExplainOptions, Interface, Io, Made,
+    Module, Pass, Precision, Rewrite, Source, random_inputs,
 };
 
 /// A model before ACME's pass: two layers, with the second sharded over devices.
@@ -86,6 +86,7 @@ fn the_rewrites_take_part_in_the_search() {
 static UNSCHEDULED: Pass = Pass {
     name: "schedule",
     doc: "Schedules nothing.",
+    effect: Effect::Rewrite,
     options: &[],
     run: |_, _, _| {
         SCHEDULED.fetch_add(1, Ordering::Relaxed);

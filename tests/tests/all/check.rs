@@ -3,7 +3,7 @@
 use dialect::diagnostic::Diagnostics;
 use dialect::ir::Program;
 use passes::options::Options;
-use passes::{Pass, partition};
+use passes::{Effect, Pass, Stage, partition};
 use shardc::Compiler;
 
 const PROGRAM: &str = "sdy.mesh @mesh = <[\"x\"=4]>
@@ -20,6 +20,7 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]
 static WRONG: Pass = Pass {
     name: "partition",
     doc: "Partitions, but adds where it should multiply.",
+    effect: Effect::Reach(Stage::Partitioned),
     options: &[],
     run: |program: &mut Program, _: &Options, diagnostics: &mut Diagnostics| {
         partition::partition(program, diagnostics);
@@ -41,6 +42,7 @@ static WRONG: Pass = Pass {
 static FEWER: Pass = Pass {
     name: "partition",
     doc: "Partitions, but takes the smaller.",
+    effect: Effect::Reach(Stage::Partitioned),
     options: &[],
     run: |program: &mut Program, _: &Options, diagnostics: &mut Diagnostics| {
         partition::partition(program, diagnostics);

@@ -11,7 +11,7 @@ use dialect::ir::{ElementType, Op, Program, Value};
 use dialect::ops::{build, func};
 use dialect::scalar::{Comparison, Scalar};
 use passes::options::Options;
-use passes::{Pass, partition};
+use passes::{Effect, Pass, Stage, partition};
 use shardc::{
     Backend, CompileOptions, Compiler, ExecuteOptions, HAS_NATIVE, Interface, Literal, Module, Source, Tolerance,
     random_inputs,
@@ -39,6 +39,7 @@ thread_local! {
 static FAULTY: Pass = Pass {
     name: "partition",
     doc: "Partitions, with a fault.",
+    effect: Effect::Reach(Stage::Partitioned),
     options: &[],
     run: |program: &mut Program, _: &Options, diagnostics: &mut Diagnostics| {
         partition::partition(program, diagnostics);

@@ -127,7 +127,7 @@ fn steps(session: &mut Session<'_>, listed: &[Listed]) -> Result<Vec<Step>, Fail
     let mut steps = Vec::new();
     for Listed { flag, passes, .. } in listed {
         match session.compiler.passes().parse(passes) {
-            Ok(more) => steps.extend(more),
+            Ok(more) => steps.extend(more.0),
             Err(faults) => {
                 let source = Source::new(flag.clone(), passes.clone());
                 return Err(match session.report(&source, &Diagnostics::new(&source, &faults)) {
