@@ -197,11 +197,11 @@ pub(super) struct Origins {
 }
 
 impl Origins {
-    /// Returns the origins that propagation found when it turned `imported` into `propagated`.
-    pub(super) fn new(imported: &Program, propagated: &Program, table: OriginTable) -> Self {
+    /// Returns the origins that propagation found in `propagated`.
+    pub(super) fn new(propagated: &Program, table: OriginTable) -> Self {
         let mut constraints = HashMap::new();
-        // Constraints keep their op numbers; the constants they read may be copies.
-        for op in propagated.ops_under(propagated.body()).into_iter().filter(|op| op.index() < imported.op_count()) {
+        // Propagation rewrites constraints in place; the constants they read may be copies.
+        for op in propagated.ops_under(propagated.body()).into_iter().filter(|&op| !propagated.op(op).is_made()) {
             let data = propagated.op(op);
             if propagated.attr(op, "sharding").is_some_and(|a| propagated.attr_data(a).as_sharding().is_some()) {
                 data.operands.iter().for_each(|&v| {
@@ -227,10 +227,6 @@ impl Origins {
         };
         let annotation = match origin.start {
             Start::FunctionResult(i) => Annotation::Result(i),
-            // Propagation copies a constant for each use; of those copies, only a constraint is the user's.
-            Start::Value(value) if value.index() >= program.value_count() => {
-                Annotation::Op(self.constraints.get(&value).copied()?)
-            }
             Start::Value(value) => match program.value_source(value) {
                 ValueSource::Result(op, _) => Annotation::Op(self.constraints.get(&value).copied().unwrap_or(op)),
                 ValueSource::Arg(block, i) => {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use dialect::ir::{AttrData, Program, Value, ValueSource};
+use dialect::ir::{AttrData, Op, Program, ValueSource};
 use dialect::ops::func;
 use dialect::sharding::{AxisRef, DimSharding, ShardingTable, TensorSharding};
 use passes::estimate::{Machine, estimate};
@@ -165,9 +165,22 @@ pub(super) fn candidates(
     cause: &Cause,
 ) -> Vec<Change> {
     let mut list: Vec<Change> = Vec::new();
+    let of_user = |op: Op| (!planned.op(op).is_made()).then(|| imported.view(op));
+    // Returns the annotation as the user wrote it; an op that the compiler created has none.
+    let annotated = |annotation: Annotation| match annotation {
+        Annotation::Argument(i) => func::arg_sharding(imported, func::function(imported, "main")?, i),
+        Annotation::Result(i) => func::result_sharding(imported, func::function(imported, "main")?, i),
+        Annotation::Op(op) => {
+            let view = of_user(op)?;
+            view.attr("sharding").and_then(AttrData::as_sharding).or_else(|| match view.attr(func::SHARDING)? {
+                AttrData::ShardingPerValue(all) if all.len() == 1 => all.first(),
+                _ => None,
+            })
+        }
+    };
     let mut add = |annotation: Annotation, sharding: Option<TensorSharding>| {
         if let Some(sharding) = sharding.map(|s| s.closed())
-            && annotated(imported, annotation).is_some_and(|s| s.closed() != sharding)
+            && annotated(annotation).is_some_and(|s| s.closed() != sharding)
         {
             let change = Change { annotation, sharding };
             if !list.contains(&change) {
@@ -204,55 +217,26 @@ pub(super) fn candidates(
             if shardings.get(value).is_some_and(|s| s.all_axes().any(|a| a.name == axis.name))
                 && let Some((annotation, _)) = origins.find(planned, value, axis)
             {
-                add(annotation, annotated(imported, annotation).map(|s| without(s, axis)));
+                add(annotation, annotated(annotation).map(|s| without(s, axis)));
             }
         }
         if let Some((_, i)) = returned {
-            add(Annotation::Result(i), annotated(imported, Annotation::Result(i)).map(|s| without(s, axis)));
+            add(Annotation::Result(i), annotated(Annotation::Result(i)).map(|s| without(s, axis)));
         }
     }
     // Remove a constraint that reads or produces the value.
     for value in values {
-        if let Some(op) = constraint(imported, value) {
-            let free = annotated(imported, Annotation::Op(op)).map(|s| TensorSharding::open(s.mesh.clone(), s.rank()));
-            if let Some(sharding) = free {
-                let change = Change { annotation: Annotation::Op(op), sharding };
-                if !list.contains(&change) {
-                    list.push(change);
-                }
+        if let ValueSource::Result(op, _) = planned.value_source(value)
+            && let Some(s) = of_user(op).and_then(|op| op.attr("sharding")?.as_sharding())
+        {
+            let sharding = TensorSharding::open(s.mesh.clone(), s.rank());
+            let change = Change { annotation: Annotation::Op(op), sharding };
+            if !list.contains(&change) {
+                list.push(change);
             }
         }
     }
     list
-}
-
-/// Returns the annotation as the user wrote it.
-fn annotated(program: &Program, annotation: Annotation) -> Option<&TensorSharding> {
-    let main = func::function(program, "main")?;
-    match annotation {
-        Annotation::Argument(i) => func::arg_sharding(program, main, i),
-        Annotation::Result(i) => func::result_sharding(program, main, i),
-        // The user can't change an op that propagation created.
-        Annotation::Op(op) if op.index() >= program.op_count() => None,
-        Annotation::Op(op) => {
-            let view = program.view(op);
-            view.attr("sharding").and_then(AttrData::as_sharding).or_else(|| match view.attr(func::SHARDING)? {
-                AttrData::ShardingPerValue(all) if all.len() == 1 => all.first(),
-                _ => None,
-            })
-        }
-    }
-}
-
-/// Returns the constraint that produces `value`, if any.
-fn constraint(program: &Program, value: Value) -> Option<dialect::ir::Op> {
-    if value.index() >= program.value_count() {
-        return None;
-    }
-    match program.value_source(value) {
-        ValueSource::Result(op, _) => program.view(op).attr("sharding").and_then(AttrData::as_sharding).map(|_| op),
-        ValueSource::Arg(..) => None,
-    }
 }
 
 /// Returns the sharding without one axis and its sub-axes.

@@ -208,7 +208,7 @@ impl Compiler {
                 });
                 let diagnostics = Diagnostics::new(source, &report.diagnostics);
                 let value = report.ok().then(|| {
-                    let origins = Origins::new(imported.program(), module.program(), table);
+                    let origins = Origins::new(module.program(), table);
                     (module, origins)
                 });
                 Outcome { value, diagnostics }

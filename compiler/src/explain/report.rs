@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use dialect::codes::Code;
 use dialect::diagnostic::{Diagnostic as Plain, Severity, Span};
-use dialect::ir::{Op, Program, Value, ValueSource};
+use dialect::ir::{Op, Program, Stage, Value, ValueSource};
 use dialect::ops::func;
 use dialect::sharding::{AxisRef, ReductionKind, ShardingTable, TensorSharding};
+use dialect::text::CAUSE;
 
 use super::causes::{Annotation, Cause, Origins, written};
 use super::changes::Change;
@@ -90,13 +91,10 @@ impl Report<'_> {
     /// a label in the text.
     fn by_hand(&self, cause: &Cause, notes: &mut Vec<String>) -> Option<(Span, String)> {
         let p = self.planned.program();
-        // Propagation and planning don't renumber the user's ops.
-        let (what, joint) = if cause.op.index() >= self.imported.op_count() {
-            ("on one device alone: it sends the others the result", "at")
-        } else if p.made_by_differentiation(p.op(cause.op).loc) {
-            ("made by JAX's differentiation", "of")
-        } else {
-            ("written by hand", "at")
+        let (what, joint) = match made_for(p, cause.op) {
+            Some(what) => (what, "at"),
+            None if p.made_by_differentiation(p.op(cause.op).loc) => ("made by JAX's differentiation", "of"),
+            None => ("written by hand", "at"),
         };
         match self.line(cause.op) {
             Some(line) => {
@@ -319,7 +317,7 @@ impl Report<'_> {
             Annotation::Result(i) => format!("result {i}"),
             Annotation::Op(op) => {
                 // Propagation turns constraints into reshards; show the op that the user wrote.
-                let wrote = if op.index() < self.imported.op_count() { self.imported } else { p };
+                let wrote = if p.op(op).is_made() { p } else { self.imported };
                 format!("the {} at {}", wrote.op_name(op), place(p, self.planned.source(), op).unwrap_or_default())
             }
         };
@@ -388,7 +386,7 @@ impl Report<'_> {
             to: sharding(&e.cause.to),
             user: e.cause.user.map(|(op, _)| p.op_name(op).to_owned()),
             loc: located.and_then(|op| place(p, source, op)),
-            manual: e.cause.manual,
+            manual: e.cause.manual && made_for(p, e.cause.op).is_none(),
             differentiated: e.cause.manual && p.made_by_differentiation(p.op(e.cause.op).loc),
             removal: None,
         }
@@ -416,6 +414,18 @@ impl Report<'_> {
             changes,
             remark: Diagnostic::new(self.planned.source(), &self.remark(explained, group, found)),
         }
+    }
+}
+
+/// Returns why the compiler created a collective that isn't a reshard; `None` for the user's collectives.
+fn made_for(program: &Program, op: Op) -> Option<&'static str> {
+    let data = program.op(op);
+    if data.is_made() {
+        Some("on one device alone: it sends the others the result")
+    } else if program.attr(op, CAUSE).is_some() {
+        Some("made by the plan of its mesh")
+    } else {
+        (data.created == Stage::OneMesh).then_some("sends a value from one mesh to another")
     }
 }
 

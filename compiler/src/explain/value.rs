@@ -157,7 +157,7 @@ impl Teller<'_> {
             Annotation::Result(i) => (Span::default(), format!("the annotation of result {i}")),
             Annotation::Op(op) => {
                 // Propagation turns constraints into reshards; show the op that the user wrote.
-                let p = if op.index() < p.op_count() { p } else { self.program };
+                let p = if self.program.op(op).is_made() { self.program } else { p };
                 let own = p.results(op).any(|v| v == value);
                 let what = if own { "its own annotation".to_owned() } else { format!("the {}", p.op_name(op)) };
                 (p.op(op).span, self.with_place(what, place(p, self.source, op)))

@@ -49,14 +49,19 @@ pub struct OpData {
     pub operand_spans: SmallVec<[Span; 3]>,
     /// The whole op in the source text, without the inside of its regions.
     pub text_span: Span,
-    /// The stage of the program in which it was created: the program's own op up to [`Stage::Imported`], an op of the
-    /// compiler after it. A copy has the stage in which it was copied.
+    /// The stage of the program in which it was created. Copies made until import are as old as the original, since
+    /// inlining copies the user's ops; later copies are the compiler's.
     pub created: Stage,
     pub(crate) first_result: Value,
     pub(crate) result_count: u32,
 }
 
 impl OpData {
+    /// Returns whether the compiler created it after import, so that it has no annotation of the user.
+    pub fn is_made(&self) -> bool {
+        self.created > Stage::Imported
+    }
+
     fn results(&self) -> Range<Value> {
         self.first_result..Value::new(self.first_result.index() + self.result_count as usize)
     }
@@ -320,7 +325,9 @@ impl Program {
     pub fn copy_op(&mut self, op: Op) -> Op {
         let copy = self.ops.next_key();
         let mut data = self.ops[op].clone();
-        data.created = self.stage;
+        if self.stage > Stage::Imported {
+            data.created = self.stage;
+        }
         let results = data.results();
         data.first_result = self.values.next_key();
         self.values.extend_from_within_corrected(results);

@@ -9,6 +9,8 @@ pub enum Stage {
     /// The program as it was read.
     #[default]
     Parsed,
+    /// The program is over one mesh: ops of several meshes are branches of one program, transfers are collectives.
+    OneMesh,
     /// Calls are inlined, composite ops expanded, annotations from before Shardy converted.
     Imported,
     /// Every value has its sharding.

@@ -19,7 +19,7 @@ pub use schedule::{Pipeline, PipelineMesh};
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
-use dialect::ir::Program;
+use dialect::ir::{Program, Stage};
 use dialect::ops::mpmd;
 
 use crate::options::{OptionDef, OptionType};
@@ -167,7 +167,7 @@ pub(crate) static SCHEDULE: Pass = Pass {
 pub(crate) static SPMD: Pass = Pass {
     name: "mpmd-spmd",
     doc: "Makes one program for the devices of all meshes of fragments and transfers.",
-    effect: Effect::Rewrite,
+    effect: Effect::Reach(Stage::OneMesh),
     options: &[],
     run: |program, _, diagnostics| spmd::spmd(program, diagnostics),
 };
