@@ -8,12 +8,13 @@ use dialect::ops::func;
 use dialect::text::nearest;
 use passes::options::parse_bytes;
 
-use crate::compiler::{CompileOptions, Compiler};
+use crate::compiler::Compiler;
 use crate::cost::{CollectiveCost, Cost};
 use crate::diagnostic::Outcome;
 use crate::module::Module;
 use crate::source::Source;
 use crate::units;
+use passes::CompileOptions;
 
 /// The prefix of a comment that states budgets.
 const MARK: &str = "shardc: expect";

@@ -15,12 +15,13 @@ use runtime::reference::{self, Limits};
 use serde::Serialize;
 
 use crate::compare::{Comparison, Tolerance};
-use crate::compiler::{CompileOptions, Compiler, Watch};
+use crate::compiler::{Compiler, Watch};
 use crate::culprit::Search;
 use crate::diagnostic::Outcome;
 use crate::execute::{Backend, ExecuteOptions, HAS_NATIVE, Interface, evaluation_fault, replicas_and_partitions};
 use crate::module::Module;
 use crate::rounding::{Judged, RUNS, Rounding, judge};
+use passes::CompileOptions;
 
 /// The comparison of the partitioned program with the original. Serialized, it is what `shardc check --json` prints.
 #[derive(Clone, Debug, Serialize)]

@@ -12,8 +12,7 @@ use passes::estimate::{Chip, Target, TargetError};
 use passes::estimate::{CostModel, Custom};
 #[cfg(feature = "unstable")]
 use passes::plan::Rewrite;
-use passes::plan::Search;
-use passes::{Pass, Pipeline, Statistic, Step, Steps, Verify};
+use passes::{CompileOptions, Pass, Pipeline, Statistic, Step, Steps, Verify};
 
 use crate::diagnostic::{Outcome, one};
 use crate::module::Module;
@@ -30,120 +29,6 @@ pub struct Compiler {
     passes: passes::Registry,
 }
 
-/// The options of a compilation.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct CompileOptions {
-    /// Whether communication is chosen for the whole program or for each op alone.
-    pub search: Search,
-    /// The name of the target to plan for; without one, the flat model.
-    pub target: Option<String>,
-    /// A limit on the bytes of memory used on each device.
-    pub memory: Option<u64>,
-    /// The report about values that are gathered because an op can't be computed in shards.
-    pub replicate: Replicate,
-    /// The severity of a modelled peak above `memory`, or above the target's memory.
-    pub over_memory: OverMemory,
-    /// The number of microbatches into which the batch of a program over several meshes is cut; `None` doesn't cut it.
-    pub microbatches: Option<Microbatches>,
-    /// The order of microbatches in a pipeline; `None` chooses the fastest order in the model that fits into memory.
-    pub schedule: Option<Schedule>,
-    /// The JAX names whose ops form stages of a pipeline, separated by commas; `layer*` matches all names that begin
-    /// with `layer`.
-    pub stages: Option<String>,
-    /// The mesh of each stage, as `name@mesh` separated by commas; `None` balances the stages by cost.
-    pub assign: Option<String>,
-    /// The number of iterations of each loop whose condition doesn't determine it; `None` lets the machine model guess
-    /// 8.
-    pub trip_count: Option<u32>,
-}
-
-/// The order in which microbatches go through a pipeline.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Schedule {
-    /// The order of the program.
-    Program,
-    /// All forward, then all backward.
-    Gpipe,
-    /// One forward and one backward in turn, so that few microbatches are live at once.
-    OneForwardOneBackward,
-    /// Like `OneForwardOneBackward`, with several stages on each mesh in turn.
-    Interleaved,
-}
-
-impl Schedule {
-    /// Returns the keyword that options of passes use.
-    fn text(self) -> &'static str {
-        match self {
-            Self::Program => "program",
-            Self::Gpipe => "gpipe",
-            Self::OneForwardOneBackward => "1f1b",
-            Self::Interleaved => "interleaved",
-        }
-    }
-}
-
-/// A number of microbatches.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Microbatches {
-    /// This number.
-    Count(u32),
-    /// The number that the pipeline model finds fastest, within the memory limit if there is one.
-    Auto,
-}
-
-/// The report about values that are gathered only because an op can't be computed in shards of a dimension.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub enum Replicate {
-    /// No report.
-    Allow,
-    /// A warning where a device receives 64 MiB or more.
-    #[default]
-    Large,
-    /// A warning for each value.
-    Warn,
-    /// An error for each value.
-    Deny,
-}
-
-impl Replicate {
-    /// Returns the keyword that options of passes use.
-    fn text(self) -> &'static str {
-        match self {
-            Replicate::Allow => "allow",
-            Replicate::Large => "large",
-            Replicate::Warn => "warn",
-            Replicate::Deny => "deny",
-        }
-    }
-}
-
-/// The report about a program whose modelled peak memory is above the limit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub enum OverMemory {
-    /// No report.
-    Allow,
-    /// A warning.
-    #[default]
-    Warn,
-    /// An error.
-    Deny,
-}
-
-impl OverMemory {
-    /// Returns the keyword that options of passes use.
-    fn text(self) -> &'static str {
-        match self {
-            OverMemory::Allow => "allow",
-            OverMemory::Warn => "warn",
-            OverMemory::Deny => "deny",
-        }
-    }
-}
-
 /// The reason why a rewrite or a cost model is refused.
 #[cfg(feature = "unstable")]
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -158,13 +43,6 @@ impl std::fmt::Display for Refused {
 
 #[cfg(feature = "unstable")]
 impl std::error::Error for Refused {}
-
-impl CompileOptions {
-    /// Returns the target's name; `flat` if none is given.
-    pub fn target_name(&self) -> &str {
-        self.target.as_deref().unwrap_or("flat")
-    }
-}
 
 /// The time that each step of a compilation took.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -321,34 +199,7 @@ impl Compiler {
     pub fn steps(&self, pipeline: &str, options: &CompileOptions) -> Result<Steps, Plains> {
         let target = options.target_name();
         self.target(target).map_err(|e| one(Plain::error(codes::UNKNOWN_TARGET, Span::default(), e.to_string())))?;
-        let mut steps = self.passes.parse(pipeline)?;
-        let search = if options.search == Search::Greedy { "greedy" } else { "full" };
-        let memory = options.memory.map(|bytes| bytes.to_string()).unwrap_or_default();
-        let microbatches = match options.microbatches {
-            None => String::new(),
-            Some(Microbatches::Count(count)) => count.to_string(),
-            Some(Microbatches::Auto) => "auto".to_owned(),
-        };
-        let trip_count = options.trip_count.map(|count| count.to_string()).unwrap_or_default();
-        let given: [(&str, &str); 10] = [
-            ("trip-count", &trip_count),
-            ("search", search),
-            ("target", target),
-            ("memory", &memory),
-            ("replicate", options.replicate.text()),
-            ("over-memory", options.over_memory.text()),
-            ("microbatches", &microbatches),
-            ("schedule", options.schedule.map_or("", Schedule::text)),
-            ("scopes", options.stages.as_deref().unwrap_or_default()),
-            ("assign", options.assign.as_deref().unwrap_or_default()),
-        ];
-        for (option, value) in given.into_iter().filter(|(_, value)| !value.is_empty()) {
-            for step in steps.0.iter_mut().filter(|step| step.pass.options.iter().any(|o| o.name == option)) {
-                let set = step.options.set(step.pass.options, option, value);
-                set.map_err(|fault| one(Plain::error(codes::PASS_OPTION, Span::default(), fault)))?;
-            }
-        }
-        Ok(steps)
+        self.passes.pipeline(pipeline, options)
     }
 
     /// Runs a program through a pipeline: `sharded`, `planned`, `compile`, `compile-manual`, or an added one.

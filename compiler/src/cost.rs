@@ -10,12 +10,13 @@ use dialect::signature::Signature;
 use passes::estimate::{Communication, Estimate, HostCopy, Machine, Precision, Target, estimate};
 use serde::Serialize;
 
-use crate::compiler::{CompileOptions, Compiler};
+use crate::compiler::Compiler;
 use crate::diagnostic::{Outcome, one};
 use crate::effects;
 use crate::module::Module;
 use crate::place::{axes_of_groups, place, place_or_argument};
 use crate::source::Source;
+use passes::CompileOptions;
 
 /// The modelled cost of one run of a per-device program.
 #[derive(Clone, PartialEq, Debug, Serialize)]

@@ -66,7 +66,7 @@ pub use cli::{main, run, run_with};
 pub use compare::{Comparison, Difference, Tolerance, compare};
 #[cfg(feature = "unstable")]
 pub use compiler::Refused;
-pub use compiler::{CompileOptions, Compiler, Microbatches, OverMemory, Replicate, Schedule, Times, Watch};
+pub use compiler::{Compiler, Times, Watch};
 pub use cost::{CollectiveCost, Cost, HostCopyCost, MeshCost, PipelineCost, TimelineEvent};
 pub use cost_diff::{CollectiveDiff, CollectiveSum, CostDiff};
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Outcome, Place, Severity};
@@ -102,6 +102,7 @@ pub use passes::estimate::{Chip, Flat, Slice, Target};
 pub use passes::options::parse_bytes;
 pub use passes::plan::Search;
 pub use passes::units;
+pub use passes::{CompileOptions, Microbatches, OverMemory, Replicate, Schedule};
 pub use passes::{Effect, Pass, Pipeline, Stage, Statistic, Step, Steps, Unit};
 
 // Unstable parts, which change between versions: the packages that this one depends on, rewrites, cost models.

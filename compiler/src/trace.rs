@@ -6,12 +6,13 @@ use dialect::ir::Op;
 use passes::estimate::{Event, Work};
 use serde::Serialize;
 
-use crate::compiler::{CompileOptions, Compiler};
+use crate::compiler::Compiler;
 use crate::cost::Priced;
 use crate::diagnostic::Outcome;
 use crate::module::Module;
 #[cfg(feature = "jit")]
 use crate::place::place_or_argument;
+use passes::CompileOptions;
 
 /// The trace of one run of a program.
 #[derive(Clone, PartialEq, Debug, Default)]

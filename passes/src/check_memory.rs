@@ -9,9 +9,10 @@ use dialect::diagnostic::{Diagnostic, Diagnostics, Severity};
 use dialect::ir::Program;
 use dialect::ops::func;
 
+use crate::compile_options::{Field, MEMORY, OverMemory, TARGET};
 use crate::estimate::Machine;
 use crate::mpmd::Pipeline;
-use crate::options::{OptionDef, OptionType, Options};
+use crate::options::{OptionDef, Options};
 use crate::pass::{Effect, Pass};
 use crate::units;
 
@@ -21,25 +22,15 @@ pub(crate) static PASS: Pass = Pass {
     doc: "Report a per-device program whose modelled peak memory is more than a device has.",
     effect: Effect::Report,
     options: &[
-        OptionDef {
-            name: "target",
-            ty: OptionType::Text,
-            default: "flat",
-            doc: "The machine whose memory is the limit; the flat model has none.",
-        },
-        OptionDef {
-            name: "memory",
-            ty: OptionType::Bytes,
-            default: "",
-            doc: "What a device may hold at once; the target's memory without it.",
-        },
+        OptionDef { doc: "The machine whose memory is the limit; the flat model has none.", ..TARGET },
+        MEMORY,
         OVER_MEMORY,
     ],
     run: |program, options, diagnostics| {
-        let severity = match options.text("over-memory") {
-            "allow" => return,
-            "warn" => Severity::Warning,
-            _ => Severity::Error,
+        let severity = match options.compile.over_memory {
+            OverMemory::Allow => return,
+            OverMemory::Warn => Severity::Warning,
+            OverMemory::Deny => Severity::Error,
         };
         let Some((machine, _)) = options.machine(program, diagnostics) else { return };
         // Of a pipeline over several meshes mpmd-schedule has asked: the program has the values of all of them.
@@ -53,12 +44,12 @@ pub(crate) static PASS: Pass = Pass {
 };
 
 /// What is said of a program that needs more memory than there is.
-pub(crate) const OVER_MEMORY: OptionDef = OptionDef {
-    name: "over-memory",
-    ty: OptionType::Choice(&["warn", "deny", "allow"]),
-    default: "warn",
-    doc: "Warn of a program that holds more, make it an error, or say nothing.",
-};
+pub(crate) const OVER_MEMORY: OptionDef = OptionDef::field(
+    "over-memory",
+    Field::OverMemory,
+    "warn",
+    "Warn of a program that holds more, make it an error, or say nothing.",
+);
 
 fn check(
     program: &Program,
@@ -73,7 +64,7 @@ fn check(
     if held <= limit {
         return;
     }
-    let whose = match options.bytes("memory") {
+    let whose = match options.compile.memory {
         Some(_) => "that --memory allows".to_owned(),
         None => format!("of a device of {}", machine.target()),
     };

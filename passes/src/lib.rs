@@ -4,6 +4,7 @@
 //! A pass is one module, its line in `passes!` and one folder of lit-tests.
 
 mod bit_set;
+mod compile_options;
 pub mod dimension_classes;
 pub mod estimate;
 pub mod options;
@@ -14,6 +15,7 @@ mod statistics;
 mod symbols;
 pub mod units;
 
+pub use compile_options::{CompileOptions, Field, MEMORY, Microbatches, OverMemory, Replicate, Schedule, TARGET};
 pub use dialect::ir::Stage;
 pub use pass::{
     Effect, Pass, Report, Step, Steps, Verify, run_pass_with, run_passes, run_passes_verifying, run_unverified,

@@ -1,6 +1,7 @@
 //! Options of passes as data (name, type, default and doc), so that `--help`, the parser of `--passes` and the pass
 //! itself read the same rows.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use dialect::codes;
@@ -10,6 +11,7 @@ use dialect::sharding::Mesh;
 use dialect::signature::Signature;
 use dialect::text::nearest;
 
+use crate::compile_options::{CompileOptions, Field};
 use crate::estimate::{Machine, Target};
 use crate::registry::Registry;
 use crate::statistics::{Statistic, Statistics};
@@ -26,6 +28,28 @@ pub struct OptionDef {
     pub doc: &'static str,
 }
 
+impl OptionDef {
+    /// Returns a flag.
+    pub const fn flag(name: &'static str, default: bool, doc: &'static str) -> Self {
+        Self { name, ty: OptionType::Bool, default: if default { "true" } else { "false" }, doc }
+    }
+
+    /// Returns a choice between keywords, of which the first is the default.
+    pub const fn choice(name: &'static str, words: &'static [&'static str], doc: &'static str) -> Self {
+        Self { name, ty: OptionType::Choice(words), default: words[0], doc }
+    }
+
+    /// Returns an option that takes any text, by default none.
+    pub const fn text(name: &'static str, doc: &'static str) -> Self {
+        Self { name, ty: OptionType::Text, default: "", doc }
+    }
+
+    /// Returns an option that is a field of [`CompileOptions`].
+    pub const fn field(name: &'static str, field: Field, default: &'static str, doc: &'static str) -> Self {
+        Self { name, ty: OptionType::Field(field), default, doc }
+    }
+}
+
 /// The type of an option's values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OptionType {
@@ -39,6 +63,8 @@ pub enum OptionType {
     Bytes,
     /// Any text.
     Text,
+    /// The values of a field of [`CompileOptions`], which the pass reads from [`Options::compile`].
+    Field(Field),
 }
 
 impl fmt::Display for OptionType {
@@ -49,6 +75,7 @@ impl fmt::Display for OptionType {
             OptionType::Choice(words) => f.write_str(&words.join("|")),
             OptionType::Bytes => f.write_str("bytes, e.g. 16GiB"),
             OptionType::Text => f.write_str("text"),
+            OptionType::Field(field) => f.write_str(&field.wants()),
         }
     }
 }
@@ -56,6 +83,9 @@ impl fmt::Display for OptionType {
 /// The values of a pass's options, with defaults filled in, and the context it runs in.
 #[derive(Clone, Default, Debug)]
 pub struct Options {
+    /// The options of the compilation.
+    pub compile: CompileOptions,
+    /// The pass's other options.
     values: Vec<(&'static str, String)>,
     registry: Registry,
     statistics: Statistics,
@@ -64,7 +94,7 @@ pub struct Options {
 /// Two are equal when their values are; registries aren't compared.
 impl PartialEq for Options {
     fn eq(&self, other: &Options) -> bool {
-        self.values == other.values
+        self.values == other.values && self.compile == other.compile
     }
 }
 
@@ -73,8 +103,16 @@ impl Eq for Options {}
 impl Options {
     /// Creates options with every value at its default.
     pub fn defaults(defs: &'static [OptionDef]) -> Self {
-        let values = defs.iter().map(|d| (d.name, d.default.to_owned())).collect();
-        Self { values, ..Self::default() }
+        let mut options = Self::default();
+        for def in defs {
+            match def.ty {
+                OptionType::Field(field) => {
+                    field.set(&mut options.compile, def.default);
+                }
+                _ => options.values.push((def.name, def.default.to_owned())),
+            }
+        }
+        options
     }
 
     /// Returns the same values with another registry.
@@ -100,7 +138,7 @@ impl Options {
 
     /// Returns the target that the option `target` names; reports errors in it.
     pub(crate) fn target(&self, diagnostics: &mut Diagnostics) -> Option<Target> {
-        let fault = match self.registry.targets().parse(self.text("target")) {
+        let fault = match self.registry.targets().parse(self.compile.target_name()) {
             Ok(target) => return Some(target),
             Err(fault) => fault,
         };
@@ -128,12 +166,12 @@ impl Options {
     /// memory. The flat model has no limit of its own.
     pub(crate) fn memory_limit(&self, machine: &Machine) -> Option<u64> {
         let own = || (!matches!(machine.target(), Target::Flat(_))).then(|| machine.memory_bytes());
-        self.bytes("memory").or_else(own)
+        self.compile.memory.or_else(own)
     }
 
     /// Sets one option; the error lists the allowed values.
     pub fn set(&mut self, defs: &'static [OptionDef], name: &str, value: &str) -> Result<(), String> {
-        let Some(at) = defs.iter().position(|d| d.name == name) else {
+        let Some(def) = defs.iter().find(|d| d.name == name) else {
             return Err(match nearest(name, defs.iter().map(|d| d.name)) {
                 Some(near) => format!("no option '{name}'; did you mean '{near}'?"),
                 None if defs.is_empty() => format!("no option '{name}'; it takes none"),
@@ -143,22 +181,33 @@ impl Options {
                 }
             });
         };
-        let def = &defs[at];
         let fits = match def.ty {
             OptionType::Bool => matches!(value, "true" | "false"),
             OptionType::Int => value.parse::<i64>().is_ok(),
             OptionType::Choice(words) => words.contains(&value),
             OptionType::Bytes => value.is_empty() || parse_bytes(value).is_some(),
             OptionType::Text => true,
+            OptionType::Field(field) => field.set(&mut self.compile, value).is_some(),
         };
         if !fits {
             return Err(format!("option '{name}' wants {}, not '{value}'", def.ty));
         }
-        self.values[at].1 = value.to_owned();
+        if let Some(own) = self.values.iter_mut().find(|own| own.0 == name) {
+            own.1 = value.to_owned();
+        }
         Ok(())
     }
 
-    /// Returns the value as text; panics when the pass declares no such option.
+    /// Returns the text of the value of `def`, one of the pass's options.
+    pub fn value(&self, def: &OptionDef) -> Cow<'_, str> {
+        match def.ty {
+            OptionType::Field(field) => field.text(&self.compile),
+            _ => self.text(def.name).into(),
+        }
+    }
+
+    /// Returns the value as text; panics when the pass declares no such option, or when it is a field of
+    /// [`Self::compile`].
     pub fn text(&self, name: &str) -> &str {
         match self.values.iter().find(|v| v.0 == name) {
             Some(v) => &v.1,
@@ -207,7 +256,7 @@ mod tests {
     use super::*;
 
     static DEFS: &[OptionDef] = &[
-        OptionDef { name: "mode", ty: OptionType::Choice(&["full", "greedy"]), default: "full", doc: "" },
+        OptionDef::choice("mode", &["full", "greedy"], ""),
         OptionDef { name: "limit", ty: OptionType::Int, default: "3", doc: "" },
     ];
 

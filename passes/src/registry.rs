@@ -13,6 +13,7 @@ use dialect::op::OpDef;
 use dialect::ops::func;
 use dialect::text::nearest;
 
+use crate::compile_options::CompileOptions;
 use crate::estimate::{Chip, Target, Targets};
 use crate::pass::{Pass, Step, Steps};
 use crate::plan::Rewrite;
@@ -136,6 +137,14 @@ impl Registry {
     /// Parses `text` to steps. Diagnostics have spans in `text`.
     pub fn parse(&self, text: &str) -> Result<Steps, Diagnostics> {
         self.parse_inside(text, &[]).map(Steps)
+    }
+
+    /// Parses `text` to steps, with the options of a compilation. What a pipeline's own text states counts where
+    /// `options` leave a choice.
+    pub fn pipeline(&self, text: &str, options: &CompileOptions) -> Result<Steps, Diagnostics> {
+        let mut steps = self.parse(text)?;
+        steps.0.iter_mut().for_each(|step| step.options.compile = options.over(&step.options.compile));
+        Ok(steps)
     }
 
     /// Parses the text of a pipeline nested inside the pipelines `outer`.
@@ -336,10 +345,10 @@ impl<'a> Reader<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{OptionDef, OptionType, Options};
+    use crate::options::{OptionDef, Options};
     use crate::pass::Effect;
 
-    static OPTIONS: &[OptionDef] = &[OptionDef { name: "deep", ty: OptionType::Bool, default: "false", doc: "" }];
+    static OPTIONS: &[OptionDef] = &[OptionDef::flag("deep", false, "")];
     static FIRST: Pass = Pass { name: "first", doc: "", effect: Effect::Rewrite, options: OPTIONS, run: |_, _, _| {} };
     static SECOND: Pass = Pass { name: "second", doc: "", effect: Effect::Rewrite, options: &[], run: |_, _, _| {} };
 
@@ -424,7 +433,10 @@ mod tests {
     fn targets_of_the_registry_reach_the_passes() {
         let registry = Registry::standard().with_target("mine", Target::default());
         let steps = registry.parse("plan{target=mine}").unwrap();
-        assert_eq!(steps[0].options.registry().targets().parse(steps[0].options.text("target")), Ok(Target::default()));
+        assert_eq!(
+            steps[0].options.registry().targets().parse(steps[0].options.compile.target_name()),
+            Ok(Target::default())
+        );
     }
 
     #[test]

@@ -14,7 +14,8 @@ use dialect::sharding::{AxisPart, Distribution, Distributions, FactorKind, MeshA
 use dialect::text::CAUSE;
 use rustc_hash::FxHashSet;
 
-use crate::options::{OptionDef, OptionType};
+use crate::compile_options::{Field, Replicate};
+use crate::options::OptionDef;
 use crate::plan::model::meaning::Models;
 use crate::units;
 
@@ -29,18 +30,18 @@ pub(crate) static PASS: crate::Pass = crate::Pass {
     name: "replicate",
     doc: "Report values that the plan gathers only because an op can't be computed in shards of a dimension.",
     effect: crate::Effect::Report,
-    options: &[OptionDef {
-        name: "replicate",
-        ty: OptionType::Choice(&["large", "warn", "deny", "allow"]),
-        default: "large",
-        doc: "Warn of those that give a device 64 MiB or more, warn of all, make all errors, or say nothing.",
-    }],
+    options: &[OptionDef::field(
+        "replicate",
+        Field::Replicate,
+        "large",
+        "Warn of those that give a device 64 MiB or more, warn of all, make all errors, or say nothing.",
+    )],
     run: |program, options, diagnostics| {
-        let (least, severity) = match options.text("replicate") {
-            "allow" => return,
-            "large" => (LARGE, Severity::Warning),
-            "warn" => (0.0, Severity::Warning),
-            _ => (0.0, Severity::Error),
+        let (least, severity) = match options.compile.replicate {
+            Replicate::Allow => return,
+            Replicate::Large => (LARGE, Severity::Warning),
+            Replicate::Warn => (0.0, Severity::Warning),
+            Replicate::Deny => (0.0, Severity::Error),
         };
         let mut models = program.take_memo();
         report(program, &mut models, (least, severity), diagnostics);

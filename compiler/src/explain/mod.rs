@@ -19,10 +19,11 @@ use passes::propagate::{self, OriginTable};
 use passes::{Stage, Step, Steps};
 use serde::Serialize;
 
-use crate::compiler::{CompileOptions, Compiler, Watch};
+use crate::compiler::{Compiler, Watch};
 use crate::diagnostic::{Diagnostic, Diagnostics, Outcome};
 use crate::effects;
 use crate::module::Module;
+use passes::CompileOptions;
 
 pub(crate) use causes::{Cause, causes};
 pub(crate) use changes::partition_spec_with;

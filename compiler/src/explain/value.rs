@@ -10,11 +10,12 @@ use passes::Stage;
 use serde::Serialize;
 
 use super::causes::{Annotation, Origins};
-use crate::compiler::{CompileOptions, Compiler, Watch};
+use crate::compiler::{Compiler, Watch};
 use crate::diagnostic::{Diagnostic, Outcome, one};
 use crate::module::Module;
 use crate::place::{near_values, place, place_of, value_name, values_called};
 use crate::source::Source;
+use passes::CompileOptions;
 
 /// The sharding of one value and its origins. Serialized, it is an entry of `values` of `shardc explain --value
 /// --json`.

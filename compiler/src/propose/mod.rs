@@ -30,9 +30,10 @@ use passes::Stage;
 use passes::estimate::{Machine, Target};
 use passes::plan::Search;
 
-use crate::compiler::{CompileOptions, Compiler, Watch};
+use crate::compiler::{Compiler, Watch};
 use crate::diagnostic::{Outcome, one};
 use crate::module::Module;
+use passes::CompileOptions;
 
 use candidate::MeshName;
 use explore::{Explored, Meshes, explore};

@@ -14,8 +14,9 @@ use dialect::ir::{Op, Program};
 use dialect::sharding::Mesh;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::compile_options::{MEMORY, TARGET};
 use crate::estimate::{Estimate, Machine, Target, estimate};
-use crate::options::{OptionDef, OptionType};
+use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
 use crate::spmd;
 pub(crate) use find::divided;
@@ -28,30 +29,14 @@ pub(crate) static PASS: Pass = Pass {
     doc: "Multiply while an operand is gathered, or while a sum is scattered, chunk by chunk around a ring of at most 32 devices.",
     effect: Effect::Rewrite,
     options: &[
-        OptionDef {
-            name: "target",
-            ty: OptionType::Text,
-            default: "flat",
-            doc: "The slice of TPUs whose timeline says where it pays.",
-        },
-        OptionDef {
-            name: "when",
-            ty: OptionType::Choice(&["shorter", "always", "never"]),
-            default: "shorter",
-            doc: "Where the timeline gets shorter, wherever it is possible, or nowhere.",
-        },
-        OptionDef {
-            name: "memory",
-            ty: OptionType::Bytes,
-            default: "",
-            doc: "What a device may hold at once; the target's memory without it.",
-        },
-        OptionDef {
-            name: "directions",
-            ty: OptionType::Choice(&["best", "one", "both"]),
-            default: "best",
-            doc: "Which ways around the ring data is sent.",
-        },
+        OptionDef { doc: "The slice of TPUs whose timeline says where it pays.", ..TARGET },
+        OptionDef::choice(
+            "when",
+            &["shorter", "always", "never"],
+            "Where the timeline gets shorter, wherever it is possible, or nowhere.",
+        ),
+        MEMORY,
+        OptionDef::choice("directions", &["best", "one", "both"], "Which ways around the ring data is sent."),
     ],
     run: |program, options, diagnostics| {
         let (Some(target), when) = (options.target(diagnostics), options.text("when")) else { return };
@@ -68,7 +53,7 @@ pub(crate) static PASS: Pass = Pass {
         match when {
             "always" => always(program, &mesh, &machine, directions[0]),
             _ => {
-                let memory = options.bytes("memory").unwrap_or(machine.memory_bytes());
+                let memory = options.compile.memory.unwrap_or(machine.memory_bytes());
                 where_shorter(program, &mesh, &machine, memory, directions);
             }
         }

@@ -13,8 +13,9 @@ use dialect::ir::Program;
 use dialect::sharding::Mesh;
 use rustc_hash::FxHashMap;
 
+use crate::compile_options::{MEMORY, TARGET};
 use crate::estimate::{Estimate, Machine, estimate};
-use crate::options::{OptionDef, OptionType};
+use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
 use find::{Candidate, candidates};
 use stages::{Last, apply};
@@ -25,24 +26,13 @@ pub(crate) static PASS: Pass = Pass {
     doc: "Take collectives between slices apart into stages inside of each slice and over the network between them.",
     effect: Effect::Rewrite,
     options: &[
-        OptionDef {
-            name: "target",
-            ty: OptionType::Text,
-            default: "flat",
-            doc: "The slices, or islands of GPUs, and the network between them.",
-        },
-        OptionDef {
-            name: "hierarchical",
-            ty: OptionType::Choice(&["shorter", "always", "never"]),
-            default: "shorter",
-            doc: "Where the timeline gets shorter, wherever it is possible, or nowhere.",
-        },
-        OptionDef {
-            name: "memory",
-            ty: OptionType::Bytes,
-            default: "",
-            doc: "What a device may hold at once; the target's memory without it.",
-        },
+        OptionDef { doc: "The slices, or islands of GPUs, and the network between them.", ..TARGET },
+        OptionDef::choice(
+            "hierarchical",
+            &["shorter", "always", "never"],
+            "Where the timeline gets shorter, wherever it is possible, or nowhere.",
+        ),
+        MEMORY,
     ],
     run: |program, options, diagnostics| {
         let when = options.text("hierarchical").to_owned();
@@ -57,7 +47,7 @@ pub(crate) static PASS: Pass = Pass {
         if when == "always" {
             apply(program, &mesh, &found, Last::AtOnce);
         } else {
-            let memory = options.bytes("memory").unwrap_or(machine.memory_bytes());
+            let memory = options.compile.memory.unwrap_or(machine.memory_bytes());
             where_shorter(program, &mesh, &machine, memory, &found);
         }
     },

@@ -24,8 +24,9 @@ use dialect::op::Control;
 use dialect::ops::{func, sdy};
 
 use self::constraints::{constrain_first, constrained, expected_by_collective, stated};
+use crate::compile_options::Field;
 use crate::estimate::state_trips;
-use crate::options::{OptionDef, OptionType};
+use crate::options::OptionDef;
 use crate::symbols::remove_unused_functions;
 
 pub use meshes::unify_meshes;
@@ -160,16 +161,16 @@ pub static PASS: crate::Pass = crate::Pass {
     name: "import",
     doc: "Inlines calls, expands composite ops and reads mhlo.sharding, so that one function of plain ops is left.",
     effect: crate::Effect::Reach(Stage::Imported),
-    options: &[OptionDef {
-        name: "trip-count",
-        ty: OptionType::Int,
-        default: "-1",
-        doc: "The iterations of each loop whose condition doesn't tell them; -1 for the machine model's guess.",
-    }],
+    options: &[OptionDef::field(
+        "trip-count",
+        Field::TripCount,
+        "-1",
+        "The iterations of each loop whose condition doesn't tell them; -1 for the machine model's guess.",
+    )],
     run: |program, options, diagnostics| {
         import(program, diagnostics);
-        if let Ok(count) = u64::try_from(options.int("trip-count")) {
-            state_trips(program, count);
+        if let Some(count) = options.compile.trip_count {
+            state_trips(program, count.into());
         }
     },
 };

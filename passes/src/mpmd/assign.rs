@@ -77,7 +77,7 @@ fn meshes_of_names(
     diagnostics: &mut Diagnostics,
 ) -> Option<FxHashMap<Name, Name>> {
     let ops = program.block_ops(block).to_vec();
-    let given = options.text("assign").to_owned();
+    let given = options.compile.assign.clone().unwrap_or_default();
     if given.is_empty() {
         return balanced(program, options, topology, &ops, diagnostics);
     }

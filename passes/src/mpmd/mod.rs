@@ -22,15 +22,12 @@ use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{Program, Stage};
 use dialect::ops::mpmd;
 
-use crate::options::{OptionDef, OptionType};
+use crate::compile_options::{self, Field, MEMORY};
+use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
 
-const TARGET: OptionDef = OptionDef {
-    name: "target",
-    ty: OptionType::Text,
-    default: "flat",
-    doc: "What runs each mesh: flat, or a slice of TPUs like v5e:4x2.",
-};
+const TARGET: OptionDef =
+    OptionDef { doc: "What runs each mesh: flat, or a slice of TPUs like v5e:4x2.", ..compile_options::TARGET };
 
 /// Returns whether no value is on a mesh of a topology any more, as passes for one mesh require; otherwise reports
 /// which passes to run.
@@ -48,19 +45,15 @@ pub(crate) fn is_on_one_mesh(program: &Program, diagnostics: &mut Diagnostics) -
     found.is_none()
 }
 
-const NAMES: OptionDef = OptionDef {
-    name: "assign",
-    ty: OptionType::Text,
-    default: "",
-    doc: "The mesh of each named computation, name@mesh with commas between; without it they are balanced by cost.",
-};
+const NAMES: OptionDef = OptionDef::field(
+    "assign",
+    Field::Assign,
+    "",
+    "The mesh of each named computation, name@mesh with commas between; without it they are balanced by cost.",
+);
 
-const ORDER: OptionDef = OptionDef {
-    name: "schedule",
-    ty: OptionType::Choice(&["program", "gpipe", "1f1b", "interleaved", "auto"]),
-    default: "auto",
-    doc: "The order; auto takes the fastest that fits memory.",
-};
+const ORDER: OptionDef =
+    OptionDef::field("schedule", Field::Schedule, "auto", "The order; auto takes the fastest that fits memory.");
 
 /// The pass that finds meshes of different devices.
 pub(crate) static MESHES: Pass = Pass {
@@ -77,12 +70,12 @@ pub(crate) static SCOPES: Pass = Pass {
     doc: "Makes named computations of the ops under names of JAX's, which stand in their locations.",
     effect: Effect::Rewrite,
     options: &[
-        OptionDef {
-            name: "scopes",
-            ty: OptionType::Text,
-            default: "",
-            doc: "These names, with commas between, and those of the option assign; layer* stands for all that begin with layer.",
-        },
+        OptionDef::field(
+            "scopes",
+            Field::Stages,
+            "",
+            "These names, with commas between, and those of the option assign; layer* stands for all that begin with layer.",
+        ),
         NAMES,
     ],
     run: scopes::scopes,
@@ -94,27 +87,20 @@ pub(crate) static MICROBATCH: Pass = Pass {
     doc: "Cuts the batch of a program with a topology into microbatches: sums what they add up to, joins what they give.",
     effect: Effect::Rewrite,
     options: &[
-        OptionDef {
-            name: "microbatches",
-            ty: OptionType::Text,
-            default: "1",
-            doc: "How many; auto takes the number and schedule that the model finds fastest within memory.",
-        },
-        OptionDef {
-            name: "batch",
-            ty: OptionType::Text,
-            default: "",
-            doc: "The number of the argument whose first dimension is the batch; without it the one that most depends on.",
-        },
+        OptionDef::field(
+            "microbatches",
+            Field::Microbatches,
+            "1",
+            "How many; auto takes the number and schedule that the model finds fastest within memory.",
+        ),
+        OptionDef::text(
+            "batch",
+            "The number of the argument whose first dimension is the batch; without it the one that most depends on.",
+        ),
         NAMES,
         ORDER,
         TARGET,
-        OptionDef {
-            name: "memory",
-            ty: OptionType::Bytes,
-            default: "",
-            doc: "What a device may hold at once; without it there is no limit.",
-        },
+        OptionDef { doc: "What a device may hold at once; without it there is no limit.", ..MEMORY },
     ],
     run: microbatch::microbatch,
 };
@@ -133,15 +119,7 @@ pub(crate) static PARTITION: Pass = Pass {
     name: "mpmd-partition",
     doc: "Makes each fragment a function that the devices of its mesh run, and gives every value its sharding.",
     effect: Effect::Rewrite,
-    options: &[
-        TARGET,
-        OptionDef {
-            name: "memory",
-            ty: OptionType::Bytes,
-            default: "",
-            doc: "What a device may hold at once; the target's memory without it.",
-        },
-    ],
+    options: &[TARGET, MEMORY],
     run: partition::partition,
 };
 
@@ -153,12 +131,7 @@ pub(crate) static SCHEDULE: Pass = Pass {
     options: &[
         ORDER,
         TARGET,
-        OptionDef {
-            name: "memory",
-            ty: OptionType::Bytes,
-            default: "",
-            doc: "What a device may hold at once; without it there is no limit.",
-        },
+        OptionDef { doc: "What a device may hold at once; without it there is no limit.", ..MEMORY },
     ],
     run: schedule::schedule,
 };

@@ -18,6 +18,7 @@ use dialect::signature::{GLOBAL_TYPE, SHARDING, Signature};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::outline::{self, Alone, Key, Named};
+use crate::compile_options::CompileOptions;
 use crate::estimate::{Machine, estimate};
 use crate::options::Options;
 
@@ -343,14 +344,13 @@ impl Pass<'_> {
                 return None;
             }
         };
-        let mut settings = format!("target={}", options.text("target"));
-        if !options.text("memory").is_empty() {
-            settings.push_str(&format!(" memory={}", options.text("memory")));
-        }
-        let target = options.text("target");
-        let passes =
-            format!("planned{{{settings}}},partition,collective-matmul{{target={target}}},schedule{{target={target}}}");
-        let steps = match options.registry().parse(&passes) {
+        let whole = CompileOptions { target: options.compile.target.clone(), ..CompileOptions::default() };
+        let limited = CompileOptions { memory: options.compile.memory, ..whole.clone() };
+        let registry = options.registry();
+        let steps = registry
+            .pipeline("planned", &limited)
+            .and_then(|planned| Ok([planned, registry.pipeline("partition,collective-matmul,schedule", &whole)?]));
+        let steps = match steps {
             Ok(steps) => steps,
             Err(faults) => {
                 self.diagnostics.append(faults);
@@ -364,7 +364,7 @@ impl Pass<'_> {
             self.program.terminator(body).map(|op| self.program.op(op).operands.to_vec()).unwrap_or_default();
         let types = (globals(self.program, self.program.block_args(body).to_vec()), globals(self.program, returned));
         let alone = Alone::enter(self.program, body, ins, outs, Some(mesh));
-        for step in steps.iter() {
+        for step in steps.iter().flat_map(|steps| steps.iter()) {
             (step.pass.run)(alone.program, &step.options, self.diagnostics);
             if self.diagnostics.has_errors() {
                 alone.leave();

@@ -9,8 +9,9 @@ use dialect::ir::{AttrData, ElementType, Op, Program, TypeData};
 use dialect::ops::func;
 use dialect::ops::mpmd::{self, Topology};
 
-use super::timeline::{Graph, Schedule, Timeline};
+use super::timeline::{Graph, Timeline};
 use super::{assign, partition};
+use crate::compile_options::{Keyword, Schedule};
 use crate::estimate::Machine;
 use crate::options::Options;
 use crate::units;
@@ -67,13 +68,8 @@ impl Pipeline {
     }
 }
 
-/// The names of schedules.
-const WORDS: [(&str, Schedule); 4] = [
-    ("program", Schedule::Program),
-    ("1f1b", Schedule::OneForwardOneBackward),
-    ("gpipe", Schedule::Gpipe),
-    ("interleaved", Schedule::Interleaved),
-];
+/// The schedules that are compared, the first of equally fast ones first.
+const COMPARED: [Schedule; 3] = [Schedule::OneForwardOneBackward, Schedule::Gpipe, Schedule::Interleaved];
 
 pub(super) fn schedule(program: &mut Program, options: &Options, diagnostics: &mut Diagnostics) {
     let Some(main) = func::function(program, "main") else { return };
@@ -111,15 +107,14 @@ fn choose(program: &Program, options: &Options, diagnostics: &mut Diagnostics) -
     let (topology, block) = (Topology::of(program, main)?, func::block(program, main)?);
     let machine = Machine::of_mesh(options.target(diagnostics)?, &Default::default()).ok()?;
     let graph = Graph::of(program, block, &topology, &machine).filter(|graph| !graph.units.is_empty())?;
-    let wanted = options.text("schedule");
-    let memory = options.bytes("memory").map_or(f64::INFINITY, |bytes| bytes as f64);
-    let run = |(word, schedule)| {
-        let line = graph.run(schedule);
+    let memory = options.compile.memory.map_or(f64::INFINITY, |bytes| bytes as f64);
+    let run = |schedule| {
+        let (line, word) = (graph.run(schedule), Some(schedule).word());
         let peak = line.peaks.iter().copied().fold(0.0, f64::max);
         Scheduled { word, line, peak, excess: (peak - memory).max(0.0) }
     };
-    let allowed = WORDS.into_iter().filter(|w| w.0 == wanted || wanted == "auto" && w.0 != "program");
-    let best = allowed.map(run).reduce(|best, next| if next.is_better(&best) { next } else { best })?;
+    let best = options.compile.schedule.map_or(COMPARED.to_vec(), |given| vec![given]).into_iter();
+    let best = best.map(run).reduce(|best, next| if next.is_better(&best) { next } else { best })?;
     Some((graph, best))
 }
 

@@ -32,8 +32,15 @@ pub(super) fn scopes(program: &mut Program, options: &Options, diagnostics: &mut
         .flat_map(|&op| mpmd::origins(program.view(op)))
         .map(|origin| origin.0)
         .collect();
-    let assigned = options.text("assign").split(',').filter_map(|entry| Some(entry.split_once('@')?.0));
-    let wanted: Vec<String> = options.text("scopes").split(',').chain(assigned).map(str::to_owned).collect();
+    let assigned = options
+        .compile
+        .assign
+        .as_deref()
+        .unwrap_or_default()
+        .split(',')
+        .filter_map(|entry| Some(entry.split_once('@')?.0));
+    let wanted: Vec<String> =
+        options.compile.stages.as_deref().unwrap_or_default().split(',').chain(assigned).map(str::to_owned).collect();
     let is_new = |name: &&String| !name.is_empty() && program.find_name(name).is_none_or(|name| !known.contains(&name));
     let wanted: Vec<String> = wanted.iter().filter(is_new).cloned().collect();
     if wanted.is_empty() {

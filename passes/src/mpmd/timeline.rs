@@ -6,21 +6,8 @@ use dialect::ops::func;
 use dialect::ops::mpmd::{self, Kind, Topology};
 use rustc_hash::FxHashMap;
 
+use crate::compile_options::Schedule;
 use crate::estimate::Machine;
-
-/// The order in which the fragments of microbatches run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Schedule {
-    /// In program order.
-    Program,
-    /// Every mesh runs all forward computations before the first backward one. Source: Huang et al., GPipe.
-    Gpipe,
-    /// A mesh has at most as many microbatches in flight as there are stages from it to the end, and runs backward
-    /// computations first. Source: Narayanan et al., PipeDream.
-    OneForwardOneBackward,
-    /// `OneForwardOneBackward` for meshes of several stages each. Source: Narayanan et al., Megatron-LM.
-    Interleaved,
-}
 
 /// The role of a fragment in a pipeline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

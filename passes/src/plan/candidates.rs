@@ -12,6 +12,7 @@ use dialect::ops::func;
 use dialect::parallel::on_all_cores;
 
 use super::{PlanOptions, PlanReport, Search, plan_with};
+use crate::compile_options::OverMemory;
 use crate::estimate::{Estimate, Machine, Target, estimate, estimate_time};
 use crate::mpmd::Pipeline;
 use crate::options::Options;
@@ -51,7 +52,7 @@ pub(super) fn plan_best(
     let (chosen, given_up) = best(given, options.memory, &plan);
     diagnostics.append(chosen.diagnostics);
     *program = chosen.program;
-    if given.text("over-memory") != "allow"
+    if given.compile.over_memory != OverMemory::Allow
         && let (Some(text), Some(main)) = (given_up, func::function(program, "main"))
     {
         diagnostics.push(warning(program.op(main).span, text));
@@ -167,14 +168,7 @@ impl Candidate {
 
 impl<'a> Later<'a> {
     fn new(given: &'a Options) -> Option<Self> {
-        let mut steps = given.registry().parse(LATER).ok()?;
-        for step in &mut steps.0 {
-            for name in ["target", "memory"] {
-                if step.pass.options.iter().any(|option| option.name == name) {
-                    step.options.set(step.pass.options, name, given.text(name)).ok()?;
-                }
-            }
-        }
+        let steps = given.registry().pipeline(LATER, &given.compile).ok()?;
         Some(Self { given, partition: steps.until(Stage::Partitioned), others: steps.after(Stage::Partitioned) })
     }
 

@@ -30,8 +30,9 @@ pub use effort::Effort;
 pub use search::egraph::rewrite::{Class, Made, PlannedOp, Plans, Rewrite};
 
 use crate::check_memory::OVER_MEMORY;
+use crate::compile_options::{CompileOptions, Field, MEMORY, TARGET};
 use crate::estimate::{Machine, Target};
-use crate::options::{OptionDef, OptionType};
+use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
 use model::choice::{Choice, Cost, Rates};
 use model::machine_cost::MachineCost;
@@ -97,31 +98,16 @@ pub static PASS: Pass = Pass {
     doc: "Choose where every value lies and write each change of distribution as an sdy collective.",
     effect: Effect::Reach(Stage::Planned),
     options: &[
-        OptionDef {
-            name: "search",
-            ty: OptionType::Choice(&["full", "greedy"]),
-            default: "full",
-            doc: "Choose for the whole program, or for each op alone.",
-        },
-        OptionDef {
-            name: "target",
-            ty: OptionType::Text,
-            default: "flat",
-            doc: "What runs it: flat, or a slice of TPUs like v5e:4x2.",
-        },
-        OptionDef {
-            name: "memory",
-            ty: OptionType::Bytes,
-            default: "",
-            doc: "What a device may hold at once; the target's memory without it.",
-        },
+        OptionDef::field("search", Field::Search, "full", "Choose for the whole program, or for each op alone."),
+        OptionDef { doc: "What runs it: flat, or a slice of TPUs like v5e:4x2.", ..TARGET },
+        MEMORY,
         OVER_MEMORY,
     ],
     run: |program, given, diagnostics| {
-        let search = if given.text("search") == "greedy" { Search::Greedy } else { Search::Full };
-        match given.registry().targets().parse(given.text("target")) {
+        let CompileOptions { search, memory, .. } = given.compile;
+        match given.registry().targets().parse(given.compile.target_name()) {
             Ok(target) => {
-                let options = PlanOptions { search, target, memory: given.bytes("memory") };
+                let options = PlanOptions { search, target, memory };
                 let report = candidates::plan_best(program, given, &options, diagnostics);
                 effort::count(given, &report);
             }

@@ -30,7 +30,7 @@ use graph::mesh::Meshes;
 use read::{calls, constants, constraints, edges, groups};
 use write::{annotated, conflict, outline, trivial};
 
-use crate::options::{OptionDef, OptionType, Options};
+use crate::options::{OptionDef, Options};
 use crate::pass::{Effect, Pass};
 
 /// The pass.
@@ -39,48 +39,33 @@ pub static PASS: Pass = Pass {
     doc: "Spreads the shardings the user gave to all values, as Shardy does.",
     effect: Effect::Reach(Stage::Propagated),
     options: &[
-        OptionDef {
-            name: "conservative-propagation",
-            ty: OptionType::Bool,
-            default: "false",
-            doc: "never split an axis, nor spread along dimensions that would need data from neighbors",
-        },
-        OptionDef {
-            name: "propagation-strategy",
-            ty: OptionType::Choice(&["aggressive", "basic"]),
-            default: "aggressive",
-            doc: "whether every tensor of an op takes what it can, or only what all can",
-        },
-        OptionDef {
-            name: "run-op-priority-propagation",
-            ty: OptionType::Bool,
-            default: "true",
-            doc: "visit ops in rounds, those that let all dimensions pass first",
-        },
-        OptionDef {
-            name: "keep-sharding-rules",
-            ty: OptionType::Bool,
-            default: "false",
-            doc: "leave every op's sharding rule as sdy.sharding_rule",
-        },
-        OptionDef {
-            name: "origins",
-            ty: OptionType::Bool,
-            default: "false",
-            doc: "leave the annotations that axes come from as sdy.sharding_origins",
-        },
-        OptionDef {
-            name: "keep-annotated",
-            ty: OptionType::Bool,
-            default: "false",
-            doc: "leave annotated arguments and results of @main as they are written, where Shardy makes them divide",
-        },
-        OptionDef {
-            name: "keep-conflicts",
-            ty: OptionType::Bool,
-            default: "false",
-            doc: "leave concatenations and dots whose tensors are sharded differently to plan, where Shardy inserts reshards",
-        },
+        OptionDef::flag(
+            "conservative-propagation",
+            false,
+            "never split an axis, nor spread along dimensions that would need data from neighbors",
+        ),
+        OptionDef::choice(
+            "propagation-strategy",
+            &["aggressive", "basic"],
+            "whether every tensor of an op takes what it can, or only what all can",
+        ),
+        OptionDef::flag(
+            "run-op-priority-propagation",
+            true,
+            "visit ops in rounds, those that let all dimensions pass first",
+        ),
+        OptionDef::flag("keep-sharding-rules", false, "leave every op's sharding rule as sdy.sharding_rule"),
+        OptionDef::flag("origins", false, "leave the annotations that axes come from as sdy.sharding_origins"),
+        OptionDef::flag(
+            "keep-annotated",
+            false,
+            "leave annotated arguments and results of @main as they are written, where Shardy makes them divide",
+        ),
+        OptionDef::flag(
+            "keep-conflicts",
+            false,
+            "leave concatenations and dots whose tensors are sharded differently to plan, where Shardy inserts reshards",
+        ),
     ],
     run: |program, options, diagnostics| {
         run_pass(program, options, options.flag("origins"), diagnostics);

@@ -12,8 +12,9 @@ use dialect::ir::{Op, Program};
 use dialect::ops::{func, mpmd};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::compile_options::{MEMORY, TARGET};
 use crate::estimate::{Machine, estimate};
-use crate::options::{OptionDef, OptionType};
+use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
 use held::{Candidate, Held};
 
@@ -23,18 +24,8 @@ pub(crate) static PASS: Pass = Pass {
     doc: "Gather or compute values again before they are read late, where holding them takes too much memory.",
     effect: Effect::Rewrite,
     options: &[
-        OptionDef {
-            name: "target",
-            ty: OptionType::Text,
-            default: "flat",
-            doc: "The machine that says what making a value again costs.",
-        },
-        OptionDef {
-            name: "memory",
-            ty: OptionType::Bytes,
-            default: "",
-            doc: "What a device may hold at once; the memory of a target of chips without it.",
-        },
+        OptionDef { doc: "The machine that says what making a value again costs.", ..TARGET },
+        OptionDef { doc: "What a device may hold at once; the memory of a target of chips without it.", ..MEMORY },
     ],
     run: |program, options, diagnostics| {
         // With several meshes, the pass has already run on each alone.

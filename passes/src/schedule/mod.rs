@@ -10,8 +10,9 @@ mod permutes;
 
 use dialect::ir::Program;
 
+use crate::compile_options::{MEMORY, TARGET};
 use crate::estimate::{Machine, estimate};
-use crate::options::{OptionDef, OptionType};
+use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
 use combine::Worth;
 
@@ -21,30 +22,21 @@ pub static PASS: Pass = Pass {
     doc: "Send collectives that don't wait for each other together, as one collective of several operands.",
     effect: Effect::Rewrite,
     options: &[
+        OptionDef { doc: "The slice of TPUs whose latencies and bandwidths say what it saves.", ..TARGET },
         OptionDef {
-            name: "target",
-            ty: OptionType::Text,
-            default: "flat",
-            doc: "The slice of TPUs whose latencies and bandwidths say what it saves.",
-        },
-        OptionDef {
-            name: "memory",
-            ty: OptionType::Bytes,
-            default: "",
             doc: "What a device may hold at once, since what is sent together is held together; the target's memory without it.",
+            ..MEMORY
         },
-        OptionDef {
-            name: "several-operands",
-            ty: OptionType::Bool,
-            default: "true",
-            doc: "Let a collective have several operands; XLA takes none of those inside a manual computation, and joins them itself.",
-        },
-        OptionDef {
-            name: "pack",
-            ty: OptionType::Bool,
-            default: "true",
-            doc: "Pack reduce_scatters into one, which copies; XLA joins them without, and has fewer kernels to compile.",
-        },
+        OptionDef::flag(
+            "several-operands",
+            true,
+            "Let a collective have several operands; XLA takes none of those inside a manual computation, and joins them itself.",
+        ),
+        OptionDef::flag(
+            "pack",
+            true,
+            "Pack reduce_scatters into one, which copies; XLA joins them without, and has fewer kernels to compile.",
+        ),
     ],
     run: |program, options, diagnostics| {
         if program.attr(program.module, dialect::ops::mpmd::ORDERED).is_some() {

@@ -21,7 +21,7 @@ use dialect::sharding::{MAX_DEVICES, Mesh, digits, index};
 use dialect::signature::{self, Side, Signature};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::options::{OptionDef, OptionType, Options};
+use crate::options::{OptionDef, Options};
 use flow::{Flow, communicates};
 use spread::{Spread, Spreads};
 
@@ -30,12 +30,11 @@ pub static PASS: crate::Pass = crate::Pass {
     name: "check-spmd",
     doc: "Check that the members of each group of a per-device program meet the same collectives in the same order.",
     effect: crate::Effect::Report,
-    options: &[OptionDef {
-        name: "strict",
-        ty: OptionType::Bool,
-        default: "false",
-        doc: "Report as an error, not as a warning, what may go wrong but need not.",
-    }],
+    options: &[OptionDef::flag(
+        "strict",
+        false,
+        "Report as an error, not as a warning, what may go wrong but need not.",
+    )],
     run: |program, options, diagnostics| check(program, options, diagnostics),
 };
 

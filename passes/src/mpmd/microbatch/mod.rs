@@ -20,6 +20,7 @@ use rustc_hash::FxHashMap;
 use self::divide::{Division, Each};
 use self::emit::Emit;
 use super::{flat, schedule};
+use crate::compile_options::Microbatches;
 use crate::dimension_classes::{ClassId, DimensionClasses};
 use crate::options::Options;
 use crate::plan::model::meaning::Models;
@@ -30,10 +31,11 @@ const CANDIDATES: usize = 16;
 const MOST: i64 = 64;
 
 pub(super) fn microbatch(program: &mut Program, options: &Options, diagnostics: &mut Diagnostics) {
-    let word = options.text("microbatches").to_owned();
-    if word == "1" {
-        return;
-    }
+    let count = match options.compile.microbatches {
+        None | Some(Microbatches::Count(1)) => return,
+        Some(Microbatches::Count(count)) => Some(i64::from(count)),
+        Some(Microbatches::Auto) => None,
+    };
     let Some(main) = func::function(program, "main") else { return };
     let (Some(_), Some(block)) = (Topology::of(program, main), func::block(program, main)) else { return };
     let on_meshes = program.values_under(block).iter().any(|&v| mpmd::mesh_of(program, v).is_some());
@@ -43,9 +45,8 @@ pub(super) fn microbatch(program: &mut Program, options: &Options, diagnostics: 
     let span = program.op(main).span;
     let fault =
         |message: String, note: &str| Diagnostic::error(codes::MICROBATCHES, span, message).note(note.to_owned());
-    let count = word.parse::<i64>().ok().filter(|&n| n > 0);
-    if count.is_none() && word != "auto" {
-        return diagnostics.push(fault(format!("microbatches={word} is no number"), "write a number, or auto"));
+    if count == Some(0) {
+        return diagnostics.push(fault("0 microbatches".to_owned(), "write a positive number, or auto"));
     }
     let given = options.text("batch");
     let argument = given.parse::<usize>().ok().and_then(|i| program.block_args(block).get(i).copied());

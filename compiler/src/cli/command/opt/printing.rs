@@ -52,8 +52,8 @@ impl Dump<'_> {
 /// Returns the passes in the syntax of `--pass-pipeline`, with the options that aren't at their defaults.
 pub(super) fn pipeline(steps: &[Step]) -> String {
     let pass = |step: &Step| {
-        let changed = step.pass.options.iter().filter(|o| step.options.text(o.name) != o.default);
-        let changed: Vec<String> = changed.map(|o| format!("{}={}", o.name, step.options.text(o.name))).collect();
+        let changed = step.pass.options.iter().filter(|o| step.options.value(o) != o.default);
+        let changed: Vec<String> = changed.map(|o| format!("{}={}", o.name, step.options.value(o))).collect();
         match changed.is_empty() {
             true => step.pass.name.to_owned(),
             false => format!("{}{{{}}}", step.pass.name, changed.join(" ")),
