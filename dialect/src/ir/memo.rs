@@ -1,4 +1,5 @@
-//! A cache of facts about ops that passes compute from the ops' contents, for later passes.
+//! A cache of what passes compute from the contents of ops, so that later passes needn't compute it again. A pass must
+//! return the same program with an empty cache.
 
 use std::any::Any;
 
@@ -16,8 +17,9 @@ impl Clone for Memo {
 }
 
 impl Program {
-    /// Takes the value stored by [`Self::keep_memo`] if it has type `T`, or else the default. The value may use ids of
-    /// names, types and attributes as keys, which never change, but not ids of ops and values, which passes change.
+    /// Takes the value stored by [`Self::keep_memo`] if it has type `T`, or else the default. Its keys may be ids of
+    /// names, types and attributes: hash-consed tables only grow, so such an id means the same as long as the program
+    /// exists. Its keys must not be ids of ops and values, which passes change in place.
     pub fn take_memo<T: Any + Send + Sync + Default>(&mut self) -> T {
         self.memo.0.take().and_then(|kept| kept.downcast().ok()).map(|kept| *kept).unwrap_or_default()
     }
