@@ -6,6 +6,7 @@ use dialect::codes;
 use dialect::diagnostic::{Diagnostic as Plain, Diagnostics as Plains, Span};
 use dialect::ops::func;
 use dialect::text::nearest;
+use passes::CompileOptions;
 use passes::options::parse_bytes;
 
 use crate::compiler::Compiler;
@@ -14,7 +15,6 @@ use crate::diagnostic::Outcome;
 use crate::module::Module;
 use crate::source::Source;
 use crate::units;
-use passes::CompileOptions;
 
 /// The prefix of a comment that states budgets.
 const MARK: &str = "shardc: expect";

@@ -9,8 +9,8 @@ use dialect::kernel::{External, Kernel};
 use dialect::literal::Literal;
 use dialect::ops::{mhlo, sdy};
 use dialect::sharding::Mesh;
-use passes::Step;
 use passes::estimate::{Flat, Machine, estimate};
+use passes::{CompileOptions, Step};
 use runtime::reference::{self, Limits};
 use serde::Serialize;
 
@@ -21,7 +21,6 @@ use crate::diagnostic::Outcome;
 use crate::execute::{Backend, ExecuteOptions, HAS_NATIVE, Interface, evaluation_fault, replicas_and_partitions};
 use crate::module::Module;
 use crate::rounding::{Judged, RUNS, Rounding, judge};
-use passes::CompileOptions;
 
 /// The comparison of the partitioned program with the original. Serialized, it is what `shardc check --json` prints.
 #[derive(Clone, Debug, Serialize)]

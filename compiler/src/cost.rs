@@ -7,6 +7,7 @@ use dialect::memory::MemorySpace;
 use dialect::op::CollectiveKind;
 use dialect::sharding::Mesh;
 use dialect::signature::Signature;
+use passes::CompileOptions;
 use passes::estimate::{Communication, Estimate, HostCopy, Machine, Precision, Target, estimate};
 use serde::Serialize;
 
@@ -16,7 +17,6 @@ use crate::effects;
 use crate::module::Module;
 use crate::place::{axes_of_groups, place, place_or_argument};
 use crate::source::Source;
-use passes::CompileOptions;
 
 /// The modelled cost of one run of a per-device program.
 #[derive(Clone, PartialEq, Debug, Serialize)]

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use dialect::ir::Op;
+use passes::CompileOptions;
 use passes::estimate::{Event, Work};
 use serde::Serialize;
 
@@ -12,7 +13,6 @@ use crate::diagnostic::Outcome;
 use crate::module::Module;
 #[cfg(feature = "jit")]
 use crate::place::place_or_argument;
-use passes::CompileOptions;
 
 /// The trace of one run of a program.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -341,8 +341,8 @@ mod tests {
             name: "plan",
             effect: Effect::Reach(Stage::Planned),
             run: |program, _, _| {
-                let terminator = program.block_ops(program.body())[0];
-                program.copy_op(terminator);
+                let main = program.block_ops(program.body())[0];
+                program.copy_op(main);
             },
             ..IDLE
         };

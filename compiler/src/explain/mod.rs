@@ -16,14 +16,13 @@ use dialect::ir::Program;
 use dialect::ops::sdy;
 use dialect::sharding::ShardingTable;
 use passes::propagate::{self, OriginTable};
-use passes::{Stage, Step, Steps};
+use passes::{CompileOptions, Stage, Step, Steps};
 use serde::Serialize;
 
 use crate::compiler::{Compiler, Watch};
 use crate::diagnostic::{Diagnostic, Diagnostics, Outcome};
 use crate::effects;
 use crate::module::Module;
-use passes::CompileOptions;
 
 pub(crate) use causes::{Cause, causes};
 pub(crate) use changes::partition_spec_with;

@@ -6,7 +6,7 @@ use dialect::diagnostic::{Diagnostic as Plain, Severity, Span};
 use dialect::ir::{Op, Program, Value};
 use dialect::ops::func;
 use dialect::sharding::{AxisRef, ShardingTable, TensorSharding};
-use passes::Stage;
+use passes::{CompileOptions, Stage};
 use serde::Serialize;
 
 use super::causes::{Annotation, Origins};
@@ -15,7 +15,6 @@ use crate::diagnostic::{Diagnostic, Outcome, one};
 use crate::module::Module;
 use crate::place::{near_values, place, place_of, value_name, values_called};
 use crate::source::Source;
-use passes::CompileOptions;
 
 /// The sharding of one value and its origins. Serialized, it is an entry of `values` of `shardc explain --value
 /// --json`.

@@ -26,14 +26,13 @@ use dialect::diagnostic::{Diagnostic as Plain, Diagnostics as Plains, Span};
 use dialect::ir::Program;
 use dialect::ops::{func, sdy};
 use dialect::sharding::{MeshRef, ShardingTable};
-use passes::Stage;
 use passes::estimate::{Machine, Target};
 use passes::plan::Search;
+use passes::{CompileOptions, Stage};
 
 use crate::compiler::{Compiler, Watch};
 use crate::diagnostic::{Outcome, one};
 use crate::module::Module;
-use passes::CompileOptions;
 
 use candidate::MeshName;
 use explore::{Explored, Meshes, explore};

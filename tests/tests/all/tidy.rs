@@ -327,7 +327,13 @@ fn every_pass_has_its_own_name_and_says_what_it_does() {
         assert!(!pass.doc.is_empty() && pass.doc.ends_with('.'), "'{}' has a bad doc", pass.name);
         for option in pass.options {
             let mut options = passes::options::Options::defaults(pass.options);
-            assert_eq!(options.value(option), option.default, "'{}' of '{}' has another default", option.name, pass.name);
+            assert_eq!(
+                options.value(option),
+                option.default,
+                "'{}' of '{}' has another default",
+                option.name,
+                pass.name
+            );
             let set = options.set(pass.options, option.name, option.default);
             assert_eq!(set, Ok(()), "the default of '{}' of '{}' doesn't fit", option.name, pass.name);
         }
