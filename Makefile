@@ -40,6 +40,9 @@
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
+# Tests that need the file $(1) are ignored until it has been made: tests/build.rs looks for it.
+noticed = @[ -e $(1) ] || touch tests/build.rs
+
 .PHONY: setup format check publish-check advisories test test-without-llvm demo profiled bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-reshards fuzz fuzz-commands fuzz-files fuzz-sessions fuzz-flags random trained random-plans compare-ops accuracy oracles python python-jax newest python-newest random-jax capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. mlir-22-tools, llvm-22-tools (FileCheck)
@@ -56,7 +59,7 @@ setup:
 	[ -n "$$missing" ] || exit 0; \
 	echo "installing:$$missing"; \
 	root=; [ "$$(id -u)" = 0 ] || root=sudo; \
-	$$root apt-get update -q && \
+	touch tests/build.rs && $$root apt-get update -q && \
 	$$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing
 
 # By name, since rustfmt doesn't find modules that a macro declares.
@@ -99,6 +102,7 @@ test-without-llvm:
 oracles: $(TARGET)/oracles/ready
 
 $(TARGET)/oracles/ready: tests/oracles/requirements.txt
+	$(call noticed,$@)
 	python3 -m venv $(TARGET)/oracles
 	$(TARGET)/oracles/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
@@ -130,6 +134,7 @@ $(PYTHON)/ready: bindings/python/tests/requirements.txt $(TARGET)/oracles/ready
 BINDINGS := cargo build --release --quiet -p shardc-capi -p shardc-python --target-dir $(TARGET)
 
 python: oracles $(PYTHON)/ready
+	$(call noticed,$(PYTHON)/installed)
 	$(BINDINGS)
 	@rm -f $(TARGET)/wheels/shardc-*.whl
 	$(PYTHON)/bin/maturin build --quiet --release --manifest-path bindings/python/Cargo.toml --interpreter $(PYTHON)/bin/python \
@@ -142,6 +147,7 @@ CAPI := $(TARGET)/capi
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 
 capi:
+	$(call noticed,$(CAPI)/lib/libshardc.a)
 	$(BINDINGS)
 	@mkdir -p $(CAPI)/include $(CAPI)/lib/pkgconfig $(CAPI)/lib/cmake/Shardc
 	cp bindings/c/include/shardc.h bindings/mlir/include/ShardcPass.h $(CAPI)/include
@@ -155,6 +161,7 @@ LLVM := /usr/lib/llvm-22
 
 # LLVM is built with RTTI and without exceptions.
 $(TARGET)/plugin/libShardcPlugin.so: capi $(wildcard bindings/mlir/plugin/*)
+	$(call noticed,$@)
 	@mkdir -p $(TARGET)/plugin
 	c++ -std=c++17 -O1 -fPIC -shared -fno-exceptions -fvisibility=hidden -I$(CAPI)/include -I$(LLVM)/include \
 		bindings/mlir/plugin/plugin.cpp $(CAPI)/lib/libshardc.a -Wl,--exclude-libs,ALL,--gc-sections,-s -o $@
@@ -172,6 +179,7 @@ endef
 
 # Of the selection that is built for the tests, so that nothing else is built for it.
 mpi: setup
+	$(call noticed,$(TARGET)/mpi/shardc)
 	$(call with-mpi,debug,--workspace --features shardc/mpi,shardc,shardc)
 
 DEMO := tests/corpus/tpu_p3_mlp_block_auto
@@ -210,6 +218,7 @@ bench-mpi: setup oracles
 iree: $(TARGET)/iree/ready
 
 $(TARGET)/iree/ready: Makefile
+	$(call noticed,$@)
 	python3 -m venv $(TARGET)/iree
 	$(TARGET)/iree/bin/pip install --quiet --disable-pip-version-check iree-base-compiler==3.13.0 iree-base-runtime==3.13.0
 	touch $@

@@ -1,26 +1,38 @@
 //! LLVM's lit and FileCheck run on the program, with the files of `tests/filecheck`.
+//!
+//! Without them, the test is ignored, or fails with `SHARDC_ORACLES=1`.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitCode};
+
+use libtest_mimic::{Arguments, Trial};
 
 /// The folder in which `make setup` installs FileCheck.
 const LLVM: &str = "/usr/lib/llvm-22/bin";
 
-#[test]
-fn lit_and_filecheck_work_on_shardc_opt() {
-    let program = Path::new(env!("CARGO_BIN_EXE_shardc"));
+fn main() -> ExitCode {
     let output = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let lit = output.parent().expect("it is below the target folder").join("oracles/bin/lit");
-    if !lit.exists() || !Path::new(LLVM).join("FileCheck").exists() {
-        assert!(std::env::var_os("SHARDC_ORACLES").is_none(), "no lit or FileCheck: run `make setup oracles`");
-        eprintln!("skipped: run `make setup oracles` for FileCheck and lit");
-        return;
-    }
+    let missing = [lit.clone(), Path::new(LLVM).join("FileCheck")].into_iter().find(|file| !file.exists());
+    let ignored = missing.is_some() && std::env::var_os("SHARDC_ORACLES").is_none();
+    let test = move || match missing {
+        Some(file) => Err(format!("{} is missing: run `make setup oracles`", file.display()).into()),
+        None => {
+            lit_and_filecheck_work(&lit, output);
+            Ok(())
+        }
+    };
+    let trial = Trial::test("lit_and_filecheck_work_on_shardc_opt", test).with_ignored_flag(ignored);
+    libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()
+}
+
+fn lit_and_filecheck_work(lit: &Path, output: &Path) {
+    let program = Path::new(env!("CARGO_BIN_EXE_shardc"));
     let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/filecheck");
     let bin = program.parent().expect("it is in a folder").display();
     let path = format!("{bin}:{LLVM}:{}", std::env::var("PATH").unwrap_or_default());
     let run = |files: &Path| {
-        let ran = Command::new(&lit)
+        let ran = Command::new(lit)
             .args(["-v", "-j2"])
             .arg(files)
             .env("PATH", &path)

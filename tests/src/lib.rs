@@ -6,6 +6,7 @@ pub mod attempt;
 pub mod listing;
 pub mod models;
 pub mod mutation;
+pub mod needs;
 pub mod oracle;
 pub mod programs;
 pub mod propagation;

@@ -6,39 +6,15 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// Returns the Python of the environment that `make oracles` creates under the target folder `target`. Without it,
-/// tests can't check anything and print that they are skipped; with `SHARDC_ORACLES=1` they fail.
-pub fn python(target: &Path) -> Option<PathBuf> {
-    let python = target.join("oracles/bin/python");
-    if python.exists() {
-        return Some(python);
-    }
-    assert!(std::env::var_os("SHARDC_ORACLES").is_none(), "no Python environment: run `make oracles`");
-    eprintln!("skipped: run `make oracles` for the Python environment with JAX");
-    None
-}
+use crate::needs;
 
-/// Returns the Python of the environment that `make python` creates, where the package `shardc` is installed next to
-/// JAX.
-pub fn package(target: &Path) -> Option<PathBuf> {
-    let python = target.join("python/bin/python");
-    if target.join("python/installed").exists() {
-        return Some(python);
-    }
-    assert!(std::env::var_os("SHARDC_ORACLES").is_none(), "no Python package: run `make python`");
-    eprintln!("skipped: run `make python` for the Python package");
-    None
-}
-
-/// Returns a file that a target of the Makefile creates below the target folder.
-pub fn made(target: &Path, file: &str, by: &str) -> Option<PathBuf> {
-    let file = target.join(file);
-    if file.exists() {
-        return Some(file);
-    }
-    assert!(std::env::var_os("SHARDC_ORACLES").is_none(), "{} is missing: run `make {by}`", file.display());
-    eprintln!("skipped: run `make {by}` for {}", file.display());
-    None
+/// Returns the file that the target `by` of the Makefile creates for tests; see `NEEDS`.
+///
+/// # Panics
+/// If it is missing. Tests that need it are marked with `#[cfg_attr(not(has = "NAME"), ignore)]`.
+pub fn made(by: &str) -> PathBuf {
+    let found = needs::find(needs::target(env!("OUT_DIR")), by);
+    found.unwrap_or_else(|missing| panic!("{} is missing: run `make {by}`", missing.display()))
 }
 
 /// Sends the cases to `script`, one per line, and returns its verdicts and the end of its error output.

@@ -1,7 +1,5 @@
 //! Elementary and special functions are as accurate as promised, in the evaluator and in native code.
 
-use std::path::Path;
-
 use dialect::ir::ElementType::{F32, F64};
 use shardc_tests::accuracy::{self, Engine, FUNCTIONS, Function, values};
 use shardc_tests::oracle;
@@ -22,9 +20,9 @@ fn functions_are_accurate_in_single_precision() {
 }
 
 #[test]
+#[cfg_attr(not(has = "oracles"), ignore = "run `make oracles`")]
 fn functions_are_accurate_in_double_precision() {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target folder");
-    let Some(python) = oracle::python(target) else { return };
+    let python = oracle::made("oracles");
     let wrong = |f: &Function| faults(f, f.limits[1], accuracy::worst_in_double(&python, f, COUNT));
     let wrong: Vec<String> = FUNCTIONS.iter().flat_map(wrong).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

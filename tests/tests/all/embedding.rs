@@ -1,6 +1,4 @@
 //! Embedders: a program in C with the C library, and the stock mlir-opt with its plugin, on JAX's programs.
-//!
-//! Without the files of `make plugin`, and without `SHARDC_ORACLES=1`, the tests are skipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,10 +10,6 @@ use shardc_tests::sharded::done;
 
 const MLIR_OPT: &str = "/usr/lib/llvm-22/bin/mlir-opt";
 
-fn target() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target folder").to_owned()
-}
-
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package stands in the workspace").to_owned()
 }
@@ -25,9 +19,10 @@ fn said(output: &Output) -> String {
 }
 
 #[test]
+#[cfg_attr(not(has = "capi"), ignore = "run `make capi`")]
 fn a_program_in_c_compiles_programs() {
-    let Some(library) = oracle::made(&target(), "capi/lib/libshardc.a", "capi") else { return };
-    let (include, source) = (target().join("capi/include"), root().join("bindings/c/tests/embed.c"));
+    let library = oracle::made("capi");
+    let (include, source) = (library.with_file_name("../include"), root().join("bindings/c/tests/embed.c"));
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("embed");
     // The header is valid in C and in C++.
     for (compiler, language) in [("cc", "c"), ("c++", "c++")] {
@@ -80,8 +75,9 @@ fn corpus() -> Vec<(String, String)> {
 }
 
 #[test]
+#[cfg_attr(not(has = "plugin"), ignore = "run `make plugin`")]
 fn the_stock_mlir_opt_makes_of_jax_programs_what_we_do() {
-    let Some(plugin) = oracle::made(&target(), "plugin/libShardcPlugin.so", "plugin") else { return };
+    let plugin = oracle::made("plugin");
     let compiler = Compiler::standard();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mlir-opt");
     fs::create_dir_all(&folder).expect("the target folder can be written");
@@ -110,8 +106,9 @@ fn the_stock_mlir_opt_makes_of_jax_programs_what_we_do() {
 }
 
 #[test]
+#[cfg_attr(not(has = "plugin"), ignore = "run `make plugin`")]
 fn mlir_opt_shows_whose_fault_it_is() {
-    let Some(plugin) = oracle::made(&target(), "plugin/libShardcPlugin.so", "plugin") else { return };
+    let plugin = oracle::made("plugin");
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fault.mlir");
     let text = "module {\n  func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {\n    \
                 %0 = \"stablehlo.negate\"(%a) : (tensor<8xf32>) -> tensor<8xi32>\n    return %a : tensor<8xf32>\n  }\n}\n";
@@ -221,12 +218,8 @@ fn a_melior_module_stays_as_it_was_where_there_are_faults() {
 }
 
 #[test]
+#[cfg_attr(not(has = "setup"), ignore = "run `make setup`")]
 fn what_has_no_location_is_where_mlir_opt_says() {
-    if !Path::new(MLIR_OPT).exists() {
-        assert!(std::env::var_os("SHARDC_ORACLES").is_none(), "{MLIR_OPT} is missing: run `make setup`");
-        eprintln!("skipped: run `make setup` for {MLIR_OPT}");
-        return;
-    }
     let compiler = Compiler::standard();
     // Returns every location of a text in order, as `file":line:column`.
     let places = |text: &str| -> Vec<String> {
@@ -420,13 +413,10 @@ fn nested(literal: &shardc::Literal, dim: usize, at: &mut usize) -> String {
 
 #[cfg(feature = "jit")]
 #[test]
+#[cfg_attr(not(has = "setup"), ignore = "run `make setup`")]
 fn linalg_goes_down_to_llvm_by_mlir_opt_and_gives_the_evaluators_values() {
     use shardc::{Interface, random_inputs};
     let (llvm, folder) = (Path::new("/usr/lib/llvm-22"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("linalg"));
-    if !llvm.join("bin/mlir-runner").exists() {
-        eprintln!("skipped: mlir-runner-22 is missing (make setup installs it)");
-        return;
-    }
     fs::create_dir_all(&folder).expect("the target folder can be written");
     let compiler = Compiler::standard();
     // Also pass structured ops unchanged, so that mlir-opt defines their meaning.
@@ -510,20 +500,17 @@ fn near(name: &str, arrays: &[Vec<f64>], wanted: &[shardc::Literal], printed: &s
 
 #[cfg(feature = "jit")]
 #[test]
+#[cfg_attr(not(has = "iree"), ignore = "run `make iree`")]
 fn iree_compiles_programs_and_gives_the_evaluators_values() {
     use shardc::{Interface, random_inputs};
-    let iree = target().join("iree/bin");
-    if !iree.join("iree-compile").exists() {
-        eprintln!("skipped: make iree installs IREE's wheels in {}", iree.display());
-        return;
-    }
+    let iree_compile = oracle::made("iree");
     let (compiler, folder) = (Compiler::standard(), Path::new(env!("CARGO_TARGET_TMPDIR")).join("iree"));
     fs::create_dir_all(&folder).expect("the target folder can be written");
     let compile = |name: &str, text: String| {
         let [given, made] = ["mlir", "vmfb"].map(|ext| folder.join(format!("{name}.{ext}")));
         fs::write(&given, text).expect("the target folder can be written");
         let backend = ["--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu"];
-        let run = Command::new(iree.join("iree-compile"))
+        let run = Command::new(&iree_compile)
             .args(backend)
             .args(["--iree-input-type=stablehlo", "--iree-llvmcpu-target-cpu=generic", "-o"])
             .args([&made, &given])
@@ -553,7 +540,7 @@ fn iree_compiles_programs_and_gives_the_evaluators_values() {
             };
             format!("--input={dims}{element}={}", numbers.join(" "))
         };
-        let ran = Command::new(iree.join("iree-run-module"))
+        let ran = Command::new(iree_compile.with_file_name("iree-run-module"))
             .args(["--device=local-sync", "--function=main", &format!("--module={}", made.display())])
             .args(inputs[0].iter().map(input))
             .output()
@@ -575,11 +562,8 @@ fn iree_compiles_programs_and_gives_the_evaluators_values() {
 }
 
 #[test]
+#[cfg_attr(not(has = "setup"), ignore = "run `make setup`")]
 fn structured_ops_are_read_and_printed_as_mlir_opt_has_them() {
-    if !Path::new(MLIR_OPT).exists() {
-        eprintln!("skipped: mlir-opt-22 is missing (make setup installs it)");
-        return;
-    }
     let (compiler, folder) = (Compiler::standard(), Path::new(env!("CARGO_TARGET_TMPDIR")).join("structured"));
     fs::create_dir_all(&folder).expect("the target folder can be written");
     // Returns mlir-opt's output for a file.
@@ -611,11 +595,8 @@ fn structured_ops_are_read_and_printed_as_mlir_opt_has_them() {
 
 #[cfg(feature = "jit")]
 #[test]
+#[cfg_attr(not(has = "setup"), ignore = "run `make setup`")]
 fn mlir_opt_reads_what_linalg_makes_of_jax_programs() {
-    if !Path::new(MLIR_OPT).exists() {
-        eprintln!("skipped: mlir-opt-22 is missing (make setup installs it)");
-        return;
-    }
     let (compiler, folder) = (Compiler::standard(), Path::new(env!("CARGO_TARGET_TMPDIR")).join("linalg"));
     fs::create_dir_all(&folder).expect("the target folder can be written");
     let (mut written, mut refused, mut files) = (0, Vec::new(), Vec::new());

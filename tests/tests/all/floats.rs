@@ -1,15 +1,13 @@
 //! Narrow floating-point types: every sum, difference, product and quotient of the one-byte types, and conversions to
 //! them, are rounded as in ml_dtypes.
 
-use std::path::Path;
-
 use dialect::diagnostic::Diagnostics;
 use shardc_tests::oracle;
 
 #[test]
+#[cfg_attr(not(has = "oracles"), ignore = "run `make oracles`")]
 fn narrow_floats_round_once() {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target folder");
-    let Some(python) = oracle::python(target) else { return };
+    let python = oracle::made("oracles");
     let (programs, said) = oracle::judge(&python, "floats.py", std::iter::empty());
     // Twelve types, six operations and a conversion.
     assert_eq!(programs.len(), 12 * 7, "the script stopped early:\n{said}");

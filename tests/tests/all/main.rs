@@ -30,6 +30,7 @@ mod limits;
 #[cfg(feature = "jit")]
 mod memory;
 mod mutate;
+mod oracles;
 mod passes_alone;
 mod pipelines;
 mod plan;

@@ -1,17 +1,15 @@
 //! Our propagation agrees with Shardy's on random programs; `cargo run -p shardc-tests --bin propagation` compares
 //! more.
 
-use std::path::Path;
-
 use shardc_tests::{oracle, propagation};
 
 /// The minimum number of different ops compared, including Shardy's ops and functions.
 const KINDS: usize = 100;
 
 #[test]
+#[cfg_attr(not(has = "oracles"), ignore = "run `make oracles`")]
 fn random_programs_are_propagated_as_shardy_does() {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target folder");
-    let Some(python) = oracle::python(target) else { return };
+    let python = oracle::made("oracles");
     let all = propagation::random(&python, 0..300);
     let differ: Vec<String> = all.different.iter().map(|d| format!("seed {}: {}", d.name, d.what)).collect();
     assert!(

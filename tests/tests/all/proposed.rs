@@ -1,7 +1,5 @@
 //! The proposals of `search` run in JAX: the printed mesh and `PartitionSpec`s, for a mesh whose only axis was divided,
 //! and the annotated program.
-//!
-//! Without the Python environment of `make oracles`, tests that need it are skipped.
 
 use std::path::{Path, PathBuf};
 
@@ -78,10 +76,10 @@ fn proposed(memory: u64, sizes: &[i64]) -> Cases {
 }
 
 #[test]
+#[cfg_attr(not(has = "oracles"), ignore = "run `make oracles`")]
 fn jax_runs_what_search_proposes_for_a_divided_axis() {
     let cases: Vec<Cases> = MEMORY.iter().map(|&(memory, sizes)| proposed(memory, sizes)).collect();
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target folder");
-    let Some(python) = oracle::python(target) else { return };
+    let python = oracle::made("oracles");
     let of = |script: &str, cases: Vec<Value>| {
         let count = cases.len();
         let (verdicts, said) = oracle::judge(&python, script, cases.into_iter());

@@ -34,11 +34,13 @@ module @forms attributes {mhlo.num_partitions = 2 : i32} {
 "##;
 
 #[test]
+#[cfg_attr(not(has = "oracles"), ignore = "run `make oracles`")]
 fn mlir_reads_what_we_print() {
     judge(|name, text| vec![case(name, text)]);
 }
 
 #[test]
+#[cfg_attr(not(has = "oracles"), ignore = "run `make oracles`")]
 fn mlir_reads_what_we_compile_with_its_locations() {
     let compiler = Compiler::standard();
     judge(|name, text| {
@@ -100,9 +102,9 @@ fn texts() -> Vec<(String, String)> {
 }
 
 #[test]
+#[cfg_attr(not(has = "oracles"), ignore = "run `make oracles`")]
 fn bytecode_that_mlir_writes_reads_as_its_text() {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target folder");
-    let Some(python) = oracle::python(target) else { return };
+    let python = oracle::made("oracles");
     let texts = texts();
     let cases = texts.iter().map(|(name, text)| json!({"name": name, "text": text}));
     let (verdicts, said) = oracle::judge(&python, "bytecode.py", cases);
@@ -173,8 +175,7 @@ fn printed(text: &str) -> String {
 
 /// Checks with jaxlib the outputs that `cases` returns for every program of the corpus, given its name and text.
 fn judge(cases: impl Fn(&str, &str) -> Vec<Value>) {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target folder");
-    let Some(python) = oracle::python(target) else { return };
+    let python = oracle::made("oracles");
     let texts = texts();
     let cases: Vec<Value> = texts.iter().flat_map(|(name, text)| cases(name, text)).collect();
     assert!(cases.len() >= texts.len(), "only {} cases", cases.len());

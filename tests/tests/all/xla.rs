@@ -1,9 +1,6 @@
 //! XLA runs the output of `compile --emit manual`, and the form for XLA without Shardy. Programs of the corpus must
 //! give the results that JAX got from the original program. Lit tests that run `check` must give the results of the
 //! reference evaluator (the lit test shows that the partitioned program is equivalent to the plain one).
-//!
-//! `make test` creates the Python environment under `target/`; without it, and without `SHARDC_ORACLES=1`, the tests
-//! print that they are skipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,10 +17,6 @@ fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&folder).unwrap();
     folder
-}
-
-fn python() -> Option<PathBuf> {
-    oracle::python(Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target folder"))
 }
 
 /// Runs the cases in XLA and fails if there are errors. `failures` are earlier errors.
@@ -56,8 +49,9 @@ fn only_refused(found: &Diagnostics) -> bool {
 }
 
 #[test]
+#[cfg_attr(not(has = "oracles"), ignore = "run `make oracles`")]
 fn xla_runs_our_programs_with_the_same_results() {
-    let Some(python) = python() else { return };
+    let python = oracle::made("oracles");
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let out = scratch("manual");
     let mut folders: Vec<PathBuf> =
@@ -126,8 +120,9 @@ const NOT_ASKED: [&str; 9] = [
 ];
 
 #[test]
+#[cfg_attr(not(has = "oracles"), ignore = "run `make oracles`")]
 fn xla_agrees_on_what_is_checked() {
-    let Some(python) = python() else { return };
+    let python = oracle::made("oracles");
     let out = scratch("manual-checked");
     let compiler = Compiler::standard();
     let (mut cases, mut failures) = (Vec::new(), Vec::new());

@@ -1,7 +1,5 @@
 //! Programs whose devices are in several processes, started by mpirun: results have the same bits as in one process,
 //! and no process waits for a process that is gone.
-//!
-//! Without the files of `make mpi`, and without `SHARDC_ORACLES=1`, the tests are skipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,13 +8,9 @@ use std::time::{Duration, Instant};
 
 use shardc_tests::oracle;
 
-fn target() -> &'static Path {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target folder")
-}
-
 /// Returns the path of the command line program with MPI.
-fn shardc() -> Option<PathBuf> {
-    oracle::made(target(), "mpi/shardc", "mpi")
+fn shardc() -> PathBuf {
+    oracle::made("mpi")
 }
 
 fn corpus(name: &str) -> PathBuf {
@@ -55,8 +49,9 @@ fn said(output: &Output) -> String {
 }
 
 #[test]
+#[cfg_attr(not(has = "mpi"), ignore = "run `make mpi`")]
 fn results_have_the_same_bits_for_any_number_of_ranks() {
-    let Some(shardc) = shardc() else { return };
+    let shardc = shardc();
     // A training step, permutes, padded shards, and rows sent by sizes known at run time; some inputs are generated.
     for (name, given) in
         [("train_2d", true), ("dist_ppermute", true), ("kind_uneven_mlp", false), ("tpu_p2_moe_ragged_dot", true)]
@@ -90,8 +85,9 @@ fn random_programs(devices: &str, count: usize) -> Vec<String> {
 }
 
 #[test]
+#[cfg_attr(not(has = "mpi"), ignore = "run `make mpi`")]
 fn random_programs_give_the_same_bits_in_any_order_of_sums() {
-    let Some(shardc) = shardc() else { return };
+    let shardc = shardc();
     for (number, text) in random_programs("@mesh = <[\"x\"=4, \"y\"=2]>", 2).into_iter().enumerate() {
         let folder = folder(&format!("random_{number}"));
         let at = |name: &str| folder.join(name);
@@ -110,8 +106,9 @@ fn random_programs_give_the_same_bits_in_any_order_of_sums() {
 }
 
 #[test]
+#[cfg_attr(not(has = "mpi"), ignore = "run `make mpi`")]
 fn a_profile_says_who_came_last_of_all_ranks() {
-    let Some(shardc) = shardc() else { return };
+    let shardc = shardc();
     let mut run = mpirun(2, &shardc);
     run.arg("run").arg(corpus("dist_psum_scatter").join("program.mlir")).args(["--profile", "--json", "--repeat", "3"]);
     let text = ok(&mut run);
@@ -128,9 +125,10 @@ fn a_profile_says_who_came_last_of_all_ranks() {
 }
 
 #[test]
+#[cfg_attr(not(has = "mpi"), ignore = "run `make mpi`")]
 #[cfg(target_os = "linux")]
 fn a_rank_that_can_not_write_ends_all() {
-    let Some(shardc) = shardc() else { return };
+    let shardc = shardc();
     let folder = folder("full");
     // The output of rank 1 would go into a missing folder.
     std::os::unix::fs::symlink("missing/out.npz", folder.join("out.1.npz")).expect("a link");
@@ -149,8 +147,9 @@ fn a_rank_that_can_not_write_ends_all() {
 }
 
 #[test]
+#[cfg_attr(not(has = "mpi"), ignore = "run `make mpi`")]
 fn expectations_and_traces_are_of_all_ranks() {
-    let Some(shardc) = shardc() else { return };
+    let shardc = shardc();
     let folder = folder("expect");
     let (trace, case) = (folder.join("run.json"), corpus("dist_psum_scatter"));
     let mut run = mpirun(2, &shardc);
@@ -227,8 +226,9 @@ impl Running {
 }
 
 #[test]
+#[cfg_attr(not(has = "mpi"), ignore = "run `make mpi`")]
 fn a_rank_that_is_gone_is_named_by_all_others() {
-    let Some(shardc) = shardc() else { return };
+    let shardc = shardc();
     let long =
         format!("run {} --repeat 4000000 --rank-timeout 4", corpus("dist_psum_scatter").join("program.mlir").display());
     for (signal, says, seconds) in [("-KILL", "has ended", 20), ("-STOP", "has not answered for 4 s", 30)] {
@@ -246,8 +246,9 @@ fn a_rank_that_is_gone_is_named_by_all_others() {
 }
 
 #[test]
+#[cfg_attr(not(has = "mpi"), ignore = "run `make mpi`")]
 fn ranks_that_disagree_do_not_begin() {
-    let Some(shardc) = shardc() else { return };
+    let shardc = shardc();
     let (one, other) = (corpus("dist_psum_scatter"), corpus("dist_ppermute"));
     let pick = |rank: usize, a: &str, b: &str| format!("$([ $OMPI_COMM_WORLD_RANK = {rank} ] && echo {b} || echo {a})");
     let file = |folder: &Path, name: &str| folder.join(name).display().to_string();
@@ -270,8 +271,9 @@ fn ranks_that_disagree_do_not_begin() {
 }
 
 #[test]
+#[cfg_attr(not(has = "mpi"), ignore = "run `make mpi`")]
 fn inputs_may_be_in_a_file_for_each_rank() {
-    let Some(shardc) = shardc() else { return };
+    let shardc = shardc();
     let folder = folder("inputs");
     let at = |name: &str| folder.join(name);
     let program = "module @m attributes {mhlo.num_partitions = 4 : i32} {\n  sdy.mesh @mesh = <[\"x\"=4]>\n  func.func public @main(\
@@ -296,8 +298,9 @@ fn inputs_may_be_in_a_file_for_each_rank() {
 }
 
 #[test]
+#[cfg_attr(not(has = "mpi"), ignore = "run `make mpi`")]
 fn a_pipeline_over_ranks_has_the_bits_of_one_process() {
-    let Some(shardc) = shardc() else { return };
+    let shardc = shardc();
     let folder = folder("pipeline");
     let at = |name: &str| folder.join(name);
     fs::write(at("transformer.mlir"), crate::pipelines::transformer()).expect("a program");
