@@ -8,24 +8,13 @@ use dialect::ir::{ElementType, TensorType};
 use dialect::literal::Literal;
 use dialect::ops::func;
 use dialect::scalar::Scalar;
+use fastrand::Rng;
 use shardc_runtime::execute::Executable;
 use shardc_runtime::reference::evaluate_global;
 use shardc_runtime::subnormals::Subnormals;
 
-/// Random numbers, the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % n.max(1) as u64) as usize
-    }
-
-    fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
-        choices[self.below(choices.len())]
-    }
+fn of<'a>(r: &mut Rng, choices: &[&'a str]) -> &'a str {
+    choices[r.usize(..choices.len())]
 }
 
 const TYPES: [&str; 16] = [
@@ -51,14 +40,14 @@ const ROWS: [usize; 14] = [0, 1, 3, 4, 7, 8, 15, 16, 17, 31, 33, 64, 100, 130];
 
 /// Returns a program of about `length` operations over tensors of one shape: elementwise ones, positions, repeated rows
 /// and columns. Some sum over columns, and their readers may overwrite what they have read.
-fn program(r: &mut Random, length: usize) -> String {
-    let shape = if r.below(12) == 0 { (1, 40_000 + r.below(40)) } else { (1 + r.below(4), ROWS[r.below(14)]) };
+fn program(r: &mut Rng, length: usize) -> String {
+    let shape = if r.usize(..12) == 0 { (1, r.usize(40_000..40_040)) } else { (r.usize(1..5), ROWS[r.usize(..14)]) };
     program_of(r, length, shape)
 }
 
-fn program_of(r: &mut Random, length: usize, (rows, columns): (usize, usize)) -> String {
-    let ty = r.of(&TYPES);
-    let shape = if rows == 1 && r.below(2) == 0 { format!("{columns}x") } else { format!("{rows}x{columns}x") };
+fn program_of(r: &mut Rng, length: usize, (rows, columns): (usize, usize)) -> String {
+    let ty = of(r, &TYPES);
+    let shape = if rows == 1 && r.bool() { format!("{columns}x") } else { format!("{rows}x{columns}x") };
     let rank = shape.matches('x').count();
     let t = format!("tensor<{shape}{ty}>");
     let (row, column) =
@@ -80,33 +69,33 @@ fn program_of(r: &mut Random, length: usize, (rows, columns): (usize, usize)) ->
     let (float, bool) = (ty.starts_with('f') || ty == "bf16", ty == "i1");
     let mut values = 4;
     for i in 0..length {
-        let [a, b, c] = [0; 3].map(|_| format!("%v{}", r.below(values)));
+        let [a, b, c] = [0; 3].map(|_| format!("%v{}", r.usize(..values)));
         let v = format!("%v{values}");
-        let line = match r.below(11) {
+        let line = match r.usize(..11) {
             0 if !bool => format!("{v} = stablehlo.negate {a} : {t}"),
-            1 if float => format!("{v} = stablehlo.{} {a} : {t}", r.of(&["sqrt", "floor", "abs", "sign", "round_nearest_even"])),
+            1 if float => format!("{v} = stablehlo.{} {a} : {t}", of(r, &["sqrt", "floor", "abs", "sign", "round_nearest_even"])),
             1 => format!("{v} = stablehlo.not {a} : {t}"),
-            2 | 3 if float => format!("{v} = stablehlo.{} {a}, {b} : {t}", r.of(&["divide", "multiply", "subtract"])),
+            2 | 3 if float => format!("{v} = stablehlo.{} {a}, {b} : {t}", of(r, &["divide", "multiply", "subtract"])),
             2 | 3 if !bool => format!(
                 "{v} = stablehlo.{} {a}, {b} : {t}",
-                r.of(&["divide", "multiply", "subtract", "shift_left", "shift_right_logical", "xor"])
+                of(r, &["divide", "multiply", "subtract", "shift_left", "shift_right_logical", "xor"])
             ),
-            4 => format!("{v} = stablehlo.{} {a}, {b} : {t}", r.of(&["maximum", "minimum"])),
+            4 => format!("{v} = stablehlo.{} {a}, {b} : {t}", of(r, &["maximum", "minimum"])),
             5 => format!(
                 "%p{i} = stablehlo.compare {}, {a}, {b} : ({t}, {t}) -> tensor<{shape}i1>
   {v} = stablehlo.select %p{i}, {b}, {c} : tensor<{shape}i1>, {t}",
-                r.of(&["LT", "GE", "EQ", "NE"])
+                of(r, &["LT", "GE", "EQ", "NE"])
             ),
             6 => format!(
                 "%i{i} = stablehlo.iota dim = {} : tensor<{shape}i32>
   %l{i} = stablehlo.constant dense<{}> : tensor<{shape}i32>
   %p{i} = stablehlo.compare LT, %i{i}, %l{i} : (tensor<{shape}i32>, tensor<{shape}i32>) -> tensor<{shape}i1>
   {v} = stablehlo.select %p{i}, {b}, {c} : tensor<{shape}i1>, {t}",
-                r.below(rank),
-                r.below(20)
+                r.usize(..rank),
+                r.usize(..20)
             ),
             7 if !bool => {
-                let other = r.of(&["f32", "i32", "i64", "f64", "i8"]);
+                let other = of(r, &["f32", "i32", "i64", "f64", "i8"]);
                 format!(
                     "%p{i} = stablehlo.convert {a} : ({t}) -> tensor<{shape}{other}>
   {v} = stablehlo.convert %p{i} : (tensor<{shape}{other}>) -> {t}"
@@ -120,7 +109,7 @@ fn program_of(r: &mut Random, length: usize, (rows, columns): (usize, usize)) ->
                 "%s{i} = stablehlo.reduce({a} init: %zero) applies stablehlo.minimum across dimensions = [1] : ({t}, tensor<{ty}>) -> {column}
   {v} = stablehlo.broadcast_in_dim %s{i}, dims = [0] : ({column}) -> {t}"
             ),
-            10 => format!("{v} = stablehlo.reverse {a}, dims = [{}] : {t}", r.below(rank)),
+            10 => format!("{v} = stablehlo.reverse {a}, dims = [{}] : {t}", r.usize(..rank)),
             _ => format!("{v} = stablehlo.add {a}, {b} : {t}"),
         };
         out.push_str(&format!("  {line}\n"));
@@ -131,28 +120,28 @@ fn program_of(r: &mut Random, length: usize, (rows, columns): (usize, usize)) ->
 }
 
 /// Returns values that include special ones.
-fn input(ty: &TensorType, r: &mut Random) -> Literal {
+fn input(ty: &TensorType, r: &mut Rng) -> Literal {
     Literal::from_fn(ty, |_| match ty.element {
-        e if e.is_float() => Scalar::Float(match r.below(12) {
+        e if e.is_float() => Scalar::Float(match r.usize(..12) {
             0 => f64::NAN,
             1 => f64::INFINITY,
             2 => f64::NEG_INFINITY,
             3 => -0.0,
             4 => 0.0,
-            n => (r.below(4001) as f64 - 2000.0) / [1.0, 7.0, 64.0, 1024.0][n % 4],
+            n => (r.usize(..4001) as f64 - 2000.0) / [1.0, 7.0, 64.0, 1024.0][n % 4],
         })
         .round(e),
-        ElementType::I1 => Scalar::Int(r.below(2) as i128),
-        e => Scalar::Int(r.below(1 << 20) as i128 - (1 << 19)).round(e),
+        ElementType::I1 => Scalar::Int(r.bool().into()),
+        e => Scalar::Int(r.i32(-1 << 19..1 << 19).into()).round(e),
     })
 }
 
 #[test]
 fn vectors_compute_what_single_elements_do() {
-    let mut r = Random(0x2545_F491_4F6C_DD1D);
+    let mut r = Rng::with_seed(1);
     let mut vectors = 0;
     for _ in 0..150 {
-        let length = 1 + r.below(14);
+        let length = r.usize(1..15);
         let text = program(&mut r, length);
         vectors += usize::from(equals_the_reference(&text, &mut r));
     }
@@ -162,9 +151,9 @@ fn vectors_compute_what_single_elements_do() {
 /// Values that leave the cache between kernels, which then run block by block of rows.
 #[test]
 fn blocks_of_rows_compute_what_whole_kernels_do() {
-    let mut r = Random(0x9E37_79B9_7F4A_7C15);
+    let mut r = Rng::with_seed(2);
     for _ in 0..4 {
-        let (length, shape) = (6 + r.below(10), (64 * (2 + r.below(2)), 2000 + r.below(100)));
+        let (length, shape) = (r.usize(6..16), (64 * r.usize(2..4), r.usize(2000..2100)));
         let text = program_of(&mut r, length, shape);
         equals_the_reference(&text, &mut r);
     }
@@ -238,9 +227,9 @@ fn dimensions_of_one_element_are_no_loops() {
                   return %r, %v : {to}, {t}
                 }}"
             );
-            let mut r = Random(0xDEAD_BEEF_0BAD_F00D);
+            let mut r = Rng::with_seed(3);
             equals_on(&text, |ty| {
-                let mut number = || r.below(3) as f64 - 1.0;
+                let mut number = || r.usize(..3) as f64 - 1.0;
                 Literal::from_fn(ty, |_| match ty.element {
                     ElementType::C64 => Scalar::Complex(number(), number()),
                     ElementType::I32 => Scalar::Int(number() as i128),
@@ -281,9 +270,9 @@ fn columns_of_scaled_rows_are_reduced_by_vectors() {
                   return %x, %y, %z : {to}, {to}, {to}
                 }}"
             );
-            let mut r = Random(0xDEAD_BEEF_0BAD_F00D);
+            let mut r = Rng::with_seed(4);
             let vectors = equals_on(&text, |ty| {
-                let mut number = || r.below(3) as f64 - 1.0;
+                let mut number = || r.usize(..3) as f64 - 1.0;
                 Literal::from_fn(ty, |_| match ty.element {
                     ElementType::C64 => Scalar::Complex(number(), number()),
                     ElementType::I32 => Scalar::Int(number() as i128),
@@ -317,18 +306,18 @@ fn bits_of_floats_are_rounded_and_compared() {
         let (results, types) = (results.join(", "), types.join(", "));
         let text =
             format!("func.func @main(%a: {t}, %b: {t}) -> ({types}) {{\n{body}  return {results} : {types}\n}}\n");
-        let mut r = Random(0x2545_F491_4F6C_DD1D);
+        let mut r = Rng::with_seed(5);
         let vectors = equals_on(&text, |ty| {
             Literal::from_fn(ty, |_| {
                 let special = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -f64::NAN, 1.0, 1.5, 1.25, -1.75];
-                let bytes = (r.below(usize::MAX) as u64).to_le_bytes();
+                let bytes = r.u64(..).to_le_bytes();
                 let bits: Vec<u8> = bytes[..ty.element.bytes()]
                     .iter()
                     .map(|b| b & (u8::MAX >> (8 - ty.element.bits().min(8))))
                     .collect();
                 match Scalar::decode(ty.element, &bits) {
-                    Scalar::Float(v) if !v.is_nan() && r.below(4) > 0 => Scalar::Float(v),
-                    _ => Scalar::Float(special[r.below(special.len())]).round(ty.element),
+                    Scalar::Float(v) if !v.is_nan() && r.usize(..4) > 0 => Scalar::Float(v),
+                    _ => Scalar::Float(special[r.usize(..special.len())]).round(ty.element),
                 }
             })
         });
@@ -357,14 +346,14 @@ fn products_of_small_floats_are_exact() {
               return %w, %x, %y, %z, %v, %n : tensor<256x256xf32>, tensor<256x256x{t}>, tensor<5x7x{t}>, tensor<7x5xf64>, tensor<256x0xbf16>, tensor<256x256x{t}>
             }}"
         );
-        let mut r = Random(0x9E37_79B9_7F4A_7C15);
+        let mut r = Rng::with_seed(6);
         equals_on(&text, |ty| match ty.shape[1] {
             1 => {
                 let patterns: Vec<u8> = (0..=u8::MAX).map(|b| b & (u8::MAX >> (8 - ty.element.bits()))).collect();
                 Literal::from_bytes(ty.element, &ty.shape, patterns)
             }
             _ => Literal::from_fn(ty, |_| {
-                let value: f64 = [-2.0, -1.0, -0.5, 0.5, 1.0, 2.0][r.below(6)];
+                let value: f64 = [-2.0, -1.0, -0.5, 0.5, 1.0, 2.0][r.usize(..6)];
                 // One of the types has no negative numbers.
                 let signed = ty.element != ElementType::F8E8M0FNU;
                 Scalar::Float(if signed { value } else { value.abs() })
@@ -377,23 +366,23 @@ fn products_of_small_floats_are_exact() {
 /// of these, guarded, several of them, and in an order that no tile supports.
 #[test]
 fn tensors_in_another_order_are_read_by_tiles() {
-    let mut r = Random(0x0123_4567_89AB_CDEF);
+    let mut r = Rng::with_seed(7);
     let orders: [&[usize]; 7] = [&[1, 0], &[1, 0], &[0, 2, 1], &[2, 1, 0], &[1, 2, 0], &[0, 3, 1, 2], &[0, 2, 3, 1]];
     let mut tiles = 0;
     for round in 0..84 {
         let order = orders[round % 7];
         let large = if order.len() == 2 { 300 } else { 40 };
-        let mut size = || if r.below(3) == 0 { 1 + r.below(4) } else { 1 + r.below(large) };
+        let mut size = || if r.usize(..3) == 0 { r.usize(1..5) } else { r.usize(1..=large) };
         let sizes: Vec<usize> = order.iter().map(|_| size()).collect();
-        let ty = r.of(&TYPES);
+        let ty = of(&mut r, &TYPES);
         let text = |sizes: &[usize], ty: &str| {
             format!("tensor<{}x{ty}>", sizes.iter().map(usize::to_string).collect::<Vec<String>>().join("x"))
         };
         let turned: Vec<usize> = order.iter().map(|&d| sizes[d]).collect();
         let [from, to, bits] = [text(&sizes, ty), text(&turned, ty), text(&turned, "i1")];
         let last = order.len() - 1;
-        let (op, limit) = (if ty == "i1" { "xor" } else { "add" }, r.below(turned[last] + 1));
-        let body = match r.below(4) {
+        let (op, limit) = (if ty == "i1" { "xor" } else { "add" }, r.usize(..=turned[last]));
+        let body = match r.usize(..4) {
             0 => "%r = stablehlo.reshape %t".to_owned(),
             1 => format!("%r = stablehlo.{op} %t, %c"),
             2 => format!("%s = stablehlo.{op} %t, %u : {to}\n %r = stablehlo.{op} %c, %s"),
@@ -424,7 +413,7 @@ fn tensors_in_another_order_are_read_by_tiles() {
 }
 
 /// Runs a program on random inputs. Returns whether it has kernels with vectors.
-fn equals_the_reference(text: &str, r: &mut Random) -> bool {
+fn equals_the_reference(text: &str, r: &mut Rng) -> bool {
     equals_on(text, |ty| input(ty, r))
 }
 

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use fastrand::Rng;
+
 use super::axis::{
     Prefix, after_prefix, common_prefix, difference, merged, prefix, set_difference, set_of, size_of, sort_and_merge,
     strip_suffix,
@@ -12,16 +14,6 @@ use super::{
     ReshardFault, TensorSharding,
 };
 use crate::ir::Program;
-
-/// Pseudorandom numbers, the same on every run.
-pub(super) struct Random(pub(super) u64);
-
-impl Random {
-    pub(super) fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        ((self.0 >> 33) % n as u64) as usize
-    }
-}
 
 pub(super) fn mesh_axes(p: &mut Program, sizes: &[i64]) -> MeshAxes {
     let axes = sizes.iter().zip(["x", "y", "z", "w"]).map(|(&n, name)| (p.name(name), n)).collect();
@@ -96,21 +88,21 @@ fn two_parts_of_one_axis() {
 }
 
 /// A mesh, and its axes divided into parts that can coexist, in any order.
-fn random_parts(random: &mut Random, p: &mut Program) -> (MeshAxes, Vec<AxisPart>) {
-    let sizes: Vec<i64> = (0..1 + random.below(3)).map(|_| [1, 2, 3, 4, 6, 8, 12][random.below(7)]).collect();
+fn random_parts(random: &mut Rng, p: &mut Program) -> (MeshAxes, Vec<AxisPart>) {
+    let sizes: Vec<i64> = (0..random.usize(1..4)).map(|_| [1, 2, 3, 4, 6, 8, 12][random.usize(..7)]).collect();
     let mesh = mesh_axes(p, &sizes);
     let mut all = Vec::new();
     for axis in mesh.nontrivial() {
         let (mut pre, mut left) = (1, axis.size);
         while left > 1 {
             let divisors: Vec<u32> = (2..=left).filter(|d| left.is_multiple_of(*d)).collect();
-            let size = divisors[random.below(divisors.len())];
+            let size = divisors[random.usize(..divisors.len())];
             all.push(AxisPart { pre, size, ..axis });
             (pre, left) = (pre * size, left / size);
         }
     }
     for i in (1..all.len()).rev() {
-        all.swap(i, random.below(i + 1));
+        all.swap(i, random.usize(..=i));
     }
     (mesh, all)
 }
@@ -123,11 +115,11 @@ fn group(mesh: &Mesh, parts: &[AxisPart], axes: &[AxisPart]) -> Vec<i64> {
 
 #[test]
 fn lists_and_sets_of_parts() {
-    let mut random = Random(1);
+    let mut random = Rng::with_seed(1);
     for _ in 0..2_000 {
         let mut p = Program::new();
         let (mesh, all) = random_parts(&mut random, &mut p);
-        let cut = random.below(all.len() + 1);
+        let cut = random.usize(..=all.len());
         let (list, rest) = all.split_at(cut);
         let short = merged(list.iter().copied());
         // Merging changes no device's coordinates.
@@ -143,13 +135,13 @@ fn lists_and_sets_of_parts() {
         sort_and_merge(&mut sorted);
         assert_eq!(sorted, set);
         // Differences: the remaining axes vary over the devices of one group that the other doesn't reach.
-        let taken: Vec<AxisPart> = all.iter().copied().filter(|_| random.below(2) == 0).collect();
+        let taken: Vec<AxisPart> = all.iter().copied().filter(|_| random.bool()).collect();
         let expect: Vec<AxisPart> = list.iter().copied().filter(|p| !taken.contains(p)).collect();
         let taken = merged(taken);
         assert_eq!(merged(difference(&short, &taken)), merged(expect.iter().copied()));
         assert_eq!(set_difference(&short, &taken), set_of(expect));
         // Prefixes and suffixes, split at any place.
-        let (head, tail) = list.split_at(random.below(list.len() + 1));
+        let (head, tail) = list.split_at(random.usize(..=list.len()));
         let (head, tail) = (merged(head.iter().copied()), merged(tail.iter().copied()));
         assert_eq!(common_prefix(&short, &head), head);
         assert_eq!(after_prefix(&short, &head), tail);
@@ -227,12 +219,12 @@ fn axes_in_words_of_another_mesh() {
 
 #[test]
 fn shardings_and_distributions_say_the_same() {
-    let mut random = Random(2);
+    let mut random = Rng::with_seed(2);
     for _ in 0..500 {
         let mut p = Program::new();
         let (mesh, all) = random_parts(&mut random, &mut p);
         let mut dims = vec![Vec::new(); 3];
-        all.iter().for_each(|&part| dims[random.below(3)].push(part));
+        all.iter().for_each(|&part| dims[random.usize(..3)].push(part));
         let unreduced = dims.pop().unwrap();
         let at = Distribution::of_dims(dims.iter().map(|d| d.iter().copied().collect()))
             .with_unreduced(&unreduced, ReductionKind::Max);
@@ -271,7 +263,7 @@ fn held(mesh: &Mesh, at: &Distribution) -> Vec<(BTreeSet<(i64, i64)>, i64)> {
 
 #[test]
 fn applying_a_reshard_moves_what_devices_hold() {
-    let mut random = Random(3);
+    let mut random = Rng::with_seed(3);
     let mut applied = 0;
     while applied < 400 {
         let mut p = Program::new();
@@ -281,22 +273,22 @@ fn applying_a_reshard_moves_what_devices_hold() {
         }
         // Four piles of axes: two dimensions, unreduced ones, unused ones.
         let mut piles = vec![Vec::new(); 4];
-        all.iter().for_each(|&part| piles[random.below(4)].push(part));
+        all.iter().for_each(|&part| piles[random.usize(..4)].push(part));
         let from = Distribution::of_dims(piles[..2].iter().map(|d| d.iter().copied().collect()))
             .with_unreduced(&piles[2], ReductionKind::Sum);
-        let end = |random: &mut Random, pile: &[AxisPart]| merged(pile[random.below(pile.len() + 1)..].iter().copied());
+        let end = |random: &mut Rng, pile: &[AxisPart]| merged(pile[random.usize(..=pile.len())..].iter().copied());
         let sum = ReductionKind::Sum;
         let none = || -> AxesPerDim { [Axes::new(), Axes::new()].into_iter().collect() };
         let ends: AxesPerDim = (0..2).map(|d| end(&mut random, &piles[d])).collect();
         let free = end(&mut random, &piles[3]);
         let pending = end(&mut random, &piles[2]);
-        let to = random.below(2);
+        let to = random.usize(..2);
         let mut brought = none();
         brought[to] = free.clone();
         let mut scattered = none();
         scattered[to] = pending.clone();
         let moves = vec![Move { axes: ends[1 - to].clone(), from: 1 - to, to }];
-        let reshard = match random.below(7) {
+        let reshard = match random.usize(..7) {
             0 => Reshard::AllGather(ends),
             1 => Reshard::AllSlice(brought),
             2 => Reshard::AllToAll(moves),

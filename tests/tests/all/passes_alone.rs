@@ -37,17 +37,13 @@ fn lists(compiler: &Compiler, seed: u64) -> Vec<String> {
     let names: Vec<&str> = compiler.passes().passes().iter().map(|p| p.name).collect();
     let mut lists: Vec<String> = (1..=PIPELINE.len()).map(|n| PIPELINE[..n].join(",")).collect();
     lists.extend(names.iter().map(|name| (*name).to_owned()));
-    let mut state = seed;
-    let mut next = move |n: usize| {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 33) as usize % n
-    };
+    let mut random = fastrand::Rng::with_seed(seed);
     for _ in 0..6 {
-        let list: Vec<&str> = (0..2 + next(4)).map(|_| names[next(names.len())]).collect();
+        let list: Vec<&str> = (0..random.usize(2..6)).map(|_| names[random.usize(..names.len())]).collect();
         lists.push(list.join(","));
     }
     // Pipelines with one pass left out.
-    let without = next(PIPELINE.len());
+    let without = random.usize(..PIPELINE.len());
     lists.push((0..PIPELINE.len()).filter(|&i| i != without).map(|i| PIPELINE[i]).collect::<Vec<_>>().join(","));
     lists
 }
