@@ -3,7 +3,6 @@
 //! This crate doesn't depend on native code, files or command lines, and never on the runtime.
 //! A pass is one module, its line in `passes!` and one folder of lit-tests.
 
-mod bit_set;
 mod compile_options;
 pub mod dimension_classes;
 pub mod estimate;

@@ -5,6 +5,7 @@
 //! differently, a loop whose body returns another sharding than it takes. Each of these is an error here, because the
 //! local types alone may still match.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
@@ -311,8 +312,8 @@ fn strategy(model: &OpModel, at: &[Distribution]) -> Result<(), Misfit> {
     };
     let Some(tensor) = fits(&plain) else { return Ok(()) };
     // Partial sums may also pass through, along the unreduced axes of an operand that nothing is added to.
-    let passes = |set: &crate::bit_set::BitSet| {
-        let Some(operand) = set.iter().find(|i| !model.accumulated.contains(i)) else { return false };
+    let passes = |set: &BTreeSet<usize>| {
+        let Some(operand) = set.iter().copied().find(|i| !model.accumulated.contains(i)) else { return false };
         let through = at[operand].unreduced.clone();
         let strategy = Strategy { through, set: set.clone(), ..plain.clone() };
         fits(&strategy).is_none()

@@ -5,6 +5,7 @@
 //! plan chooses shardings also describe how an op is computed for one microbatch. The analysis goes forward in program
 //! order: an op that needs more than a part of an operand runs once, on the whole.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -15,7 +16,6 @@ use dialect::ops::sdy;
 use dialect::sharding::{Axes, AxisPart, Distribution, ReductionKind};
 use rustc_hash::FxHashMap;
 
-use crate::bit_set::BitSet;
 use crate::mpmd::outline;
 use crate::plan::model::meaning::Models;
 use crate::plan::model::strategy::{Assignment, Exchanges, OpModel};
@@ -169,7 +169,7 @@ impl<'a> Division<'a> {
         let has: Vec<Distribution> = view.operands().iter().map(|&v| self.at(v)).collect();
         let cut = has.iter().enumerate().filter(|(_, at)| at.dims.iter().any(|d| !d.is_empty()));
         let mut strategy = model.keeping(cut);
-        let summed: BitSet = (0..has.len()).filter(|&i| !has[i].unreduced.is_empty()).collect();
+        let summed: BTreeSet<usize> = (0..has.len()).filter(|&i| !has[i].unreduced.is_empty()).collect();
         let is_cut = strategy.factors.iter().any(|axes| !axes.is_empty());
         match (is_cut, summed.is_empty()) {
             (true, true) => {}

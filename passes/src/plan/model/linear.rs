@@ -4,12 +4,12 @@
 //! `a + b` in both together, `a * b` in each alone. A sum is never computed in a narrower type than before, so a
 //! conversion counts as linear only when it widens.
 
+use std::collections::BTreeSet;
+
 use dialect::ir::{ElementType, OpRef};
 use dialect::kernel::{Arg, Body, External, Init, Inst, Kernel, Outside};
 use dialect::scalar::ScalarOp;
 use smallvec::SmallVec;
-
-use crate::bit_set::BitSet;
 
 /// The limit on the sets tracked per scalar.
 const MAX_SETS: usize = 8;
@@ -18,28 +18,28 @@ const MAX_SETS: usize = 8;
 #[derive(Clone, Debug)]
 struct Form {
     /// Sets of operands in which it is linear.
-    linear: Vec<BitSet>,
+    linear: Vec<BTreeSet<usize>>,
     /// Every operand it depends on.
-    depends: BitSet,
+    depends: BTreeSet<usize>,
     /// Whether it is zero: then it is linear in every set.
     zero: bool,
 }
 
 impl Form {
     fn constant(zero: bool) -> Self {
-        Form { linear: Vec::new(), depends: BitSet::default(), zero }
+        Form { linear: Vec::new(), depends: BTreeSet::new(), zero }
     }
 
     fn operand(i: usize) -> Self {
-        Form { linear: vec![BitSet::of(i)], depends: BitSet::of(i), zero: false }
+        Form { linear: vec![BTreeSet::from([i])], depends: BTreeSet::from([i]), zero: false }
     }
 
-    fn nothing(depends: BitSet) -> Self {
+    fn nothing(depends: BTreeSet<usize>) -> Self {
         Form { linear: Vec::new(), depends, zero: false }
     }
 
     /// Returns whether it is linear in exactly those operands of `set` that it depends on.
-    fn within(&self, set: &BitSet) -> bool {
+    fn within(&self, set: &BTreeSet<usize>) -> bool {
         self.zero || self.linear.contains(&(&self.depends & set))
     }
 }
@@ -49,8 +49,8 @@ fn both(a: &Form, b: &Form) -> Form {
     if a.zero && b.zero {
         return Form::constant(true);
     }
-    let mut sets: Vec<BitSet> = Vec::new();
-    let mut add = |set: BitSet| {
+    let mut sets: Vec<BTreeSet<usize>> = Vec::new();
+    let mut add = |set: BTreeSet<usize>| {
         if a.within(&set) && b.within(&set) && !sets.contains(&set) && sets.len() < MAX_SETS {
             sets.push(set);
         }
@@ -76,7 +76,7 @@ fn times(a: &Form, b: &Form) -> Form {
 }
 
 /// Returns the sets of operands in which `op` is linear.
-pub(crate) fn linear_sets(op: OpRef<'_>, kernel: &Kernel) -> Vec<BitSet> {
+pub(crate) fn linear_sets(op: OpRef<'_>, kernel: &Kernel) -> Vec<BTreeSet<usize>> {
     match kernel {
         Kernel::Nest(nest) => {
             let mut forms: Vec<Form> = Vec::new();
@@ -104,7 +104,7 @@ pub(crate) fn linear_sets(op: OpRef<'_>, kernel: &Kernel) -> Vec<BitSet> {
     }
 }
 
-fn results(body: &Body, inputs: &[Form], accumulators: &[Form], op: OpRef<'_>) -> Vec<BitSet> {
+fn results(body: &Body, inputs: &[Form], accumulators: &[Form], op: OpRef<'_>) -> Vec<BTreeSet<usize>> {
     let mut insts: Vec<Form> = Vec::new();
     for inst in &body.insts {
         let form = match inst {
@@ -125,7 +125,7 @@ fn results(body: &Body, inputs: &[Form], accumulators: &[Form], op: OpRef<'_>) -
     let summed = |i: usize| {
         op.operand_tensor(i).is_some_and(|t| t.element.is_float() || t.element.is_integer() || t.element.is_complex())
     };
-    let fits = |set: &&BitSet| set.iter().all(summed) && results.iter().all(|r| r.within(set));
+    let fits = |set: &&BTreeSet<usize>| set.iter().copied().all(summed) && results.iter().all(|r| r.within(set));
     // A result that is a bare input or accumulator is not a sum over the reduction.
     let grows = accumulators.is_empty() || body.results.iter().all(|&r| matches!(r, Arg::Inst(_)));
     if !grows {
@@ -143,7 +143,7 @@ fn form_of<'f>(arg: Arg, inputs: &'f [Form], accumulators: &'f [Form], insts: &'
 }
 
 fn apply(op: ScalarOp, args: &[&Form], types: &[ElementType], ty: ElementType) -> Form {
-    let depends = args.iter().fold(BitSet::default(), |all, a| &all | &a.depends);
+    let depends = args.iter().fold(BTreeSet::new(), |all, a| &all | &a.depends);
     match (op, args) {
         (ScalarOp::Add | ScalarOp::Sub, [a, b]) => both(a, b),
         (ScalarOp::Mul, [a, b]) => times(a, b),
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use dialect::diagnostic::Diagnostics;
 
-    fn of_op(op: OpRef<'_>) -> Vec<BitSet> {
+    fn of_op(op: OpRef<'_>) -> Vec<BTreeSet<usize>> {
         linear_sets(op, &op.def().kernel(op))
     }
 
@@ -248,7 +248,7 @@ mod tests {
         let program = dialect::parse(&text, &mut Diagnostics::default());
         let (_, block) = program.functions()[0];
         let found = of_op(program.view(program.block_ops(block)[0]));
-        assert_eq!(found, [(0..40).collect::<BitSet>()]);
+        assert_eq!(found, [(0..40).collect::<BTreeSet<usize>>()]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The ways to compute one op in shards: the mesh axes that shard each factor of its sharding rule, and the resulting
 //! distributions of operands and results.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,8 +14,6 @@ use dialect::sharding::{
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::bit_set::BitSet;
-
 /// The properties of an op that the plan reads.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct OpModel {
@@ -26,7 +25,7 @@ pub struct OpModel {
     /// only once.
     pub accumulated: SmallVec<[usize; 2]>,
     /// Sets of operands in which the op is linear: partial sums pass through it.
-    pub linear: Vec<BitSet>,
+    pub linear: Vec<BTreeSet<usize>>,
     /// Factors that may only be sharded by axes whose size divides them.
     pub rigid: SmallVec<[u32; 2]>,
     /// Operand dimensions that are read along a factor at other positions than the factor's own.
@@ -56,7 +55,7 @@ pub struct Strategy {
     /// Axes along which the operands in `set`, and so the results, are partial sums.
     pub through: Axes,
     /// One of the model's linear sets; empty when no partial sums pass through.
-    pub set: BitSet,
+    pub set: BTreeSet<usize>,
 }
 
 /// The part of one tensor's distribution that a strategy keeps.
@@ -364,7 +363,7 @@ impl OpModel {
             true => at.with_unreduced(reduced, kind),
             false => at,
         };
-        match !strategy.through.is_empty() && (is_result || strategy.set.contains(tensor)) {
+        match !strategy.through.is_empty() && (is_result || strategy.set.contains(&tensor)) {
             true => at.with_unreduced(&strategy.through, ReductionKind::Sum),
             false => at,
         }
@@ -537,7 +536,7 @@ mod tests {
         let g = mesh_axes(&[2, 4]);
         let mut rule = ShardingRule::new(&[1; 40], &[1]);
         rule.add(8, FactorKind::PassThrough, &(0..40).map(|i| (i, 0)).collect::<Vec<_>>(), &[(0, 0)]);
-        let all: BitSet = (0..40).collect();
+        let all: BTreeSet<usize> = (0..40).collect();
         let model = OpModel { rule, linear: vec![all.clone()], ..OpModel::default() };
         let mut strategy = model.keeping([(0, &dist(&g, "x"))]);
         (strategy.set, strategy.through) = (all, [g.whole(1)].into_iter().collect());

@@ -202,8 +202,8 @@ impl Planned<'_, '_> {
             }
             let node = &self.graph.ops[op];
             let model = self.models.get(node.model?);
-            let set = model.linear.iter().find(|set| set.contains(operand as usize))?;
-            for other in set.iter().filter(|&i| i != operand as usize) {
+            let set = model.linear.iter().find(|set| set.contains(&(operand as usize)))?;
+            for other in set.iter().copied().filter(|&i| i != operand as usize) {
                 let partial = self.partial(node.operands[other]?, freed)?;
                 if axes.get_or_insert_with(|| partial.clone()) != &partial {
                     return None;
@@ -235,8 +235,8 @@ impl Planned<'_, '_> {
                 freed.ops.push(op);
                 return Some(combined);
             }
-            let only = model.linear.iter().find(|set| set.len() == 1)?.iter().next()?;
-            value = node.operands[only]?;
+            let only = model.linear.iter().find(|set| set.len() == 1)?.first()?;
+            value = node.operands[*only]?;
         }
         None
     }

@@ -1,6 +1,8 @@
 //! The built-in rewrites, one row each. A row returns classes equal to the class it is given; every row is tested by
 //! evaluating both sides on simulated devices (`rules_tests.rs`).
 
+use std::collections::BTreeSet;
+
 use dialect::sharding::axis::{set_difference, set_of};
 use dialect::sharding::{Axes, AxisPart, FactorKind, ReductionKind, Reshard};
 use egg::Id;
@@ -8,7 +10,6 @@ use smallvec::SmallVec;
 
 use super::rewrite::Rewrite;
 use super::term::{Term, TermKind, Terms, ValueAt, add, computed_below, moved_below};
-use crate::bit_set::BitSet;
 use crate::plan::model::choice::StrategyId;
 use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::program::graph::{OpId, ValueId};
@@ -188,7 +189,7 @@ fn by_scatter(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
 }
 
 /// Returns whether partial sums along `through` may pass through the op in the operands of `set`.
-fn passes(model: &OpModel, strategy: &Strategy, set: &BitSet) -> bool {
+fn passes(model: &OpModel, strategy: &Strategy, set: &BTreeSet<usize>) -> bool {
     let conflicts = |s: &Strategy| s.factors.iter().flatten().any(|p| s.through.iter().any(|q| q.conflicts_with(*p)));
     model.linear.contains(set) && !conflicts(strategy)
 }
@@ -203,7 +204,7 @@ fn pull(terms: &mut Terms<'_, '_>, term: &Term, count: fn(usize) -> bool) -> Equ
     let Some(&to) = terms.analysis.places(op, id).results.get(result as usize) else { return found };
     let tensors = tensors(terms, op);
     for set in model.linear.iter().filter(|s| count(s.len())) {
-        for (&operand, &child) in tensors.iter().zip(&term.children).filter(|o| set.contains(*o.0)) {
+        for (&operand, &child) in tensors.iter().zip(&term.children).filter(|o| set.contains(o.0)) {
             for from in before(terms, child, |k| is_reduce(k) || is_scatter(k)) {
                 let (Some((_, from_at)), Some((_, reduced))) = (meaning(terms, from), meaning(terms, child)) else {
                     continue;
@@ -244,7 +245,7 @@ fn push(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
         }
         let mut next = strategy.clone();
         if kept.is_empty() {
-            next.set = BitSet::default();
+            next.set = BTreeSet::new();
         }
         next.through = kept;
         let next = terms.analysis.strategy_id(next);
@@ -257,10 +258,10 @@ fn push(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
 }
 
 /// Returns whether results have the element type of the operands in `set`.
-fn keeps_type(terms: &Terms<'_, '_>, op: OpId, set: &BitSet) -> bool {
+fn keeps_type(terms: &Terms<'_, '_>, op: OpId, set: &BTreeSet<usize>) -> bool {
     let node = &terms.analysis.graph.ops[op];
     let element = |v: ValueId| terms.analysis.cache.tensor_type(terms.analysis.ty(v)).element;
-    let mut operands = set.iter().filter_map(|i| *node.operands.get(i)?).map(element);
+    let mut operands = set.iter().filter_map(|&i| *node.operands.get(i)?).map(element);
     operands.all(|e| node.results.iter().flatten().all(|&r| element(r) == e))
 }
 

@@ -1,5 +1,6 @@
 //! The ops that a move could change, and their strategies after it.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use dialect::sharding::AxisPart;
@@ -11,7 +12,6 @@ use super::classes::{DimensionClass, FactorSet};
 use super::cut::Question;
 use super::moves::{Along, Moves, Target};
 use super::roles::Role;
-use crate::bit_set::BitSet;
 use crate::plan::model::choice::StrategyId;
 use crate::plan::model::meaning::Model;
 use crate::plan::model::strategy::Strategy;
@@ -164,14 +164,14 @@ impl Move<'_, '_, '_> {
     }
 
     /// Returns the factors of op `op` that the axes shard in the propagated distributions of its results and operands.
-    fn propagated_factors(&self, op: OpId) -> BitSet {
+    fn propagated_factors(&self, op: OpId) -> BTreeSet<usize> {
         let axes = &self.moves.groups[self.group];
         let (graph, cache) = (self.draft.graph, &self.draft.cache);
         let node = &graph.ops[op];
-        let Some(model) = node.model else { return BitSet::default() };
+        let Some(model) = node.model else { return BTreeSet::new() };
         let rule = &self.draft.models.get(model).rule;
         let tensors = node.results.iter().chain(&node.operands).zip(rule.results.iter().chain(&rule.operands));
-        let mut found = BitSet::default();
+        let mut found = BTreeSet::new();
         for (value, rule) in tensors {
             let Some(value) = *value else { continue };
             let propagated = cache.distribution(graph.values[value].propagated);
@@ -180,7 +180,7 @@ impl Move<'_, '_, '_> {
                 .iter()
                 .zip(rule)
                 .filter(|d| d.0.iter().any(|p| axes.iter().any(|a| p.conflicts_with(*a))));
-            sharded.filter_map(|d| d.1.first()).for_each(|&f| found.insert(f as usize));
+            found.extend(sharded.filter_map(|d| d.1.first()).map(|&f| f as usize));
         }
         found
     }
@@ -198,8 +198,8 @@ impl Move<'_, '_, '_> {
             others.iter().try_fold(begun, |s, &axis| meaning.with_axis(&s, axis, f, &rank))
         };
         let found = match along {
-            Along::First(factors) => classes.factors(factors).iter().find_map(sharded),
-            Along::Last(factors) => classes.factors(factors).iter().rev().find_map(sharded),
+            Along::First(factors) => classes.factors(factors).iter().copied().find_map(sharded),
+            Along::Last(factors) => classes.factors(factors).iter().rev().copied().find_map(sharded),
             // Without axes on a major factor, minor factors of the same dimension may lose their axes, too.
             Along::Nothing => {
                 let mut legal = whole.clone();
@@ -244,7 +244,7 @@ fn without(strategy: &Strategy, axes: &[AxisPart]) -> Strategy {
     next.through = set_difference(&next.through, axes);
     next.through.retain(|p| !conflicts(p));
     if next.through.is_empty() {
-        next.set = BitSet::default();
+        next.set = BTreeSet::new();
     }
     next
 }

@@ -4,6 +4,8 @@
 //! is one class, its features, heads and vocabulary are others. Sharding a class along an axis shards the whole program
 //! and moves only partial sums.
 
+use std::collections::BTreeSet;
+
 use dialect::define_id;
 use dialect::id::{Interner, TiVec};
 use rustc_hash::FxHashMap;
@@ -11,7 +13,6 @@ use smallvec::SmallVec;
 
 use super::layers::Repeat;
 use super::roles::Roles;
-use crate::bit_set::BitSet;
 use crate::plan::model::choice::Rates;
 use crate::plan::model::meaning::Models;
 use crate::plan::model::strategy::OpModel;
@@ -28,7 +29,7 @@ pub(super) struct DimensionClasses {
     pub(super) by_weight: Vec<DimensionClass>,
     /// The ops with factors of each class, one per role, and these factors.
     ops: FxHashMap<DimensionClass, Vec<(OpId, FactorSet)>>,
-    sets: Interner<FactorSet, BitSet>,
+    sets: Interner<FactorSet, BTreeSet<usize>>,
 }
 
 define_id! {
@@ -113,7 +114,7 @@ impl DimensionClasses {
     ) -> Self {
         let Dimensions { mut sets, mut members } = dimensions;
         let mut weights: FxHashMap<DimensionClass, f64> = FxHashMap::default();
-        let mut ops: FxHashMap<DimensionClass, Vec<(OpId, BitSet)>> = FxHashMap::default();
+        let mut ops: FxHashMap<DimensionClass, Vec<(OpId, BTreeSet<usize>)>> = FxHashMap::default();
         for ((node, member), op) in graph.ops.iter().zip(&mut members).zip(graph.ops.keys()) {
             let bytes = node.results.iter().flatten().map(|&v| cache.tensor_type(graph.values[v].ty).bytes());
             let bytes: usize = bytes.map(|b| b.unwrap_or(0)).sum();
@@ -129,8 +130,10 @@ impl DimensionClasses {
                 let Some(class) = *dim else { continue };
                 let list = ops.entry(class).or_default();
                 match list.last_mut() {
-                    Some((last, factors)) if *last == op => factors.insert(f),
-                    _ => list.push((op, BitSet::of(f))),
+                    Some((last, factors)) if *last == op => {
+                        factors.insert(f);
+                    }
+                    _ => list.push((op, BTreeSet::from([f]))),
                 }
             }
         }
@@ -146,12 +149,12 @@ impl DimensionClasses {
     }
 
     /// Returns the id of a set of factors.
-    pub(super) fn factor_set(&mut self, factors: BitSet) -> FactorSet {
+    pub(super) fn factor_set(&mut self, factors: BTreeSet<usize>) -> FactorSet {
         self.sets.intern(factors)
     }
 
     /// Returns the factors of a set.
-    pub(super) fn factors(&self, set: FactorSet) -> &BitSet {
+    pub(super) fn factors(&self, set: FactorSet) -> &BTreeSet<usize> {
         &self.sets[set]
     }
 
