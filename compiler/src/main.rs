@@ -2,16 +2,9 @@
 
 use std::process::ExitCode;
 
-#[cfg(feature = "jit")]
-runtime::without_all_of_mlir!();
-
 #[global_allocator]
 static ALLOCATOR: runtime::allocator::Allocator = runtime::allocator::Allocator;
 
 fn main() -> ExitCode {
-    // Only commands with an input profit; other invocations end too soon.
-    if std::env::args_os().len() > 2 {
-        ALLOCATOR.make_ready();
-    }
     shardc::main()
 }

@@ -9,9 +9,7 @@
 #![allow(unsafe_code, reason = "an allocator hands out memory by address")]
 
 use std::alloc::{GlobalAlloc, Layout};
-use std::num::NonZero;
 use std::ops::RangeInclusive;
-use std::thread;
 
 use libmimalloc_sys::{
     mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_realloc_aligned, mi_zalloc, mi_zalloc_aligned,
@@ -34,71 +32,6 @@ const ALIGNED: usize = 16;
 
 /// The allocator: talc for the sizes in `PACKED`, mimalloc for all others.
 pub struct Allocator;
-
-impl Allocator {
-    /// Makes the kernel clear the first memory and map the code that will be needed, on a separate thread, so that
-    /// other threads don't wait for that. This saves a tenth of a short compilation, and has no other effect.
-    pub fn make_ready(&self) {
-        if thread::available_parallelism().is_ok_and(|cores| cores > NonZero::<usize>::MIN) {
-            // If the thread can't start, other threads do this work when they need it.
-            let _ = thread::Builder::new().spawn(ready::make_all);
-        }
-    }
-}
-
-#[cfg(target_os = "linux")]
-mod ready {
-    use super::{Blocks, GlobalAlloc, Layout};
-
-    /// Bytes of memory that are cleared in advance, and bytes of one step: a huge page.
-    const READY: usize = 16 << 20;
-    const STEP: usize = 2 << 20;
-
-    /// Bytes of code before and after this module's that are mapped in advance, and bytes of one step. They cover all
-    /// of shardc's code, but not all of LLVM's.
-    const CODE: usize = 12 << 20;
-    const PIECE: usize = 256 << 10;
-
-    pub(super) fn make_all() {
-        clear_memory(STEP);
-        map_code();
-        clear_memory(READY);
-    }
-
-    /// Clears the memory that mimalloc will hand out next, because it hands out one large range from its lowest address
-    /// on. If nothing is mapped there, the kernel returns an error.
-    fn clear_memory(bytes: usize) {
-        let layout = Layout::new::<[u64; 8]>();
-        // SAFETY: the size isn't zero, and the memory is freed with the layout of its allocation.
-        let lowest = unsafe {
-            let memory = Blocks.alloc(layout);
-            Blocks.dealloc(memory, layout);
-            memory as usize
-        };
-        let first = lowest.next_multiple_of(STEP);
-        let _ = (first..first + bytes).step_by(STEP).all(|start| populate(start, STEP, libc::MADV_POPULATE_WRITE));
-    }
-
-    /// Maps the code around this function. For addresses that are no code or aren't mapped, the kernel returns an error
-    /// or maps other memory, which is harmless.
-    fn map_code() {
-        let here = make_all as fn() as usize / PIECE * PIECE;
-        for start in (here.saturating_sub(CODE)..here + CODE).step_by(PIECE) {
-            populate(start, PIECE, libc::MADV_POPULATE_READ);
-        }
-    }
-
-    /// Returns whether the kernel succeeded.
-    fn populate(start: usize, bytes: usize, how: libc::c_int) -> bool {
-        // SAFETY: `MADV_POPULATE_*` never changes the contents of memory, and returns an error for unmapped addresses.
-        unsafe { libc::madvise(start as *mut libc::c_void, bytes, how) == 0 }
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-mod ready {
-    pub(super) fn make_all() {}
-}
 
 /// mimalloc reserves a GiB at first. If a limit of the process counts reserved memory, this module makes it reserve as
 /// little as possible.
@@ -246,20 +179,6 @@ mod tests {
                     Allocator.dealloc(zeroed, layout(next));
                 }
             }
-        }
-    }
-
-    #[test]
-    fn what_is_made_ready_stays_as_it_is() {
-        // This size is mimalloc's, so the memory is in the range where unused memory is cleared.
-        let (size, layout) = (4 << 20, Layout::from_size_align(4 << 20, 8).expect("a power of two"));
-        // SAFETY: bytes are read after they were written, and memory is freed with the layout of its allocation.
-        unsafe {
-            let written = Allocator.alloc(layout);
-            written.write_bytes(7, size);
-            ready::make_all();
-            assert!((0..size).all(|i| written.add(i).read() == 7));
-            Allocator.dealloc(written, layout);
         }
     }
 }

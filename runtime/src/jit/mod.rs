@@ -13,7 +13,6 @@ mod math;
 mod queue;
 #[cfg(test)]
 mod tests;
-mod unused;
 mod workbench;
 
 pub use cache::{Cache, DEFAULT_LIMIT};
