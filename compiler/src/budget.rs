@@ -205,7 +205,11 @@ fn budget(text: &str, span: Span) -> Result<Budget, String> {
 mod tests {
     use super::*;
 
-    fn texts(source: &str) -> (Vec<(Quantity, &'static str, f64, String)>, Vec<String>) {
+    /// A budget's quantity, relation, limit and text.
+    type Row = (Quantity, &'static str, f64, String);
+
+    /// Returns the budgets and the faults of a program.
+    fn texts(source: &str) -> (Vec<Row>, Vec<String>) {
         let of = Source::new("a", source);
         let (budgets, faults) = read(&of);
         let place = |span: Span| source[span.start as usize..span.end as usize].to_owned();

@@ -58,11 +58,14 @@ pub struct Times {
     pub verify: Duration,
 }
 
+/// A callback with the program after a pass.
+type AfterPass<'a> = dyn FnMut(&Program, &Step) + 'a;
+
 /// An observer of a pipeline's run.
 #[derive(Default)]
 pub struct Watch<'a> {
     /// A callback that gets the program after each pass.
-    pub after: Option<&'a mut dyn FnMut(&Program, &Step)>,
+    pub after: Option<&'a mut AfterPass<'a>>,
     /// Whether to verify the program after each pass, instead of only before the first. Debug builds always do.
     pub verify_each: bool,
     /// The times so far.

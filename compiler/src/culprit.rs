@@ -285,9 +285,8 @@ fn limited(program: &mut Program, op: Op, limit: i64) -> Option<(Vec<Op>, Op)> {
     let operands: Vec<Value> = data.operands.iter().copied().chain([zero]).collect();
     let mut types: Vec<Ty> = program.results(op).map(|v| program.value_type(v)).collect();
     types.push(ty);
-    let name = program.op_name(op).to_owned();
-    let copy = program.new_op(data.def, &name, &operands, &types, &data.attrs, &regions, data.loc);
-    program.op_mut(copy).span = data.span;
+    let copy = program.new_op(data.def, &operands, &types, &data.attrs, &regions, data.loc);
+    (program.op_mut(copy).name, program.op_mut(copy).span) = (data.name, data.span);
     if let Some(counter) = counter {
         shardings.push(counter);
         let attr = program.intern_attr(AttrData::ShardingPerValue(shardings));

@@ -50,7 +50,8 @@ impl Trace {
     /// Returns the waiting times of each device in collectives, for at most 4,096 executions of each.
     pub fn waits(&self) -> Vec<DeviceWaits> {
         let of = |device: &crate::trace::DeviceTrace| {
-            let (mut numbers, mut collectives): (HashMap<usize, usize>, Vec<(usize, Vec<f64>)>) = Default::default();
+            let mut numbers: HashMap<usize, usize> = HashMap::new();
+            let mut collectives: Vec<(usize, Vec<f64>)> = Vec::new();
             for step in device.steps.iter().filter(|step| self.ops[step.op].communicates) {
                 let at = *numbers.entry(step.op).or_insert_with(|| {
                     collectives.push((self.ops[step.op].op.index(), Vec::new()));

@@ -205,12 +205,16 @@ fn is_bytecode(bytes: &[u8]) -> bool {
     shardc::is_bytecode(bytes)
 }
 
+/// The resulting program, all diagnostics, and the summary.
+type Compiled = (Option<Py<PyAny>>, Vec<Diagnostic>, Option<Summary>);
+
 /// Runs a program through the pipeline `pipeline` for the target `target`. With `described`, `target` is the name of a
 /// file and `described` its contents. Returns the result in the form of the program (text or bytecode; `None` if there
 /// were errors), all diagnostics and, with `summary`, the summary.
 #[pyfunction]
 #[pyo3(signature = (program, *, name, pipeline, target=None, described=None, memory=None, plan="full", locations=false, causes=false,
     summary=false))]
+#[expect(clippy::too_many_arguments, reason = "they are the keywords of the Python function")]
 fn compile(
     py: Python<'_>,
     program: Program,
@@ -223,7 +227,7 @@ fn compile(
     locations: bool,
     causes: bool,
     summary: bool,
-) -> PyResult<(Option<Py<PyAny>>, Vec<Diagnostic>, Option<Summary>)> {
+) -> PyResult<Compiled> {
     let search = if plan == "greedy" { shardc::Search::Greedy } else { shardc::Search::Full };
     let print = PrintOptions { locations, causes, ..PrintOptions::default() };
     let work = move || {

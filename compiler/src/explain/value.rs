@@ -104,12 +104,15 @@ fn missing(program: &Program, values: &[Value], name: &str) -> Plain {
     d.note(near_values(program, values, name))
 }
 
+/// The annotation that an axis comes from, and the ops that it propagated through.
+type Origin = (Annotation, Vec<Op>);
+
 /// The sharding of one value and its origins.
 struct Told {
     value: Value,
     sharding: Option<TensorSharding>,
-    /// Each axis with the dimension it shards, the annotation it comes from, and the ops it propagated through.
-    axes: Vec<(AxisRef, usize, Option<(Annotation, Vec<Op>)>)>,
+    /// Each axis with the dimension it shards.
+    axes: Vec<(AxisRef, usize, Option<Origin>)>,
 }
 
 /// The data that the texts refer to.

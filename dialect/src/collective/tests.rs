@@ -42,7 +42,9 @@ fn coordinates(mesh: &Mesh, device: i64, parts: &[AxisPart]) -> Vec<i64> {
 
 /// Returns the groups along `axes`, from the coordinates of every device, in the order of the groups' first positions.
 fn listed(mesh: &Mesh, axes: &[AxisPart], others: &[AxisPart], replicas: i64) -> Vec<Vec<i64>> {
-    let mut groups: Vec<(Vec<i64>, Vec<(Vec<i64>, i64)>)> = Vec::new();
+    /// A device after its coordinates along `axes`.
+    type Member = (Vec<i64>, i64);
+    let mut groups: Vec<(Vec<i64>, Vec<Member>)> = Vec::new();
     for at in 0..mesh.devices() {
         let device = mesh.device_at(at as usize);
         let (inside, outside) = (coordinates(mesh, device, axes), coordinates(mesh, device, others));
@@ -51,7 +53,7 @@ fn listed(mesh: &Mesh, axes: &[AxisPart], others: &[AxisPart], replicas: i64) ->
             None => groups.push((outside, vec![(inside, device)])),
         }
     }
-    let in_order = |mut members: Vec<(Vec<i64>, i64)>| {
+    let in_order = |mut members: Vec<Member>| {
         members.sort();
         members.into_iter().map(|m| m.1).collect::<Vec<_>>()
     };

@@ -51,7 +51,8 @@ impl<'a> Builder<'a> {
         attrs: &[(Name, Attr)],
         regions: &[Region],
     ) -> Op {
-        let op = self.program.new_op_named(def, name, operands, results, attrs, regions, self.loc);
+        let op = self.program.new_op(def, operands, results, attrs, regions, self.loc);
+        self.program.op_mut(op).name = name;
         self.ops.push(op);
         op
     }
@@ -72,7 +73,7 @@ impl<'a> Builder<'a> {
         regions: &[Region],
     ) -> Vec<Value> {
         let attrs: Vec<(Name, Attr)> = attrs.iter().map(|&(n, a)| (self.program.name(n), a)).collect();
-        let probe = self.program.new_op(def, def.name(), operands, &[], &attrs, regions, self.loc);
+        let probe = self.program.new_op(def, operands, &[], &attrs, regions, self.loc);
         let types = match def.infer(self.program.view(probe)) {
             Ok(types) => types,
             Err(problems) => panic!("built an invalid {}: {problems:?}", def.name()),

@@ -146,7 +146,7 @@ impl Program {
         let block = p.new_block();
         let region = p.new_region(&[block]);
         let def: &'static dyn OpDef = &crate::ops::func::MODULE;
-        p.module = p.new_op(def, def.name(), &[], &[], &[], &[region], Loc::UNKNOWN);
+        p.module = p.new_op(def, &[], &[], &[], &[region], Loc::UNKNOWN);
         p
     }
 
@@ -266,26 +266,10 @@ impl Program {
         value
     }
 
-    /// An op in no block yet. `attrs` need not be sorted.
+    /// Creates an op in no block yet, with the name of its definition. `attrs` need not be sorted.
     pub fn new_op(
         &mut self,
         def: &'static dyn OpDef,
-        name: &str,
-        operands: &[Value],
-        results: &[Ty],
-        attrs: &[(Name, Attr)],
-        regions: &[Region],
-        loc: Loc,
-    ) -> Op {
-        let name = self.name(name);
-        self.new_op_named(def, name, operands, results, attrs, regions, loc)
-    }
-
-    /// Creates an op in no block yet, from a name that is interned already.
-    pub fn new_op_named(
-        &mut self,
-        def: &'static dyn OpDef,
-        name: Name,
         operands: &[Value],
         results: &[Ty],
         attrs: &[(Name, Attr)],
@@ -294,6 +278,7 @@ impl Program {
     ) -> Op {
         crate::interrupt::check();
         let op = self.ops.next_key();
+        let name = self.name(def.name());
         let def = self.registry.current(def);
         let first_result = self.values.next_key();
         for (i, &ty) in results.iter().enumerate() {

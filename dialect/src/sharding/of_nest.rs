@@ -215,7 +215,6 @@ mod tests {
     use super::*;
     use crate::ir::{ElementType, Loc, Program};
     use crate::kernel::{Body, Outside};
-    use crate::op::OpDef;
     use crate::ops::UNKNOWN;
     use crate::scalar::Scalar;
 
@@ -229,7 +228,7 @@ mod tests {
             values.push(program.add_block_arg(block, ty, Loc::UNKNOWN, Default::default()));
         }
         let ty = program.tensor(result, ElementType::F32);
-        let op = program.new_op(&UNKNOWN, UNKNOWN.name(), &values, &[ty], &[], &[], Loc::UNKNOWN);
+        let op = program.new_op(&UNKNOWN, &values, &[ty], &[], &[], Loc::UNKNOWN);
         let rule = rule_of_nest(program.view(op), &nest);
         let name = |f: u32| char::from(b'i' + f as u8);
         let tensor = |t: &crate::sharding::TensorFactors| {

@@ -59,9 +59,12 @@ impl Candidate {
     }
 }
 
+/// A product's operand types and result type, and the dimensions of its loop in the operands and in the result.
+type ProductClass = (Ty, Ty, Ty, [Option<usize>; 2], Option<usize>);
+
 /// The properties that candidates of one class share.
 #[derive(PartialEq, Eq, Hash)]
-struct Class(Side, Axes, Ty, Vec<(Ty, Ty, Ty, [Option<usize>; 2], Option<usize>)>);
+struct Class(Side, Axes, Ty, Vec<ProductClass>);
 
 /// Returns all candidates in the order of the program.
 pub(super) fn candidates(program: &Program, mesh: &Mesh) -> Vec<Candidate> {

@@ -312,8 +312,7 @@ impl Ring<'_, '_, '_> {
         let wide = program.intern_type(ty.clone());
         let op = program.op(product.op).clone();
         let attrs: Vec<(Name, Attr)> = op.attrs.to_vec();
-        let name = program.op_name(product.op).to_owned();
-        let probe = program.new_op(op.def, &name, &op.operands, &[wide], &attrs, &op.regions, op.loc);
+        let probe = program.new_op(op.def, &op.operands, &[wide], &attrs, &op.regions, op.loc);
         let inferred = op.def.infer(program.view(probe));
         if inferred.is_ok_and(|types| types.len() == 1 && types[0] == ty.into()) { wide } else { own }
     }

@@ -4,7 +4,7 @@
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{AttrData, Block, Op, Program, Renaming, Ty, Value, ValueSource};
-use dialect::op::{Control, OpDef};
+use dialect::op::Control;
 use dialect::ops::mhlo::{ENTER_MANUAL, LEAVE_MANUAL, SHARDING as ANNOTATION, SHARDING_CALL};
 use dialect::ops::{func, sdy};
 use dialect::sharding::{AxisRef, TensorSharding};
@@ -128,7 +128,7 @@ fn replace(program: &mut Program, grid: &Grid, block: Block, call: Op, borders: 
     let (&last, rest) = inside.split_last().ok_or("an empty body")?;
     let mut ops: Vec<Op> = rest.iter().map(|&op| program.clone_op(op, &mut renaming)).collect();
     let returned: Vec<Value> = program.op(last).operands.iter().map(|&v| renaming.value(v)).collect();
-    ops.push(program.new_op(&sdy::RETURN, sdy::RETURN.name, &returned, &[], &[], &[], loc));
+    ops.push(program.new_op(&sdy::RETURN, &returned, &[], &[], &[], loc));
     program.set_block_ops(inner, ops);
     let region = program.new_region(&[inner]);
 
@@ -140,8 +140,7 @@ fn replace(program: &mut Program, grid: &Grid, block: Block, call: Op, borders: 
     ];
     let attrs = attrs.map(|(name, data)| (program.name(name), program.intern_attr(data)));
     let types: Vec<Ty> = borders.leave.iter().map(|&op| program.value_type(program.result(op, 0))).collect();
-    let (def, name) = (&sdy::MANUAL_COMPUTATION, sdy::MANUAL_COMPUTATION.name());
-    let made = program.new_op(def, name, &operands, &types, &attrs, &[region], loc);
+    let made = program.new_op(&sdy::MANUAL_COMPUTATION, &operands, &types, &attrs, &[region], loc);
 
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
     for (i, &op) in borders.leave.iter().enumerate() {

@@ -46,9 +46,28 @@ pub(super) struct Graph {
     beside: Vec<Vec<usize>>,
     /// Bytes of a device's shards of the arguments of each mesh.
     arguments: Vec<f64>,
-    /// Values of fragments and transfers: their mesh, their bytes on a device, their producer, their readers, and
-    /// whether `@main` returns the value, which keeps it live to the end.
-    held: Vec<(usize, f64, Option<usize>, Vec<usize>, bool)>,
+    /// Values of fragments and transfers.
+    held: Vec<Held>,
+}
+
+/// A value of a fragment or transfer.
+#[derive(Clone, Debug)]
+struct Held {
+    mesh: usize,
+    /// Its bytes on a device.
+    bytes: f64,
+    /// The unit that produces it.
+    producer: Option<usize>,
+    /// The units that read it.
+    readers: Vec<usize>,
+    /// Whether `@main` returns it, which keeps it live to the end.
+    is_returned: bool,
+}
+
+impl Held {
+    fn new(mesh: usize, bytes: f64, producer: Option<usize>) -> Self {
+        Self { mesh, bytes, producer, readers: Vec::new(), is_returned: false }
+    }
 }
 
 /// A run of all fragments.
@@ -126,7 +145,7 @@ impl Graph {
                         let &(by, delay, held) = made.get(v)?;
                         after.extend(by.map(|by| (by, delay)));
                         if let Some(held) = held {
-                            graph.held[held].3.push(unit);
+                            graph.held[held].readers.push(unit);
                         }
                     }
                     let own: f64 =
@@ -136,7 +155,7 @@ impl Graph {
                     graph.units.push(Unit { op, mesh, role, microbatch, chunk, seconds, extra, after });
                     for v in view.results() {
                         let (mesh, size) = bytes(v)?;
-                        graph.held.push((mesh, size, Some(unit), Vec::new(), false));
+                        graph.held.push(Held::new(mesh, size, Some(unit)));
                         made.insert(v, (Some(unit), 0.0, Some(graph.held.len() - 1)));
                     }
                 }
@@ -147,13 +166,13 @@ impl Graph {
                     let (mesh, size) = bytes(result)?;
                     let delay = delay + machine.permute_seconds(size as u64, None);
                     graph.transfers.push((op, by));
-                    graph.held.push((mesh, size, by, Vec::new(), false));
+                    graph.held.push(Held::new(mesh, size, by));
                     made.insert(result, (by, delay, Some(graph.held.len() - 1)));
                 }
                 _ if view.def().terminator() => {
                     for v in view.operands() {
                         if let Some(held) = made.get(v)?.2 {
-                            graph.held[held].4 = true;
+                            graph.held[held].is_returned = true;
                         }
                     }
                 }
@@ -248,12 +267,13 @@ impl Graph {
         // The values that become live, and those that die, at each position in the order.
         let n = line.order.len();
         let mut changes: Vec<Vec<(usize, f64)>> = vec![Vec::new(); n + 1];
-        for (mesh, bytes, by, read, to_the_end) in &self.held {
-            let first = by.map_or(0, |by| place[by]);
-            let last = if *to_the_end { n } else { read.iter().map(|&r| place[r]).max().unwrap_or(first) };
-            changes[first].push((*mesh, *bytes));
+        for value in &self.held {
+            let first = value.producer.map_or(0, |by| place[by]);
+            let last_reader = || value.readers.iter().map(|&r| place[r]).max().unwrap_or(first);
+            let last = if value.is_returned { n } else { last_reader() };
+            changes[first].push((value.mesh, value.bytes));
             if last < n {
-                changes[last + 1].push((*mesh, -bytes));
+                changes[last + 1].push((value.mesh, -value.bytes));
             }
         }
         let mut held = self.arguments.clone();

@@ -6,7 +6,7 @@
 //! first 6 inside.
 
 use dialect::ir::build::Builder;
-use dialect::ir::{Name, Op, Value};
+use dialect::ir::{Loc, Name, Op, Value};
 use dialect::sharding::{Axes, AxesPerDim, AxisPart, Distribution, Reshard};
 
 use super::Partition;
@@ -25,6 +25,14 @@ struct Border {
     free: AxesPerDim,
 }
 
+/// One collective of a tensor of this shape.
+struct Step<'a> {
+    reshard: Reshard<AxisPart>,
+    shape: &'a [i64],
+    from: &'a Distribution,
+    to: &'a Distribution,
+}
+
 impl Partition<'_> {
     /// Returns the local value inside the manual computation `op` of the operand `global`, whose local value is
     /// `local`.
@@ -37,12 +45,14 @@ impl Partition<'_> {
         positions: &mut Positions,
     ) -> Value {
         let Some(border) = self.border(global, manual) else { return local };
-        let gathered = Reshard::AllGather(border.free.clone());
-        let whole = self.lower(op, &gathered, &border.shape, (&border.outside, &border.manual), local, ops, positions);
-        let (shape, inside) = (border.manual.local_shape(&border.shape), border.inside());
-        let sliced = Reshard::AllSlice(border.free);
-        let replicated = Distribution::replicated(shape.len());
-        self.lower(op, &sliced, &shape, (&replicated, &inside), whole, ops, positions)
+        let loc = self.program.op(op).loc;
+        let Border { shape, outside, manual, free } = &border;
+        let gather = Step { reshard: Reshard::AllGather(free.clone()), shape, from: outside, to: manual };
+        let whole = self.lower(&gather, local, loc, ops, positions);
+        let (shape, inside) = (&manual.local_shape(shape), &border.inside());
+        let replicated = &Distribution::replicated(shape.len());
+        let slice = Step { reshard: Reshard::AllSlice(free.clone()), shape, from: replicated, to: inside };
+        self.lower(&slice, whole, loc, ops, positions)
     }
 
     /// Returns the local value outside the manual computation `op` of its result `global`, whose local value inside is
@@ -56,12 +66,15 @@ impl Partition<'_> {
         positions: &mut Positions,
     ) -> Value {
         let Some(border) = self.border(global, manual) else { return local };
-        let (shape, inside) = (border.manual.local_shape(&border.shape), border.inside());
-        let gathered = Reshard::AllGather(border.free.clone());
-        let replicated = Distribution::replicated(shape.len());
-        let whole = self.lower(op, &gathered, &shape, (&inside, &replicated), local, ops, positions);
-        let sliced = Reshard::AllSlice(border.free);
-        self.lower(op, &sliced, &border.shape, (&border.manual, &border.outside), whole, ops, positions)
+        let loc = self.program.op(op).loc;
+        let Border { shape, outside, manual, free } = &border;
+        let (local_shape, inside) = (&manual.local_shape(shape), &border.inside());
+        let replicated = &Distribution::replicated(shape.len());
+        let reshard = Reshard::AllGather(free.clone());
+        let gather = Step { reshard, shape: local_shape, from: inside, to: replicated };
+        let whole = self.lower(&gather, local, loc, ops, positions);
+        let slice = Step { reshard: Reshard::AllSlice(free.clone()), shape, from: manual, to: outside };
+        self.lower(&slice, whole, loc, ops, positions)
     }
 
     /// Returns the border that `global` crosses; `None` where every device holds the same elements on both sides.
@@ -81,19 +94,16 @@ impl Partition<'_> {
         Some(Border { shape, free: keep(false), outside, manual })
     }
 
-    /// Builds `reshard` of a local value of a tensor of this shape.
-    #[allow(clippy::too_many_arguments, reason = "where to build, and what")]
+    /// Builds a step of a local value, at the end of `ops`.
     fn lower(
         &mut self,
-        op: Op,
-        reshard: &Reshard<AxisPart>,
-        shape: &[i64],
-        (from, to): (&Distribution, &Distribution),
+        step: &Step<'_>,
         value: Value,
+        loc: Loc,
         ops: &mut Vec<Op>,
         positions: &mut Positions,
     ) -> Value {
-        let loc = self.program.op(op).loc;
+        let &Step { ref reshard, shape, from, to } = step;
         let channel = &mut self.channel;
         let mut lowering = Lowering { mesh: self.mesh, groups: self.groups, positions, channel, shape, from, to };
         lowering.build(&mut Builder::new(self.program, ops, loc), reshard, value)

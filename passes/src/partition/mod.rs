@@ -119,7 +119,8 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
         return;
     }
     let kept = beside::kept(program, main, diagnostics);
-    signature::finish(program, main, new, &kept, &arguments, &returned, mesh_name.as_deref(), mesh);
+    signature::record_global(program, main, &arguments, &returned);
+    signature::replace_body(program, main, new, &kept, mesh_name.as_deref(), mesh);
 }
 
 /// Returns one past the largest channel that the ops under `block` use.

@@ -6,23 +6,25 @@ use dialect::sharding::{Mesh, TensorSharding};
 use dialect::signature::{GLOBAL_TYPE, MESHES, SHARDING, is_stated};
 use rustc_hash::FxHashSet;
 
-/// Replaces the body of `main` and records its global signature; keeps only `kept` of the other ops in the module.
-pub(super) fn finish(
-    program: &mut Program,
-    main: Op,
-    block: Block,
-    kept: &FxHashSet<Op>,
-    arguments: &[Value],
-    returned: &[Value],
-    mesh_name: Option<&str>,
-    mesh: &Mesh,
-) {
+/// Records the global signature of `main`, given its global arguments and the values that it returns.
+pub(super) fn record_global(program: &mut Program, main: Op, arguments: &[Value], returned: &[Value]) {
     let argument_types: Vec<Ty> = arguments.iter().map(|&v| program.value_type(v)).collect();
     let result_types: Vec<Ty> = returned.iter().map(|&v| program.value_type(v)).collect();
     // A program that was partitioned before already states its global signature; its own types are local.
     let stated = is_stated(program, main);
     record(program, main, &argument_types, stated, func::arg_sharding, func::set_arg_attrs);
     record(program, main, &result_types, stated, func::result_sharding, func::set_result_attrs);
+}
+
+/// Replaces the body of `main`, for the devices of `mesh`; keeps only `kept` of the other ops in the module.
+pub(super) fn replace_body(
+    program: &mut Program,
+    main: Op,
+    block: Block,
+    kept: &FxHashSet<Op>,
+    mesh_name: Option<&str>,
+    mesh: &Mesh,
+) {
     let region = program.op(main).regions[0];
     program.set_region_blocks(region, &[block]);
     let inputs: Vec<Ty> = program.block_args(block).iter().map(|&v| program.value_type(v)).collect();
@@ -49,6 +51,9 @@ pub(super) fn finish(
     }
 }
 
+/// Sets or removes an attribute of some arguments or results.
+type SetAttrs = fn(&mut Program, Op, &str, &[(usize, Option<Attr>)]);
+
 /// Records the global types and the shardings of all arguments or all results, and removes the shardings themselves.
 fn record(
     program: &mut Program,
@@ -56,7 +61,7 @@ fn record(
     types: &[Ty],
     stated: bool,
     sharding: fn(&Program, Op, usize) -> Option<&TensorSharding>,
-    set: fn(&mut Program, Op, &str, &[(usize, Option<Attr>)]),
+    set: SetAttrs,
 ) {
     if !stated {
         let attrs: Vec<_> = types.iter().map(|&ty| Some(program.intern_attr(AttrData::Type(ty)))).enumerate().collect();

@@ -24,6 +24,9 @@ use super::{Needs, Part, Read, Reduction, Shared, Site, Transport, wait};
 /// The maximum number of devices of a rank that a message describes.
 const MAX_DESCRIBED: usize = 4;
 
+/// Values by the number of a collective and of its group of devices.
+type PerGroup<T> = FxHashMap<(usize, usize), T>;
+
 /// State that is kept from run to run: received bytes, and the positions of devices in groups.
 #[derive(Default)]
 pub struct Scratch {
@@ -31,9 +34,9 @@ pub struct Scratch {
     received: Vec<Mutex<Vec<u8>>>,
     /// The bytes that each device has combined last.
     combined: Vec<Mutex<Vec<u8>>>,
-    spanning: Mutex<FxHashMap<(usize, usize), Option<Arc<Spanning>>>>,
-    /// The wire's numbers for groups of ranks, by collective and group of devices.
-    routes: FxHashMap<(usize, usize), usize>,
+    spanning: Mutex<PerGroup<Option<Arc<Spanning>>>>,
+    /// The wire's numbers for groups of ranks.
+    routes: PerGroup<usize>,
     /// Bytes that this rank has sent to others.
     sent: AtomicU64,
 }

@@ -30,11 +30,13 @@ fn value(device: usize, shape: &[i64], element: ElementType) -> Literal {
     Literal::from_scalars(element, shape, (0..n).map(at))
 }
 
+/// A sender, a receiver and a route.
+type Way = (usize, usize, Route);
+
 /// Messages between ranks that are threads of this process.
 #[derive(Default)]
 struct Post {
-    /// The messages by sender, receiver and route.
-    boxes: Mutex<HashMap<(usize, usize, Route), VecDeque<Vec<u8>>>>,
+    boxes: Mutex<HashMap<Way, VecDeque<Vec<u8>>>>,
     came: Condvar,
 }
 

@@ -61,14 +61,13 @@ impl Native for Selecting {
             return Ok(());
         };
         with_number!(self.element, T => {
-            let (from, values, init) = (operands[0].elements::<T>(), operands[1].elements::<T>(), operands[2].elements::<T>()[0]);
-            let out = results[0].elements::<T>();
+            let (operands, out) = (Operands::of(operands), results[0].elements::<T>());
             match keep {
-                Ge => self.typed(from, values, init, out, by, threads, |a: T, b| a >= b),
-                Gt => self.typed(from, values, init, out, by, threads, |a: T, b| a > b),
-                Le => self.typed(from, values, init, out, by, threads, |a: T, b| a <= b),
+                Ge => self.typed(operands, out, by, threads, |a: T, b| a >= b),
+                Gt => self.typed(operands, out, by, threads, |a: T, b| a > b),
+                Le => self.typed(operands, out, by, threads, |a: T, b| a <= b),
                 // The only other comparison that `known` returns.
-                _ => self.typed(from, values, init, out, by, threads, |a: T, b| a < b),
+                _ => self.typed(operands, out, by, threads, |a: T, b| a < b),
             }
         }, else {});
         Ok(())
@@ -146,15 +145,13 @@ impl Selecting {
 
     fn typed<T: Number + PartialOrd>(
         &self,
-        from: &[T],
-        values: &[T],
-        init: T,
+        operands: Operands<'_, T>,
         out: &mut [T],
         by: ScalarOp,
         threads: usize,
         keep: impl Fn(T, T) -> bool + Sync,
     ) {
-        self.divide(out, threads, &|out, first| self.part(from, values, init, out, by, first, &keep));
+        self.divide(out, threads, &|out, first| self.part(operands, out, by, first, &keep));
     }
 
     /// Calls `part` with parts of the result and the positions, in the first dimension, of the windows that reach them.
@@ -174,9 +171,7 @@ impl Selecting {
     /// Visits the windows at positions `first` of the first dimension; `out` begins at their first possible position.
     fn part<T: Number + PartialOrd>(
         &self,
-        from: &[T],
-        values: &[T],
-        init: T,
+        Operands { from, values, init }: Operands<'_, T>,
         out: &mut [T],
         by: ScalarOp,
         first: Range<usize>,
@@ -218,18 +213,13 @@ impl Selecting {
         result: &mut ViewMut<'_>,
         threads: usize,
     ) {
-        let (from, values, init) =
-            (operands[0].elements::<T>(), operands[1].elements::<T>(), operands[2].elements()[0]);
-        self.divide(result.elements::<T>(), threads, &|out, first| {
-            self.by_routines(from, values, init, out, first);
-        });
+        let operands = Operands::of(operands);
+        self.divide(result.elements::<T>(), threads, &|out, first| self.by_routines(operands, out, first));
     }
 
     fn by_routines<T: AnyBitPattern + NoUninit>(
         &self,
-        from: &[T],
-        values: &[T],
-        init: T,
+        Operands { from, values, init }: Operands<'_, T>,
         out: &mut [T],
         first: Range<usize>,
     ) {
@@ -263,6 +253,20 @@ impl Selecting {
                 (0..n).for_each(|i| out[to(i)] = new[i]);
             }
         });
+    }
+}
+
+/// The elements among which is selected, the values that are combined, and the value to begin with.
+#[derive(Clone, Copy)]
+struct Operands<'a, T> {
+    from: &'a [T],
+    values: &'a [T],
+    init: T,
+}
+
+impl<'a, T: AnyBitPattern> Operands<'a, T> {
+    fn of(operands: &[View<'a>]) -> Self {
+        Self { from: operands[0].elements(), values: operands[1].elements(), init: operands[2].elements()[0] }
     }
 }
 

@@ -69,23 +69,29 @@ vector! {
     }
 }
 
-/// Combines the elements under windows `windows`. `from` has the elements `elements` of each line.
+/// The elements `elements` of each line, each consisting of `inner` cells.
+pub(super) struct Lines<'a, C> {
+    pub(super) cells: &'a [C],
+    pub(super) elements: std::ops::Range<usize>,
+    pub(super) inner: usize,
+}
+
+/// Combines the elements under windows `windows`.
 pub(super) fn slide<C: Cell>(
     combine: Rows<C>,
     slide: &Slide,
-    from: &[C],
-    elements: std::ops::Range<usize>,
+    from: Lines<'_, C>,
     to: &mut [C],
     windows: std::ops::Range<usize>,
-    inner: usize,
     init: C,
 ) {
+    let Lines { cells, elements, inner } = from;
     let (rows, count) = (elements.len(), windows.len());
     if count * inner == 0 {
         return;
     }
     to.fill(init);
-    let lines = from.chunks_exact((rows * inner).max(1));
+    let lines = cells.chunks_exact((rows * inner).max(1));
     for (line, to) in lines.zip(to.chunks_exact_mut(count * inner)) {
         // If rows are short, one position of many windows is combined at a time.
         let some = if inner >= 64 { 1 } else { NEAR.div_ceil(inner) };
@@ -182,6 +188,12 @@ impl<C: Cell, O: Combine<C>> Running<C> for Others<O> {
     }
 }
 
+/// Returns the total of a block, beginning with the initial value.
+type Total<C, V> = fn(&[C], C) -> V;
+
+/// Scans a block, and returns the value before the next block.
+type ScanBlock<C, V> = fn(&[C], &mut [C], V, C, bool) -> V;
+
 /// The functions that scan elements, with running values of type `V`.
 pub(super) struct Scan<C, V> {
     pub start: fn(C) -> V,
@@ -191,9 +203,8 @@ pub(super) struct Scan<C, V> {
     pub line: fn(&[C], &mut [C], V, bool),
     /// Scans one row of lines that are next to each other.
     pub row: fn(&[C], &mut [C], &mut [V]),
-    /// If parts can be joined: a function that returns the total of a block, beginning with the initial value, and a
-    /// function that scans a block and returns the value before the next block.
-    pub blocks: Option<(fn(&[C], C) -> V, fn(&[C], &mut [C], V, C, bool) -> V)>,
+    /// Present if parts can be joined.
+    pub blocks: Option<(Total<C, V>, ScanBlock<C, V>)>,
 }
 
 impl<C: Cell> Scan<C, C> {

@@ -12,7 +12,7 @@ use dialect::scalar::{Scalar, ScalarOp};
 use half::{bf16, f16};
 
 use super::cells::{Add, Cell, Max, Min, Mul, Stored};
-use super::lines::{BLOCK, Rows, Scan, Slide, slide};
+use super::lines::{BLOCK, Lines, Rows, Scan, Slide, slide};
 use super::tasks::{Shared, each};
 use crate::native::{Native, View, ViewMut};
 
@@ -227,7 +227,7 @@ impl<S: Stored> Job<'_, S> {
             let (n, inner) = (sizes[d], sizes[d + 1..].iter().product::<usize>());
             sizes[d] = w.result[d + dim];
             let mut next = vec![self.init; sizes.iter().product()];
-            slide(combine, &s, cells, 0..n, &mut next, 0..sizes[d], inner, self.init);
+            slide(combine, &s, Lines { cells, elements: 0..n, inner }, &mut next, 0..sizes[d], self.init);
             held = next;
             cells = &held;
         }
@@ -235,7 +235,7 @@ impl<S: Stored> Job<'_, S> {
         let start = (line * w.result[dim] + rows.start) * inner;
         // SAFETY: `rows` is a range of the result's rows, and each task has different rows.
         let out = unsafe { std::slice::from_raw_parts_mut(self.out.get().add(start), rows.len() * inner) };
-        S::fill(out, |to| slide(combine, first, cells, elements, to, rows, inner, self.init));
+        S::fill(out, |to| slide(combine, first, Lines { cells, elements, inner }, to, rows, self.init));
     }
 
     /// Scans all lines of `size` rows.

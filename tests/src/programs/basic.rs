@@ -77,7 +77,7 @@ impl Writer {
 
     pub(super) fn dot_general(&mut self) {
         let (x, y) = (self.any(), self.any());
-        let (mut batch, mut contracted): (Vec<(usize, usize)>, Vec<(usize, usize)>) = (Vec::new(), Vec::new());
+        let [mut batch, mut contracted] = [const { Vec::<(usize, usize)>::new() }; 2];
         for (i, n) in x.shape.iter().enumerate() {
             let free = |j: &usize| !batch.iter().chain(&contracted).any(|p| p.1 == *j);
             let Some(j) = (0..y.shape.len()).filter(free).find(|&j| y.shape[j] == *n) else { continue };

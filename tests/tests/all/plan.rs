@@ -12,8 +12,11 @@ use dialect::sharding::Layout;
 use passes::plan::{PlanOptions, Search, plan};
 use runtime::reference::{evaluate, evaluate_global};
 
+/// Ops and their numbers.
+type Counts = &'static [(&'static str, usize)];
+
 /// Programs after `propagate`, and the number of collectives in their plans.
-const PROGRAMS: &[(&str, &str, &[(&str, usize)])] = &[
+const PROGRAMS: &[(&str, &str, Counts)] = &[
     ("spmd_reshard", include_str!("../../plan/spmd_reshard.mlir"), &[("sdy.all_gather", 1), ("sdy.all_slice", 1)]),
     (
         "mlp_block",

@@ -222,7 +222,9 @@ fn changes(explanation: &Explanation, body: &mut String) {
         );
         return;
     }
-    let mut best: BTreeMap<&str, (f64, f64, Option<&str>, Vec<&CollectiveGroup>)> = BTreeMap::new();
+    /// Seconds saved, bytes added, the new annotation in JAX's words, and the collectives that are removed.
+    type Saving<'a> = (f64, f64, Option<&'a str>, Vec<&'a CollectiveGroup>);
+    let mut best: BTreeMap<&str, Saving<'_>> = BTreeMap::new();
     for group in &explanation.groups {
         let Some(removal) = group.removal.as_ref().filter(|removal| removal.saves_s > 0.0) else { continue };
         let known = best
@@ -236,7 +238,7 @@ fn changes(explanation: &Explanation, body: &mut String) {
     }
     let mut list: Vec<_> = best.into_iter().collect();
     list.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
-    let row = |(change, (saves, adds, spec, removes)): (&str, (f64, f64, Option<&str>, Vec<&CollectiveGroup>))| {
+    let row = |(change, (saves, adds, spec, removes)): (&str, Saving<'_>)| {
         let first = removes.first().map(|group| &explanation.collectives[group.members[0]]);
         let first = first.map_or(String::new(), |c| format!("{} of {}", c.kind, c.value));
         let more = removes.iter().map(|group| group.count).sum::<usize>().saturating_sub(1);

@@ -13,7 +13,7 @@ pub fn mesh(program: &mut Program, name: &str, mesh: Mesh) -> Op {
         (program.name("sym_name"), program.attr_str(name)),
         (program.name("mesh"), program.intern_attr(AttrData::Mesh(mesh))),
     ];
-    program.new_op(&MESH, MESH.name(), &[], &[], &attrs, &[], Loc::UNKNOWN)
+    program.new_op(&MESH, &[], &[], &attrs, &[], Loc::UNKNOWN)
 }
 
 /// Creates `sdy.sharding_constraint` of `value`, at the location of the value.
@@ -74,5 +74,5 @@ fn annotation(
     let attr = program.intern_attr(AttrData::Sharding(sharding));
     attrs.push((program.name(holder), attr));
     let ty = program.value_type(value);
-    program.new_op(def, def.name(), &[value], &[ty], &attrs, &[], loc)
+    program.new_op(def, &[value], &[ty], &attrs, &[], loc)
 }

@@ -100,7 +100,7 @@ pub fn new_function(
         program.add_block_arg(block, ty, loc, Span::default());
     }
     let region = program.new_region(&[block]);
-    let op = program.new_op(&super::FUNC, super::FUNC.name(), &[], &[], &[], &[region], loc);
+    let op = program.new_op(&super::FUNC, &[], &[], &[], &[region], loc);
     let sym_name = program.attr_str(name);
     program.set_attr(op, "sym_name", sym_name);
     if let Some(visibility) = visibility {

@@ -28,6 +28,9 @@ pub static OPS: &[&dyn OpDef] = &[
     &SET_DIMENSION_SIZE,
 ];
 
+/// Builds an op with static shapes from the values of its constant operands (`None` for others).
+type Expand = fn(Op, &mut Builder<'_>, &[Option<Vec<i64>>]) -> Option<Value>;
+
 /// One dynamic op.
 pub struct Dynamic {
     name: &'static str,
@@ -35,8 +38,7 @@ pub struct Dynamic {
     syntax: Syntax,
     check: fn(OpRef<'_>) -> Checked<()>,
     evaluate: fn(OpRef<'_>, &[Literal]) -> EvalResult<Literal>,
-    /// Builds the op with static shapes from the values of constant operands (`None` for others).
-    expand: fn(Op, &mut Builder<'_>, &[Option<Vec<i64>>]) -> Option<Value>,
+    expand: Expand,
     examples: &'static [&'static str],
 }
 

@@ -291,9 +291,10 @@ impl<'s> Parser<'s> {
             return failed;
         }
         let p = &mut self.program;
-        let op =
-            p.new_op(parsed.def, &parsed.name, &parsed.operands, &parsed.results, &parsed.attrs, &parsed.regions, loc);
+        let name = p.name(&parsed.name);
+        let op = p.new_op(parsed.def, &parsed.operands, &parsed.results, &parsed.attrs, &parsed.regions, loc);
         let data = p.op_mut(op);
+        data.name = name;
         data.span = parsed.span;
         data.operand_spans = parsed.operand_spans;
         data.text_span = Span::new(start, self.prev_end.max(start));

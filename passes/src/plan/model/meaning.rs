@@ -48,13 +48,15 @@ impl Work {
     }
 }
 
+/// The model of a key, with the work where a caller requested it; `None` for ops without a model.
+type Known = Option<(Model, Option<Work>)>;
+
 /// Models of a program's ops. Passes share them for the lifetime of the program, because the key of a model determines
 /// it.
 #[derive(Default)]
 pub(crate) struct Models {
     table: Interner<Model, Arc<OpModel>>,
-    /// Models by key; with the work where a caller requested it.
-    known: FxHashMap<Box<[u32]>, Option<(Model, Option<Work>)>>,
+    known: FxHashMap<Box<[u32]>, Known>,
     /// The key of the last lookup; a buffer for the next.
     key: Vec<u32>,
 }

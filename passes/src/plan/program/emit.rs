@@ -220,7 +220,11 @@ impl<'a, 's> Emit<'a, 's> {
                 let before = built.before.filter(|_| *from == 0);
                 let source = before.unwrap_or_else(|| self.build(value, *from, user));
                 let before = self.cache.distribution(copies.list[*from].at).clone();
-                self.collective(value, source, &before, &to, kind, depth, user)
+                let op = self.collective(value, source, &to, kind);
+                let cause = self.cause(value, &before, &to, user);
+                self.program.set_attr(op, CAUSE, cause);
+                self.open[depth].push(op);
+                self.program.result(op, 0)
             }
         };
         if let Some(built) = self.built.get_mut(&value) {
@@ -239,27 +243,16 @@ impl<'a, 's> Emit<'a, 's> {
         self.program.result(copy, 0)
     }
 
-    fn collective(
-        &mut self,
-        value: Value,
-        source: Value,
-        from: &Distribution,
-        to: &Distribution,
-        kind: &Reshard<AxisPart>,
-        depth: usize,
-        user: Name,
-    ) -> Value {
+    /// Creates the collective that makes a copy of `value` from the copy `source`.
+    fn collective(&mut self, value: Value, source: Value, to: &Distribution, kind: &Reshard<AxisPart>) -> Op {
         let mesh_axes = self.cache.mesh_axes();
         let change = kind.named(&mesh_axes.data);
         let out = mesh_axes.sharding(to);
         let loc = self.program.value_loc(value);
         let op = build::sdy::collective(self.program, source, &change, out.clone(), loc);
         let list = self.program.intern_attr(AttrData::ShardingPerValue(vec![out]));
-        let cause = self.cause(value, from, to, user);
         self.program.set_attr(op, func::SHARDING, list);
-        self.program.set_attr(op, CAUSE, cause);
-        self.open[depth].push(op);
-        self.program.result(op, 0)
+        op
     }
 
     fn cause(&mut self, value: Value, from: &Distribution, to: &Distribution, user: Name) -> Attr {

@@ -143,8 +143,9 @@ impl Graph {
     /// Finds ops that read the same rows of neighbors; these rows are sent and copied once for all of them.
     fn share_rows(&mut self, models: &Models) {
         // By value and dimension: the number of ops that read rows on either side, and on both.
-        let mut readers: FxHashMap<(ValueId, usize), [u32; 3]> = FxHashMap::default();
-        let each = |node: &Node, see: &mut dyn FnMut(Option<((ValueId, usize), [bool; 2])>)| {
+        type At = (ValueId, usize);
+        let mut readers: FxHashMap<At, [u32; 3]> = FxHashMap::default();
+        let each = |node: &Node, see: &mut dyn FnMut(Option<(At, [bool; 2])>)| {
             let Some(model) = node.model.map(|m| models.get(m)) else { return };
             for s in &model.shifted {
                 let dims = &model.rule.operands[s.operand as usize];

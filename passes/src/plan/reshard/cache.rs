@@ -86,7 +86,7 @@ pub struct ReshardCache<'a> {
     paths: FxHashMap<(Type, Dist, Dist), Path>,
     /// Lower bounds on seconds, and whether they are exact; the bound of a known sequence is exact.
     bounds: FxHashMap<(Type, Dist, Dist), (f64, bool)>,
-    copies: FxHashMap<(Type, Dist, Rematerializable, SmallVec<[Dist; 4]>), Rc<Copies>>,
+    copies: FxHashMap<Wanted, Rc<Copies>>,
     /// The only copy of a value that is wanted nowhere else, by the distribution in which it is computed.
     unmoved: FxHashMap<Dist, Rc<Copies>>,
 }

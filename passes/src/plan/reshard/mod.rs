@@ -55,8 +55,11 @@ pub struct Resharder<'a> {
     parts: bool,
     /// Results of searches, cached because values of other types often pose an equal problem, for example those of a
     /// reshape.
-    solved: RefCell<FxHashMap<Asked, Option<Rc<[(Edge, State)]>>>>,
+    solved: RefCell<FxHashMap<Asked, Option<Steps>>>,
 }
+
+/// Steps with the states after them.
+type Steps = Rc<[(Edge, State)]>;
 
 /// The key of a search's result: its problem, and the bits of its limit in seconds.
 type Asked = (Question, u64);

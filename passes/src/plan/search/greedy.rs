@@ -15,8 +15,11 @@ use crate::plan::model::strategy::{Kept, OpModel, Strategy};
 use crate::plan::program::graph::{Graph, Places, ValueId};
 use crate::plan::reshard::cache::{Dist, Rematerializable, ReshardCache, Type};
 
+/// The type of an operand or result, the copies that exist, and the distribution that propagation gave it.
+type Copies = (Option<Type>, SmallVec<[Dist; 2]>);
+
 /// The key of an op's choice: its model, the copies of its operands, and the distributions wanted for its results.
-type Situation = (Model, SmallVec<[(Option<Type>, SmallVec<[Dist; 2]>); 4]>);
+type Situation = (Model, SmallVec<[Copies; 4]>);
 
 /// Returns the greedy choice for a whole graph.
 pub(crate) fn greedy(
@@ -56,7 +59,8 @@ pub(crate) fn greedy(
                             .iter()
                             .map(|v| v.map_or(Rematerializable::Whole, |v| graph.values[v].rematerializable))
                             .collect();
-                        let found = choose(models, model, node.seconds, &situation, &free, cache, placer, rates);
+                        let op = Moved { tensors: &situation.1, free: &free, seconds: node.seconds, rates };
+                        let found = choose(&op, models, model, cache, placer);
                         known.insert(situation, found);
                         found
                     }
@@ -83,60 +87,62 @@ pub(crate) fn greedy(
     choice
 }
 
+/// What the choice of an op's strategy depends on, besides its model.
+struct Moved<'a> {
+    /// The operands, then the results.
+    tensors: &'a [Copies],
+    /// Which operands can be computed anywhere.
+    free: &'a [Rematerializable],
+    /// The seconds of the op's arithmetic on one device.
+    seconds: f64,
+    rates: Rates,
+}
+
 fn choose(
+    op: &Moved<'_>,
     models: &Models,
     model: Model,
-    arithmetic: f64,
-    situation: &Situation,
-    free: &[Rematerializable],
     cache: &mut ReshardCache<'_>,
     placer: &mut Placer,
-    rates: Rates,
 ) -> StrategyId {
-    let tensors = &situation.1;
     let meaning = models.get(model).clone();
     let mut best: Option<(f64, StrategyId)> = None;
-    for strategy in candidates(&meaning, tensors, free, cache) {
+    for strategy in candidates(&meaning, op, cache) {
         let id = placer.strategy_id(strategy);
         let places = placer.places(models, cache, model, id);
         let limit = best.as_ref().map_or(f64::INFINITY, |b| b.0);
-        if let Some(seconds) = seconds_below(limit, &places, tensors, free, arithmetic, cache, rates) {
+        if let Some(seconds) = op.seconds_below(limit, &places, cache) {
             best = Some((seconds, id));
         }
     }
     best.map_or_else(|| placer.strategy_id(meaning.whole()), |b| b.1)
 }
 
-/// Returns the seconds of an op under `places`, if they are less than `limit`. Most candidates exceed it before all of
-/// their moves are priced.
-fn seconds_below(
-    limit: f64,
-    places: &Places,
-    tensors: &[(Option<Type>, SmallVec<[Dist; 2]>)],
-    free: &[Rematerializable],
-    arithmetic: f64,
-    cache: &mut ReshardCache<'_>,
-    rates: Rates,
-) -> Option<f64> {
-    let mut seconds = arithmetic / places.speedup;
-    for (i, &at) in places.operands.iter().enumerate() {
-        let (Some(ty), have) = &tensors[i] else { continue };
-        if !cache.is_free(free[i], at) {
-            // The rest of the limit is rounded up, because the final comparison uses the sum.
-            let left = (limit - seconds).max(0.0) + limit * 1e-12;
-            seconds += cache.nearest_below(left, *ty, &have[..have.len() - 1], at)?;
+impl Moved<'_> {
+    /// Returns the seconds of the op under `places`, if they are less than `limit`. Most candidates exceed it before
+    /// all of their moves are priced.
+    fn seconds_below(&self, limit: f64, places: &Places, cache: &mut ReshardCache<'_>) -> Option<f64> {
+        let &Self { tensors, free, seconds: arithmetic, rates } = self;
+        let mut seconds = arithmetic / places.speedup;
+        for (i, &at) in places.operands.iter().enumerate() {
+            let (Some(ty), have) = &tensors[i] else { continue };
+            if !cache.is_free(free[i], at) {
+                // The rest of the limit is rounded up, because the final comparison uses the sum.
+                let left = (limit - seconds).max(0.0) + limit * 1e-12;
+                seconds += cache.nearest_below(left, *ty, &have[..have.len() - 1], at)?;
+            }
+            let passes = if places.masked.contains(&i) { 2.0 } else { 1.0 };
+            seconds += passes * cache.local_bytes(*ty, at) / rates.memory;
         }
-        let passes = if places.masked.contains(&i) { 2.0 } else { 1.0 };
-        seconds += passes * cache.local_bytes(*ty, at) / rates.memory;
-    }
-    for (i, &at) in places.results.iter().enumerate() {
-        let (Some(ty), propagated) = &tensors[free.len() + i] else { continue };
-        if seconds >= limit {
-            return None;
+        for (i, &at) in places.results.iter().enumerate() {
+            let (Some(ty), propagated) = &tensors[free.len() + i] else { continue };
+            if seconds >= limit {
+                return None;
+            }
+            seconds += cache.seconds(*ty, at, propagated[0]) + cache.local_bytes(*ty, at) / rates.memory;
         }
-        seconds += cache.seconds(*ty, at, propagated[0]) + cache.local_bytes(*ty, at) / rates.memory;
+        (seconds < limit).then_some(seconds)
     }
-    (seconds < limit).then_some(seconds)
 }
 
 /// The limit on the distributions (those of the largest tensors of an op) that are each tried as the first to keep.
@@ -144,12 +150,8 @@ const MAX_FIRST: usize = 64;
 
 /// Returns strategies that start from the distribution of one tensor and add what fits of the others, the largest
 /// first.
-fn candidates(
-    model: &OpModel,
-    tensors: &[(Option<Type>, SmallVec<[Dist; 2]>)],
-    free: &[Rematerializable],
-    cache: &ReshardCache<'_>,
-) -> Vec<Strategy> {
+fn candidates(model: &OpModel, op: &Moved<'_>, cache: &ReshardCache<'_>) -> Vec<Strategy> {
+    let &Moved { tensors, free, .. } = op;
     let mut given: SmallVec<[(Kept<'_>, usize); 8]> = SmallVec::new();
     let results = (free.len()..tensors.len()).chain(0..free.len());
     for i in results {

@@ -3,7 +3,6 @@
 //! `propagate-to-func-results`, `unflatten-call-graph`, `insert-func-call-reshards`.
 
 use dialect::ir::{Attr, AttrData, Op, Program, Ty};
-use dialect::op::OpDef;
 use dialect::ops::{func, sdy};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -108,7 +107,7 @@ fn outline_one(
     let name = program.attr_str(&symbol);
     let visibility = program.attr_str("private");
     let attrs = [("sym_name", name), ("sym_visibility", visibility)].map(|(k, a)| (program.name(k), a));
-    let function = program.new_op(def, def.name(), &[], &[], &attrs, &[region], loc);
+    let function = program.new_op(def, &[], &[], &attrs, &[region], loc);
     func::set_signature(program, function, &inputs, &outputs);
     if let Some(thread) = program.attr(op, "execution_thread") {
         program.set_attr(function, "execution_thread", thread);

@@ -21,6 +21,12 @@ fn ulps(got: f32, want: f64) -> f64 {
     (f64::from(got) - want).abs() / 2f64.powi(exponent)
 }
 
+/// A function's name, the error that is allowed in units in the last place, and its exact value.
+type Unary = (&'static str, f64, fn(f64) -> f64);
+
+/// The same for functions of two arguments.
+type Binary = (&'static str, f64, fn(f64, f64) -> f64);
+
 const BLOCK: usize = 16384;
 
 /// The distance between tested floats. It is small enough to include every exponent, sign and kind of NaN.
@@ -28,7 +34,7 @@ const STRIDE: u32 = 6007;
 
 #[test]
 fn functions_of_one_argument_are_accurate() {
-    let functions: [(&str, f64, fn(f64) -> f64); 9] = [
+    let functions: [Unary; 9] = [
         ("exp", 1.0, f64::exp),
         ("expm1", 1.5, f64::exp_m1),
         ("log", 1.0, f64::ln),
@@ -59,7 +65,7 @@ fn functions_of_one_argument_are_accurate() {
 
 #[test]
 fn functions_in_double_precision_are_accurate() {
-    let functions: [(&str, f64, fn(f64) -> f64); 9] = [
+    let functions: [Unary; 9] = [
         ("exp", 1.5, f64::exp),
         ("expm1", 2.0, f64::exp_m1),
         ("log", 2.0, f64::ln),
@@ -125,7 +131,7 @@ fn functions_of_two_arguments_are_accurate() {
         33.0,
         -33.0,
     ];
-    let functions: [(&str, f64, fn(f64, f64) -> f64); 2] = [("powf", 0.6, f64::powf), ("atan2", 1.6, f64::atan2)];
+    let functions: [Binary; 2] = [("powf", 0.6, f64::powf), ("atan2", 1.6, f64::atan2)];
     for (name, bound, exact) in functions {
         let text = elementwise("k", 2, "f32", "f32", BLOCK, &format!("%r = math.{name} %x, %y : f32"));
         let kernel = compile(&text, "k");

@@ -47,12 +47,15 @@ pub(super) fn of(sort: &Sort, operands: &[&TensorType], first: usize) -> Option<
     }))
 }
 
+/// Items to sort, and scratch memory for as many.
+type WithScratch<T> = (Vec<T>, Vec<T>);
+
 /// Memory that one thread reuses for every slice.
 #[derive(Default)]
 struct Memory {
-    packed: (Vec<u64>, Vec<u64>),
-    narrow: (Vec<u32>, Vec<u32>),
-    wide: (Vec<(u64, u32)>, Vec<(u64, u32)>),
+    packed: WithScratch<u64>,
+    narrow: WithScratch<u32>,
+    wide: WithScratch<(u64, u32)>,
     words: Vec<u64>,
     order: Vec<u32>,
     computed: Vec<u64>,
@@ -246,7 +249,7 @@ fn alone<R, T>(
     slice: &Slice<'_>,
     inner: usize,
     out: &mut [u8],
-    (words, other): &mut (Vec<T>, Vec<T>),
+    (words, other): &mut WithScratch<T>,
     threads: usize,
 ) -> bool
 where

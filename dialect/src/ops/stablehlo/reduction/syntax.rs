@@ -53,9 +53,9 @@ fn parse_reduce(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     let block = p.program.new_block();
     let loc = Loc::of_text(span);
     let args = [(); 2].map(|()| p.program.add_block_arg(block, ty, loc, Span::default()));
-    let combine = p.program.new_op(def, def.name(), &args, &[ty], &[], &[], loc);
+    let combine = p.program.new_op(def, &args, &[ty], &[], &[], loc);
     let result = p.program.result(combine, 0);
-    let end = p.program.new_op(&RETURN, RETURN.name, &[result], &[], &[], &[], loc);
+    let end = p.program.new_op(&RETURN, &[result], &[], &[], &[], loc);
     p.program.set_block_ops(block, vec![combine, end]);
     op.regions.push(p.program.new_region(&[block]));
     Ok(())

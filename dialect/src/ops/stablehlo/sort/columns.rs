@@ -24,6 +24,9 @@ use crate::ops::stablehlo::control;
 use crate::ops::support::constraint::is_static;
 use crate::scalar::{Comparison, Scalar, ScalarOp};
 
+/// Sorts values together along a dimension.
+type SortAlong<'a> = dyn Fn(&mut Builder<'_>, &[Value], usize) -> Vec<Value> + 'a;
+
 /// See [`OpDef::in_steps`].
 pub(super) fn in_steps(op: Op, around: &dyn Surroundings, b: &mut Builder<'_>) -> Option<Steps> {
     let view = b.program.view(op);
@@ -246,12 +249,7 @@ impl Columns {
     }
 
     /// Builds the columns `values` with the ends of adjacent columns sorted together.
-    fn join_ends(
-        &self,
-        b: &mut Builder<'_>,
-        values: &[Value],
-        sort: &dyn Fn(&mut Builder<'_>, &[Value], usize) -> Vec<Value>,
-    ) -> Vec<Value> {
+    fn join_ends(&self, b: &mut Builder<'_>, values: &[Value], sort: &SortAlong<'_>) -> Vec<Value> {
         let (column, row, end, rows) = (self.dim, self.dim + 1, self.end, self.rows.1);
         let (mut heads, mut tails) = (Vec::new(), Vec::new());
         let (mut upper, mut lower) = (Vec::new(), Vec::new());

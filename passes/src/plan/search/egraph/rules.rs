@@ -126,8 +126,11 @@ fn before(terms: &Terms<'_, '_>, to: Id, is: Is) -> SmallVec<[Id; 4]> {
     steps.map(|s| terms.find(s.1)).collect()
 }
 
-/// Returns the ops under strategies in a class, each with its result's index and operands.
-fn ops(terms: &Terms<'_, '_>, class: Id) -> SmallVec<[(OpId, StrategyId, u32, SmallVec<[Id; 3]>); 4]> {
+/// An op under a strategy, with its result's index and operands.
+type OpTerm = (OpId, StrategyId, u32, SmallVec<[Id; 3]>);
+
+/// Returns the ops under strategies in a class.
+fn ops(terms: &Terms<'_, '_>, class: Id) -> SmallVec<[OpTerm; 4]> {
     let of = |n: &Term| match n.head {
         TermKind::Op { op, id, result } => Some((op, id, result, n.children.clone())),
         _ => None,
