@@ -14,5 +14,5 @@ pub mod sharded;
 pub mod training;
 
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;
+#[doc = include_str!("../../docs/guide/library.md")]
+struct Guide;

@@ -86,30 +86,58 @@ fn same(a: &Value, b: &Value) -> bool {
     ["kind", "value", "user", "loc"].iter().all(|key| a[*key] == b[*key])
 }
 
-#[test]
-fn the_readme_shows_what_is_printed() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let read = |file: &str| std::fs::read_to_string(root.join(file)).expect("the file is there");
-    let (readme, program) = (read("README.md"), read("tests/corpus/tpu_p3_mlp_block_auto/program.mlir"));
-    let shown = |language: &str| {
-        let block = readme.split(&format!("```{language}\n")).nth(1).and_then(|rest| rest.split("```").next());
-        block.expect("README has a block of it").to_owned()
-    };
-    let drawn = output(&["show", "-"], &program);
-    assert!(drawn.contains(&shown("text")), "{drawn}");
-    let compiled = output(&["compile", "-"], &program);
-    for line in shown("mlir").lines() {
-        // The dots replace the rest of the line, or a middle part.
-        let mut parts = line.split('…');
-        let first = parts.next().expect("a text");
-        let mut rest = compiled
-            .lines()
-            .find_map(|l| l.trim().strip_prefix(first))
-            .unwrap_or_else(|| panic!("{first}\n{compiled}"));
-        for part in parts {
-            let at = rest.find(part.trim_end()).unwrap_or_else(|| panic!("{part}\n{compiled}"));
-            rest = &rest[at + part.trim_end().len()..];
+/// Returns whether a document shows a line as it is printed, except for parts that `…` replaces.
+fn is_shortened(printed: &str, shown: &str) -> bool {
+    let mut parts = shown.split('…');
+    let Some(mut rest) = parts.next().and_then(|first| printed.strip_prefix(first)) else { return false };
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.is_empty() || shown.ends_with('…')
+}
+
+/// Checks that the lines shown follow each other in the output, except where a line of `…` marks an omission.
+fn assert_shown(printed: &str, shown: &str) {
+    let mut rest = printed.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut skips = true;
+    for line in shown.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if line == "…" {
+            skips = true;
+            continue;
         }
+        let is_shown = |printed: &str| is_shortened(printed, line);
+        let found = if skips { rest.any(is_shown) } else { rest.next().is_some_and(is_shown) };
+        assert!(found, "{line}\nisn't what is printed:\n{printed}");
+        skips = false;
+    }
+}
+
+/// A document has a program, and blocks that begin with a command on it (`// shardc …` or `$ shardc …`).
+#[test]
+fn documents_show_what_is_printed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for (document, count) in [("README.md", 2)] {
+        let text = std::fs::read_to_string(root.join(document)).expect("the document is there");
+        let (mut program, mut seen) = (None, 0);
+        // Every second part is a block of code, which begins with its language.
+        for block in text.split("```").skip(1).step_by(2) {
+            let (language, code) = block.split_once('\n').expect("a block has lines");
+            let (first, shown) = code.split_once('\n').expect("a line ends");
+            let Some(command) = first.strip_prefix("// shardc ").or_else(|| first.strip_prefix("$ shardc ")) else {
+                if language == "mlir" {
+                    program = Some(code);
+                }
+                continue;
+            };
+            seen += 1;
+            if command.contains("linalg") && !shardc::HAS_NATIVE {
+                continue;
+            }
+            let args: Vec<&str> = command.split(' ').map(|arg| if arg == "dot.mlir" { "-" } else { arg }).collect();
+            assert_shown(&output(&args, program.expect("the program comes first")), shown);
+        }
+        assert_eq!(seen, count, "{document}");
     }
 }
 
