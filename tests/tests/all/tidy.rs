@@ -367,8 +367,8 @@ fn codes_are_registered_and_used() {
 
 #[test]
 fn every_rewrite_of_the_plan_is_explained() {
-    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let text = std::fs::read_to_string(root().join("docs/design/plan.md")).unwrap();
     for (name, says) in passes::plan::rules() {
-        assert!(text.contains(&format!("| `{name}` | {says} |")), "ARCHITECTURE.md lacks the rule {name}: {says}");
+        assert!(text.contains(&format!("| `{name}` | {says} |")), "docs/design/plan.md lacks the rule {name}: {says}");
     }
 }
