@@ -1,5 +1,5 @@
-//! Rules of this repository that no compiler checks: which crate may use what, the maximum length of files, and that
-//! each file has a header that states its purpose.
+//! Rules of this repository that no compiler checks: which crate may use what, the maximum length of files, that each
+//! file has a header that states its purpose, and that documents name only what exists.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,23 +28,50 @@ fn root() -> PathBuf {
 fn sources() -> Vec<(String, String)> {
     let mut files = Vec::new();
     for package in PACKAGES {
-        collect(&root().join(package), &mut files);
+        collect(&root().join(package), "rs", &mut files);
     }
-    files.sort();
     assert!(files.len() > 50, "found only {} files", files.len());
-    let relative = |p: &Path| p.strip_prefix(root()).expect("it is below the root").display().to_string();
-    files.iter().map(|p| (relative(p), fs::read_to_string(p).expect("a source is text"))).collect()
+    read(files)
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a package's folder can be read") {
-        let path = entry.expect("a package's folder can be read").path();
+/// Returns the documents of the whole repository and those in docs, relative to its root, with their texts.
+fn documents() -> Vec<(String, String)> {
+    let mut files = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|name| root().join(name)).to_vec();
+    collect(&root().join("docs"), "md", &mut files);
+    assert!(files.len() > 10, "found only {} documents", files.len());
+    read(files)
+}
+
+/// Returns files, relative to the root, with their texts, in the order of their paths.
+fn read(mut files: Vec<PathBuf>) -> Vec<(String, String)> {
+    files.sort();
+    let relative = |p: &Path| p.strip_prefix(root()).expect("it is below the root").display().to_string();
+    files.iter().map(|p| (relative(p), fs::read_to_string(p).expect("a file is text"))).collect()
+}
+
+fn collect(folder: &Path, extension: &str, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder can be read") {
+        let path = entry.expect("a folder can be read").path();
         if path.is_dir() {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|e| e == "rs") {
+            collect(&path, extension, files);
+        } else if path.extension().is_some_and(|e| e == extension) {
             files.push(path);
         }
     }
+}
+
+/// Returns the lines of a document outside of its blocks of code, with their numbers from 1.
+fn prose(text: &str) -> Vec<(usize, &str)> {
+    let mut quoted = false;
+    let mut lines = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            quoted = !quoted;
+        } else if !quoted {
+            lines.push((i + 1, line));
+        }
+    }
+    lines
 }
 
 /// Returns the packages in a manifest, under any kind of dependencies.
@@ -371,4 +398,83 @@ fn every_rewrite_of_the_plan_is_explained() {
     for (name, says) in passes::plan::rules() {
         assert!(text.contains(&format!("| `{name}` | {says} |")), "docs/design/plan.md lacks the rule {name}: {says}");
     }
+}
+
+#[test]
+fn documents_are_plain() {
+    for (path, text) in documents() {
+        for (line, words) in prose(&text) {
+            let found = RIDDLES.iter().find(|phrase| has_phrase(words, phrase));
+            assert!(found.is_none(), "{path}:{line}: {words}");
+        }
+    }
+}
+
+/// The anchor of a heading, as GitHub makes it.
+fn anchor(heading: &str) -> String {
+    let kept = |c: &char| c.is_alphanumeric() || " -_".contains(*c);
+    heading.trim_start_matches('#').trim().to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")
+}
+
+#[test]
+fn documents_link_to_what_exists() {
+    let mut count = 0;
+    for (path, text) in documents() {
+        for (line, words) in prose(&text) {
+            for link in words.split("](").skip(1) {
+                let link = link.split(')').next().unwrap_or_default();
+                if link.starts_with("https://") {
+                    continue;
+                }
+                let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+                let document = root().join(&path);
+                let target = if file.is_empty() { document } else { document.with_file_name(file) };
+                assert!(target.exists(), "{path}:{line}: {link} doesn't exist");
+                if !heading.is_empty() {
+                    let other = fs::read_to_string(&target).expect("a document is text");
+                    let is_there = prose(&other).iter().any(|l| l.1.starts_with('#') && anchor(l.1) == heading);
+                    assert!(is_there, "{path}:{line}: {link} has no such heading");
+                }
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 20, "found only {count} links");
+}
+
+/// ARCHITECTURE.md and docs/design name symbols, files and flags for readers to search for.
+#[test]
+fn the_design_names_what_exists() {
+    let mut texts: Vec<String> = sources().into_iter().filter(|f| !f.0.ends_with("tidy.rs")).map(|f| f.1).collect();
+    texts.push(fs::read_to_string(root().join("Makefile")).expect("the Makefile is text"));
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut words = BTreeSet::new();
+    for text in &texts {
+        words.extend(text.split(|c| !is_part(c)));
+        words.extend(text.split(|c| !is_part(c) && c != '-').map(|word| word.trim_matches('-')));
+    }
+    let mut count = 0;
+    let is_design = |path: &str| path == "ARCHITECTURE.md" || path.starts_with("docs/design/");
+    for (path, text) in documents().iter().filter(|f| is_design(&f.0)) {
+        for (line, sentence) in prose(text) {
+            assert!(
+                sentence.matches('`').count().is_multiple_of(2),
+                "{path}:{line}: a name in backticks is on two lines"
+            );
+            for name in sentence.split('`').skip(1).step_by(2) {
+                count += 1;
+                if name.contains('/') && !name.contains(' ') {
+                    assert!(root().join(name).exists(), "{path}:{line}: {name} doesn't exist");
+                    continue;
+                }
+                let parts = name.split(|c| !is_part(c) && c != '-').map(|part| part.trim_matches('-'));
+                for part in parts.filter(|part| part.contains(char::is_alphabetic)) {
+                    // clap makes the names of flags from those of fields.
+                    let is_known = words.contains(part) || words.contains(part.replace('-', "_").as_str());
+                    assert!(is_known, "{path}:{line}: no source has {part}");
+                }
+            }
+        }
+    }
+    assert!(count > 300, "found only {count} names");
 }
