@@ -151,6 +151,7 @@ fn tanh(a: f64) -> f64 {
     magnitude.copysign(a)
 }
 
+#[inline]
 pub(crate) fn float_binary(op: ScalarOp, a: f64, b: f64) -> Option<f64> {
     use ScalarOp::*;
     Some(match op {

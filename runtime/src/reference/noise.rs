@@ -217,7 +217,11 @@ pub(super) fn disturb(
             }
             let by = match source {
                 Source::Exact => 0.0,
-                Source::Operation(op) if float && is_exact(op, &given, i, re, element) => 0.0,
+                Source::Operation(op)
+                    if float && is_exact(op, operand(&given, 0, i), operand(&given, 1, i), re, element) =>
+                {
+                    0.0
+                }
                 Source::Operation(_) => size,
                 Source::Product(_) if powers => 0.0,
                 Source::Product(factors) => size * if wide { factors as f64 } else { 1.0 },
@@ -257,11 +261,20 @@ pub(super) fn disturb(
         let shape = &result.shape;
         let all_splats =
             result.is_splat() && sums.is_none_or(|s| s.len() == 1) && operands.iter().all(|o| stored(o) == 1);
-        match result.stored_floats() {
-            Some(values) if all_splats => Literal::splat(element, shape, Scalar::Float(real(0, values[0]))),
-            Some(values) => Literal::from_floats(element, shape, (0..result.len()).map(|i| real(i, at(&values, i)))),
-            None if all_splats => Literal::splat(element, shape, complex(0)),
-            None => Literal::from_scalars(element, shape, (0..result.len()).map(complex)),
+        let all = 0..result.len();
+        match (result.stored_floats(), source) {
+            (Some(values), _) if all_splats => Literal::splat(element, shape, Scalar::Float(real(0, values[0]))),
+            (Some(values), Source::Operation(op)) => {
+                // A loop, because closures are not inlined here.
+                let mut moved = Vec::with_capacity(all.len());
+                for i in all {
+                    moved.push(rounded_otherwise(op, &given, i, at(&values, i), (element, epsilon), &hasher));
+                }
+                Literal::from_floats(element, shape, moved)
+            }
+            (Some(values), _) => Literal::from_floats(element, shape, all.map(|i| real(i, at(&values, i)))),
+            (None, _) if all_splats => Literal::splat(element, shape, complex(0)),
+            (None, _) => Literal::from_scalars(element, shape, all.map(complex)),
         }
     };
     results.into_iter().enumerate().map(disturbed).collect()
@@ -310,7 +323,7 @@ fn numbers(literal: &Literal) -> Vec<f64> {
 }
 
 /// Returns element `i` of stored elements.
-#[inline]
+#[inline(always)]
 fn at(stored: &[f64], i: usize) -> f64 {
     stored[i.min(stored.len() - 1)]
 }
@@ -336,11 +349,36 @@ fn size(value: Scalar) -> f64 {
     }
 }
 
-/// Returns whether `r` is the exact result of the operation for element `i` of the operands.
-#[inline]
-fn is_exact(op: ScalarOp, operands: &[Vec<f64>], i: usize, r: f64, element: ElementType) -> bool {
-    let arg = |k: usize| operands.get(k).map_or(0.0, |o| at(o, i));
-    let (a, b) = (arg(0), arg(1));
+/// Returns `value`, element `i` of the result of one operation on real floats, with an error. Does what the general
+/// case does in less time, because most ops of programs are such operations.
+#[inline(always)]
+fn rounded_otherwise(
+    op: ScalarOp,
+    operands: &[Vec<f64>],
+    i: usize,
+    value: f64,
+    (element, epsilon): (ElementType, f64),
+    hasher: &FxHasher,
+) -> f64 {
+    let exact = value == 0.0 || !value.is_finite();
+    if exact || is_exact(op, operand(operands, 0, i), operand(operands, 1, i), value, element) {
+        return value;
+    }
+    let mut hasher = hasher.clone();
+    hasher.write_u64(value.to_bits());
+    operands.iter().for_each(|o| hasher.write_u64(at(o, i).to_bits()));
+    value + Random(hasher.finish()).signed() * value.abs() * epsilon
+}
+
+/// Returns element `i` of operand `k`; 0 if there is no such operand.
+#[inline(always)]
+fn operand(operands: &[Vec<f64>], k: usize, i: usize) -> f64 {
+    operands.get(k).map_or(0.0, |o| at(o, i))
+}
+
+/// Returns whether `r` is the exact result of the operation on `a` and `b`.
+#[inline(always)]
+fn is_exact(op: ScalarOp, a: f64, b: f64, r: f64, element: ElementType) -> bool {
     let in_f64 = match op {
         ScalarOp::Add => a + b,
         ScalarOp::Sub => a - b,
