@@ -128,6 +128,9 @@ fn links_stay_what_they_are() {
     symlink("inner/new", folder.at("dangling")).unwrap();
     code(&folder.run(&["compile", "a.mlir", "-o", "dangling"]), 0);
     assert!(is_written(&folder.text("inner/new")) && folder.at("dangling").is_symlink());
+    symlink("beside", folder.at("bare")).unwrap();
+    code(&folder.run(&["compile", "a.mlir", "-o", "bare"]), 0);
+    assert!(is_written(&folder.text("beside")) && folder.at("bare").is_symlink());
     symlink("missing/new", folder.at("lost")).unwrap();
     code(&folder.run(&["compile", "a.mlir", "-o", "lost"]), 1);
     assert!(folder.at("lost").is_symlink() && !folder.at("missing").exists());

@@ -62,7 +62,7 @@ fn elsewhere() -> io::Result<Draft> {
 }
 
 fn folder(path: &Path) -> &Path {
-    path.parent().unwrap_or(Path::new("."))
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn place(path: &Path) -> io::Result<Place> {
