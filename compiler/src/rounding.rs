@@ -13,6 +13,7 @@
 
 use std::collections::HashMap;
 use std::num::NonZero;
+use std::ops::RangeInclusive;
 use std::thread::{Builder, ScopedJoinHandle};
 
 use dialect::ir::ElementType;
@@ -99,30 +100,14 @@ pub(crate) fn judge(got: &[Vec<Literal>], want: &[Vec<Literal>], tolerance: Tole
     let mut chance = Chance::default();
     let at_once = std::thread::available_parallelism().map_or(1, NonZero::get).min(4) as u64;
     while judged.runs < RUNS {
-        // Several runs at the same time. Their number doesn't change the result, because the runs count one after the
-        // other.
         let seeds = judged.runs + 1..=(judged.runs + at_once).min(RUNS);
-        let disturbed = by.disturbed;
-        let samples: Vec<Option<Results>> = std::thread::scope(|scope| {
-            let run = |seed| {
-                let thread = Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || disturbed(seed));
-                (seed, thread.ok())
-            };
-            let runs: Vec<_> = seeds.map(run).collect();
-            let sample = |(seed, run): (u64, Option<ScopedJoinHandle<'_, Option<Results>>>)| match run {
-                Some(run) => run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                None => disturbed(seed),
-            };
-            runs.into_iter().map(sample).collect()
-        });
-        for sample in samples {
+        for sample in samples(by, seeds) {
             let Some(sample) = sample else {
                 judged.stopped = true;
                 let beyond: Vec<Vec<f64>> = want.iter().map(|all| beyond(all)).collect();
-                for Measured { at: (r, i), got, want, spread, .. } in &measured {
-                    let likely = common(spread).into_iter().zip(spread_by_type(want)).map(|(a, b)| a.max(b));
-                    let likely: Vec<f64> = likely.collect();
-                    judged.found[*r][*i] = compare_unmeasured(got, want, &likely, beyond[*r][*i]);
+                for result in &measured {
+                    let (r, i) = result.at;
+                    judged.found[r][i] = result.compared_by_type(beyond[r][i]);
                 }
                 return judged;
             };
@@ -134,14 +119,13 @@ pub(crate) fn judge(got: &[Vec<Literal>], want: &[Vec<Literal>], tolerance: Tole
                 }
                 result.widen(&sample[r][i]);
             }
-            let left = |result: &Measured<'_>| {
+            measured.retain(|result| {
                 if result.open.is_empty() {
                     let (r, i) = result.at;
                     judged.found[r][i] = result.compared();
                 }
                 !result.open.is_empty()
-            };
-            measured.retain(left);
+            });
             if measured.is_empty() {
                 return judged;
             }
@@ -163,6 +147,24 @@ pub(crate) fn judge(got: &[Vec<Literal>], want: &[Vec<Literal>], tolerance: Tole
         }
     }
     judged
+}
+
+/// Returns the results of several disturbed runs, made at the same time. Their number doesn't change the verdict,
+/// because the runs count one after the other.
+fn samples(by: &Rounding<'_>, seeds: RangeInclusive<u64>) -> Vec<Option<Results>> {
+    let disturbed = by.disturbed;
+    std::thread::scope(|scope| {
+        let run = |seed| {
+            let thread = Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || disturbed(seed));
+            (seed, thread.ok())
+        };
+        let runs: Vec<_> = seeds.map(run).collect();
+        let sample = |(seed, run): (u64, Option<ScopedJoinHandle<'_, Option<Results>>>)| match run {
+            Some(run) => run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            None => disturbed(seed),
+        };
+        runs.into_iter().map(sample).collect()
+    })
 }
 
 /// A result of which rounding doesn't explain some elements so far.
@@ -210,6 +212,12 @@ impl<'a> Measured<'a> {
 
     fn compared(&self) -> Comparison {
         compare(self.got, self.want, Tolerance::default(), Some(&common(&self.spread)))
+    }
+
+    /// Compares after too few runs: what neither they nor the element type explains is undecided, up to `beyond`.
+    fn compared_by_type(&self, beyond: f64) -> Comparison {
+        let likely = common(&self.spread).into_iter().zip(spread_by_type(self.want)).map(|(a, b)| a.max(b));
+        compare_unmeasured(self.got, self.want, &likely.collect::<Vec<f64>>(), beyond)
     }
 }
 
