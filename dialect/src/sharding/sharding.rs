@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::mesh::{AxisList, AxisRef, Mesh, axes_size};
+use super::mesh::{AxisRef, Mesh, axes_size};
 use super::shard::{Shard, ShardDim};
 use crate::ir::Name;
 
@@ -15,26 +15,36 @@ pub enum MeshRef {
     Inline(Box<Mesh>),
 }
 
-/// The sharding of one dimension.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct DimSharding {
+/// The sharding of one dimension. `A` is an axis: by its name in the text, or by its number as in
+/// [`AxisPart`](super::AxisPart).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct DimSharding<A = AxisRef> {
     /// The axes that shard it, major first.
-    pub axes: AxisList,
+    pub axes: SmallVec<[A; 2]>,
     /// Whether propagation may add axes (`?`).
     pub open: bool,
     /// The user's priority, `p0` being first and the default.
     pub priority: Option<u32>,
 }
 
-impl DimSharding {
+impl<A> Default for DimSharding<A> {
+    fn default() -> Self {
+        Self { axes: SmallVec::new(), open: false, priority: None }
+    }
+}
+
+impl<A> DimSharding<A> {
     /// Sharded along exactly these axes.
-    pub fn closed(axes: &[AxisRef]) -> Self {
-        Self { axes: AxisList::from_slice(axes), open: false, priority: None }
+    pub fn closed(axes: &[A]) -> Self
+    where
+        A: Copy,
+    {
+        Self { axes: SmallVec::from_slice(axes), ..Self::default() }
     }
 
     /// Open and not sharded yet.
     pub fn open() -> Self {
-        Self { axes: AxisList::new(), open: true, priority: None }
+        Self { open: true, ..Self::default() }
     }
 }
 
@@ -64,35 +74,36 @@ impl ReductionKind {
     }
 }
 
-/// The sharding of a tensor on a mesh.
+/// The sharding of a tensor on a mesh. As the text has it, with a [`MeshRef`] and axes by name; passes also use it with
+/// numbers in the place of both.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct TensorSharding {
+pub struct TensorSharding<M = MeshRef, A = AxisRef> {
     /// The mesh.
-    pub mesh: MeshRef,
+    pub mesh: M,
     /// One entry per dimension.
-    pub dims: SmallVec<[DimSharding; 4]>,
+    pub dims: SmallVec<[DimSharding<A>; 4]>,
     /// Axes along which propagation may not shard it further.
-    pub replicated: AxisList,
+    pub replicated: SmallVec<[A; 2]>,
     /// Axes along which the devices hold partial results still to be combined.
-    pub unreduced: AxisList,
+    pub unreduced: SmallVec<[A; 2]>,
     /// The operation that combines those partial results.
     pub kind: ReductionKind,
 }
 
-impl TensorSharding {
+impl<M, A: Copy + PartialEq> TensorSharding<M, A> {
     /// Creates a sharding with all dimensions closed and replicated.
-    pub fn replicated(mesh: MeshRef, rank: usize) -> Self {
+    pub fn replicated(mesh: M, rank: usize) -> Self {
         Self::with_dims(mesh, (0..rank).map(|_| DimSharding::default()).collect())
     }
 
     /// Creates a sharding with all dimensions open and not sharded yet.
-    pub fn open(mesh: MeshRef, rank: usize) -> Self {
+    pub fn open(mesh: M, rank: usize) -> Self {
         Self::with_dims(mesh, (0..rank).map(|_| DimSharding::open()).collect())
     }
 
     /// Creates a sharding from dimensions alone, without replicated or unreduced axes.
-    pub fn with_dims(mesh: MeshRef, dims: SmallVec<[DimSharding; 4]>) -> Self {
-        Self { mesh, dims, replicated: AxisList::new(), unreduced: AxisList::new(), kind: ReductionKind::Sum }
+    pub fn with_dims(mesh: M, dims: SmallVec<[DimSharding<A>; 4]>) -> Self {
+        Self { mesh, dims, replicated: SmallVec::new(), unreduced: SmallVec::new(), kind: ReductionKind::Sum }
     }
 
     /// Returns the rank of tensors with this sharding.
@@ -100,6 +111,45 @@ impl TensorSharding {
         self.dims.len()
     }
 
+    /// Returns whether some dimension is sharded.
+    pub fn is_sharded(&self) -> bool {
+        self.dims.iter().any(|d| !d.axes.is_empty())
+    }
+
+    /// Returns whether no dimension is sharded and nothing is unreduced.
+    pub fn is_fully_replicated(&self) -> bool {
+        self.unreduced.is_empty() && !self.is_sharded()
+    }
+
+    /// Returns whether both shard the dimensions alike on the same mesh; other fields may differ.
+    pub fn shards_like(&self, other: &Self) -> bool
+    where
+        M: PartialEq,
+    {
+        self.mesh == other.mesh && self.dims.iter().map(|d| &d.axes).eq(other.dims.iter().map(|d| &d.axes))
+    }
+
+    /// Iterates over every axis in it: those of dimensions first, then replicated, then unreduced.
+    pub fn all_axes(&self) -> impl Iterator<Item = A> + '_ {
+        let dims = self.dims.iter().flat_map(|d| d.axes.iter());
+        dims.chain(&self.replicated).chain(&self.unreduced).copied()
+    }
+
+    /// Returns the same sharding with the mesh and each axis in another form; `None` if an axis has none.
+    pub fn convert<N, B>(&self, mesh: N, axis: impl Fn(A) -> Option<B>) -> Option<TensorSharding<N, B>> {
+        let axes = |axes: &[A]| axes.iter().map(|&a| axis(a)).collect::<Option<SmallVec<[B; 2]>>>();
+        let dim = |d: &DimSharding<A>| Some(DimSharding { axes: axes(&d.axes)?, open: d.open, priority: d.priority });
+        Some(TensorSharding {
+            mesh,
+            dims: self.dims.iter().map(dim).collect::<Option<_>>()?,
+            replicated: axes(&self.replicated)?,
+            unreduced: axes(&self.unreduced)?,
+            kind: self.kind,
+        })
+    }
+}
+
+impl TensorSharding {
     /// Number of shards of dimension `dim`.
     pub fn shards(&self, dim: usize, mesh: &Mesh) -> i64 {
         self.dims.get(dim).map_or(1, |d| axes_size(&d.axes, mesh))
@@ -114,17 +164,6 @@ impl TensorSharding {
     /// evenly.
     pub fn local_shape(&self, shape: &[i64], mesh: &Mesh) -> crate::ir::Shape {
         shape.iter().enumerate().map(|(d, &n)| ShardDim::new(n, self.shards(d, mesh)).size()).collect()
-    }
-
-    /// Whether no dimension is sharded and nothing is unreduced.
-    pub fn is_fully_replicated(&self) -> bool {
-        self.unreduced.is_empty() && self.dims.iter().all(|d| d.axes.is_empty())
-    }
-
-    /// Iterates over every axis in it: those of dimensions first, then replicated, then unreduced.
-    pub fn all_axes(&self) -> impl Iterator<Item = AxisRef> + '_ {
-        let dims = self.dims.iter().flat_map(|d| d.axes.iter());
-        dims.chain(&self.replicated).chain(&self.unreduced).copied()
     }
 
     /// Returns the same sharding with every dimension closed and without priorities.

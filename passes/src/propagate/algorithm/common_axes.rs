@@ -214,7 +214,7 @@ mod tests {
     const Y: AxisPart = AxisPart { axis: 1, pre: 1, size: 4 };
 
     fn sharded(dims: [&[AxisPart]; 2]) -> Sharding {
-        let mut s = Sharding::whole(0, 2, false);
+        let mut s = Sharding::replicated(0, 2);
         for (dim, axes) in s.dims.iter_mut().zip(dims) {
             dim.axes = Axes::from_slice(axes);
         }

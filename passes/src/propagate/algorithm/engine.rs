@@ -151,7 +151,7 @@ impl Engine {
             && let Some(mesh) = self.shardings.get(sharding).map(|s| s.mesh)
         {
             for result in self.graph.results(node) {
-                let open = self.shardings.intern(Sharding::whole(mesh, self.graph.rank(result), true));
+                let open = self.shardings.intern(Sharding::open(mesh, self.graph.rank(result)));
                 let other = self.graph.slot(result);
                 self.graph.slots[other] = open;
             }
@@ -161,7 +161,7 @@ impl Engine {
 
     /// Returns whether both shard the dimensions alike; a missing sharding counts as replicated.
     pub fn equivalent(&self, a: ShardingId, b: ShardingId) -> bool {
-        let whole = |s: Option<&Sharding>| s.is_none_or(Sharding::is_fully_replicated);
+        let whole = |s: Option<&Sharding>| !s.is_some_and(Sharding::is_sharded);
         let (a, b) = (self.shardings.get(a), self.shardings.get(b));
         match (a, b) {
             _ if whole(a) => whole(b),
@@ -174,7 +174,7 @@ impl Engine {
     pub fn fully_closed_like(&mut self, id: ShardingId) -> ShardingId {
         match self.shardings.get(id) {
             Some(s) => {
-                let whole = Sharding::whole(s.mesh, s.dims.len(), false);
+                let whole = Sharding::replicated(s.mesh, s.rank());
                 self.shardings.intern(whole)
             }
             None => ShardingId::NONE,
@@ -275,7 +275,7 @@ impl Engine {
             .map(|t| (t as u32, projection.tensors[t].sharding(rule, &rule.tensors[t], mesh)))
             .filter(|(t, new)| match shardings[*t as usize] {
                 Some(old) => old != new,
-                None => !new.has_no_axes(),
+                None => new.all_axes().next().is_some(),
             })
             .collect();
         drop(shardings);

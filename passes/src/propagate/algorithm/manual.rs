@@ -2,10 +2,10 @@
 //! only the free ones inside the computation and across its border. Source: Shardy, `ManualComputationOp`,
 //! `manual-axes-cleanup`.
 
-use super::sharding::{Dim, Sharding};
+use super::sharding::Sharding;
 use crate::propagate::graph::mesh::Meshes;
 use dialect::sharding::axis::{difference, sort_and_merge};
-use dialect::sharding::{Axes, AxisPart};
+use dialect::sharding::{Axes, AxisPart, DimSharding};
 
 /// A manual computation.
 pub struct Manual {
@@ -23,9 +23,12 @@ impl Manual {
         axes.iter().take_while(|a| self.axes.contains(&a.axis)).count()
     }
 
-    fn part(&self, sharding: &Sharding, keep: impl Fn(&Dim, usize) -> Axes) -> Sharding {
-        let dims =
-            sharding.dims.iter().map(|d| Dim { axes: keep(d, self.manual_axes(&d.axes)), ..d.clone() }).collect();
+    fn part(&self, sharding: &Sharding, keep: impl Fn(&DimSharding<AxisPart>, usize) -> Axes) -> Sharding {
+        let dims = sharding
+            .dims
+            .iter()
+            .map(|d| DimSharding { axes: keep(d, self.manual_axes(&d.axes)), ..d.clone() })
+            .collect();
         let free = |axes: &Axes| axes.iter().copied().filter(|a| !self.axes.contains(&a.axis)).collect();
         Sharding {
             mesh: sharding.mesh,
@@ -87,7 +90,7 @@ mod tests {
     #[test]
     fn free_axes_come_and_go_behind_the_manual_ones() {
         let axis = |axis| AxisPart { axis, pre: 1, size: 2 };
-        let mut outer = Sharding::whole(0, 2, false);
+        let mut outer = Sharding::replicated(0, 2);
         outer.dims[0].axes = Axes::from_slice(&[axis(0), axis(1)]);
         outer.replicated = Axes::from_slice(&[axis(2)]);
         let manual = Manual { inputs: vec![], outputs: vec![], axes: vec![0, 2] };

@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn later_dimensions_wait_with_their_axes_kept() {
         let axis = |axis| AxisPart { axis, pre: 1, size: 2 };
-        let mut sharding = Sharding::whole(0, 3, true);
+        let mut sharding = Sharding::open(0, 3);
         sharding.dims[0].axes = Axes::from_slice(&[axis(2)]);
         sharding.dims[0].priority = Some(1);
         sharding.dims[1].axes = Axes::from_slice(&[axis(1)]);

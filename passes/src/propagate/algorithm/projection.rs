@@ -6,11 +6,11 @@
 
 use dialect::ir::gcd;
 use dialect::sharding::axis::{Prefix, prefix, push_merged, size_of};
-use dialect::sharding::{Axes, AxisPart, ReductionKind};
+use dialect::sharding::{Axes, AxisPart, DimSharding, ReductionKind};
 use smallvec::SmallVec;
 
 use super::rule::{Rule, TensorRule};
-use super::sharding::{Dim, Sharding};
+use super::sharding::Sharding;
 
 /// The sharding of one factor of one tensor.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -113,7 +113,7 @@ impl TensorFactors {
             .dims
             .iter()
             .map(|factors| {
-                let mut dim = Dim { open: true, ..Dim::default() };
+                let mut dim = DimSharding::open();
                 for &f in factors {
                     let Some(factor) = &self.factors[f as usize] else {
                         break;
@@ -252,7 +252,7 @@ mod tests {
     }
 
     fn sharded(axes: &[AxisPart]) -> Sharding {
-        let mut s = Sharding::whole(0, 1, true);
+        let mut s = Sharding::open(0, 1);
         s.dims[0].axes = Axes::from_slice(axes);
         s
     }
@@ -302,7 +302,8 @@ mod tests {
     #[test]
     fn closed_where_the_dimension_is_closed() {
         let rule = merged(&[4, 8]);
-        let sharding = sharded(&[axis(0, 2)]).closed();
+        let mut sharding = sharded(&[axis(0, 2)]);
+        sharding.dims[0].open = false;
         let projection = Projection::new(&rule, &[None, None, Some(&sharding)], false);
         assert!(projection.results()[0].factors.iter().flatten().all(|f| f.closed));
         assert!(projection.operands()[0].factors.iter().flatten().all(|f| !f.closed && f.minor_most));

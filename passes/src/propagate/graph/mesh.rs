@@ -1,10 +1,10 @@
 //! The meshes of a program, numbered; they convert shardings to compact axes and back.
 
 use dialect::ir::Name;
-use dialect::sharding::{Axes, AxisList, AxisPart, AxisRef, DimSharding, Mesh, MeshRef, TensorSharding};
+use dialect::sharding::{AxisList, AxisPart, AxisRef, Mesh, MeshRef, TensorSharding};
 use rustc_hash::FxHashMap;
 
-use crate::propagate::algorithm::sharding::{Dim, Sharding};
+use crate::propagate::algorithm::sharding::Sharding;
 
 /// One mesh.
 pub struct MeshInfo {
@@ -91,18 +91,7 @@ impl Meshes {
             MeshRef::Inline(mesh) => self.find(mesh)?,
         };
         let info = self.get(mesh);
-        let axes = |list: &AxisList| list.iter().map(|&a| info.axis(a)).collect::<Option<Axes>>();
-        Some(Sharding {
-            mesh,
-            dims: sharding
-                .dims
-                .iter()
-                .map(|d| Some(Dim { axes: axes(&d.axes)?, open: d.open, priority: d.priority }))
-                .collect::<Option<_>>()?,
-            replicated: axes(&sharding.replicated)?,
-            unreduced: axes(&sharding.unreduced)?,
-            kind: sharding.kind,
-        })
+        sharding.convert(mesh, |a| info.axis(a))
     }
 
     /// Returns axes of mesh `mesh` by their names in the text.
@@ -114,17 +103,7 @@ impl Meshes {
     /// Returns the sharding as written in the text.
     pub fn write(&self, sharding: &Sharding) -> TensorSharding {
         let info = self.get(sharding.mesh);
-        let axes = |list: &Axes| list.iter().map(|&a| info.axis_ref(a)).collect::<AxisList>();
-        TensorSharding {
-            mesh: MeshRef::Symbol(info.name),
-            dims: sharding
-                .dims
-                .iter()
-                .map(|d| DimSharding { axes: axes(&d.axes), open: d.open, priority: d.priority })
-                .collect(),
-            replicated: axes(&sharding.replicated),
-            unreduced: axes(&sharding.unreduced),
-            kind: sharding.kind,
-        }
+        let written = sharding.convert(MeshRef::Symbol(info.name), |a| Some(info.axis_ref(a)));
+        written.expect("every axis has a name")
     }
 }

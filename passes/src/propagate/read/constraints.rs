@@ -104,7 +104,7 @@ fn tail_of_chain(graph: &Graph, head: Node) -> Option<Node> {
 /// there the constraint itself moves to the definition of the value, and all users read the constraint.
 fn apply_to(engine: &mut Engine, program: &mut Program, input: Val, sharding: ShardingId, constraint: Option<Node>) {
     let graph = &engine.graph;
-    let closed = engine.shardings.get(sharding).is_some_and(Sharding::is_fully_closed);
+    let closed = engine.shardings.get(sharding).is_some_and(|s| s.dims.iter().all(|d| !d.open));
     if !graph.slot(input).is_some() || graph.sharding(input).is_some() || !closed {
         return;
     }
@@ -133,7 +133,7 @@ fn apply_to(engine: &mut Engine, program: &mut Program, input: Val, sharding: Sh
     let unreduced = engine.shardings.get(sharding).filter(|s| !s.unreduced.is_empty()).cloned();
     if let Some(wanted) = unreduced {
         // Unreduced axes don't propagate, so they are set directly.
-        let mut own = Sharding::whole(wanted.mesh, wanted.dims.len(), true);
+        let mut own = Sharding::open(wanted.mesh, wanted.rank());
         own.unreduced = wanted.unreduced;
         own.kind = wanted.kind;
         let own = engine.shardings.intern(own);

@@ -115,7 +115,7 @@ fn synchronize(engine: &mut Engine, program: &mut Program, group: usize, diagnos
     let mut conflict = false;
     for &member in &list {
         let own = engine.graph.sharding(member);
-        let says_nothing = engine.shardings.get(own).is_none_or(Sharding::is_fully_replicated_and_open);
+        let says_nothing = engine.shardings.get(own).is_none_or(|s| s.dims.iter().all(|d| d.axes.is_empty() && d.open));
         if list.len() > 1 && says_nothing {
             continue;
         }
@@ -143,7 +143,7 @@ fn synchronize(engine: &mut Engine, program: &mut Program, group: usize, diagnos
         warning = if i == 0 { warning.label(text) } else { warning.also(span, text) };
     }
     diagnostics.push(warning.note("annotate all of them alike, or only one"));
-    let open = engine.shardings.intern(Sharding::whole(sharding.mesh, sharding.dims.len(), true));
+    let open = engine.shardings.intern(Sharding::open(sharding.mesh, sharding.rank()));
     for (i, member) in list.into_iter().enumerate() {
         let place = engine.graph.after(member);
         let Some(node) = engine.new_constraint(program, member, open, place) else {

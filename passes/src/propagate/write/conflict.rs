@@ -182,7 +182,7 @@ fn most_common_mesh(engine: &Engine, values: &[Val]) -> Option<u32> {
     let mesh = mesh.filter(|&m| !engine.meshes.get(m).mesh.is_maximal())?;
     let mut counts: Vec<(u32, usize)> = Vec::new();
     let mut best = (mesh, 0);
-    for s in shardings.iter().filter(|s| !s.is_fully_replicated()) {
+    for s in shardings.iter().filter(|s| s.is_sharded()) {
         let at = counts.iter().position(|c| c.0 == s.mesh).unwrap_or_else(|| {
             counts.push((s.mesh, 0));
             counts.len() - 1
@@ -220,7 +220,7 @@ fn settle_all(engine: &mut Engine, program: &mut Program, node: Node, rule: &Rul
     for (t, &value) in values.iter().enumerate() {
         let other_devices = engine
             .sharding(past_barriers(engine, value))
-            .is_some_and(|s| !s.is_fully_replicated() && engine.meshes.get(s.mesh).mesh.device_ids != devices);
+            .is_some_and(|s| s.is_sharded() && engine.meshes.get(s.mesh).mesh.device_ids != devices);
         if !changed[t] && !other_devices {
             continue;
         }
@@ -245,7 +245,7 @@ fn has_overflow(tensor: &crate::propagate::algorithm::projection::TensorFactors)
 /// Gives a result a new sharding, and its users a reshard to the old one.
 fn reshard_result(engine: &mut Engine, program: &mut Program, node: Node, value: Val, new: ShardingId, mesh: u32) {
     let old = match engine.graph.sharding(value) {
-        ShardingId::NONE => engine.shardings.intern(Sharding::whole(mesh, engine.graph.rank(value), false)),
+        ShardingId::NONE => engine.shardings.intern(Sharding::replicated(mesh, engine.graph.rank(value))),
         old => old,
     };
     if let Some(reshard) = engine.new_reshard(program, value, old, Place::After(node)) {

@@ -50,7 +50,10 @@ pub fn together(engine: &mut Engine, values: &[Val], open: bool) -> Option<Small
     let mesh = values.iter().find_map(|&v| engine.sharding(v))?.mesh;
     let fill = |&value: &Val| match engine.graph.sharding(value) {
         id if id.is_some() => id,
-        _ => engine.shardings.intern(Sharding::whole(mesh, engine.graph.rank(value), open)),
+        _ => {
+            let whole = if open { Sharding::open } else { Sharding::replicated };
+            engine.shardings.intern(whole(mesh, engine.graph.rank(value)))
+        }
     };
     Some(values.iter().map(fill).collect())
 }
@@ -276,6 +279,14 @@ fn whole_axes_of_main(engine: &mut Engine, program: &Program) {
     }
 }
 
+/// Returns the sharding with every dimension closed. Replicated axes are then implied and dropped.
+fn closed_for_good(sharding: &Sharding) -> Sharding {
+    let mut closed = sharding.clone();
+    closed.dims.iter_mut().for_each(|d| d.open = false);
+    closed.replicated.clear();
+    closed
+}
+
 fn close(engine: &mut Engine) {
     let mut closed: TiVec<ShardingId, ShardingId> = vec![ShardingId::NONE; engine.shardings.count()].into();
     for slot in engine.graph.slots.keys() {
@@ -284,13 +295,13 @@ fn close(engine: &mut Engine) {
             continue;
         };
         if !closed[id].is_some() {
-            closed[id] = engine.shardings.intern(sharding.clone().closed());
+            closed[id] = engine.shardings.intern(closed_for_good(sharding));
         }
         engine.graph.slots[slot] = closed[id];
     }
     for manual in engine.manual.values_mut() {
         for sharding in manual.inputs.iter_mut().chain(&mut manual.outputs) {
-            *sharding = sharding.clone().closed();
+            *sharding = closed_for_good(sharding);
         }
     }
 }

@@ -176,7 +176,7 @@ fn filled(engine: &mut Engine, own: &[(ShardingId, usize)]) -> Option<Vec<Shardi
     let meshes = own.iter().filter_map(|o| engine.shardings.get(o.0)).map(|s| s.mesh);
     let mesh = meshes.into_iter().find(|&m| !engine.meshes.get(m).mesh.is_maximal())?;
     let fill = |&(id, rank): &(ShardingId, usize)| {
-        if id.is_some() { id } else { engine.shardings.intern(Sharding::whole(mesh, rank, true)) }
+        if id.is_some() { id } else { engine.shardings.intern(Sharding::open(mesh, rank)) }
     };
     Some(own.iter().map(fill).collect())
 }
