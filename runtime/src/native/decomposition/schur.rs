@@ -15,6 +15,11 @@ use super::reduce::{hessenberg, unitary};
 
 pub(super) type C = Complex<f64>;
 
+/// The maximum number of rows of a matrix that is reduced with the reference's operations in their order. A sign of the
+/// form may depend on the last bit of an element that converges to 0, so smaller matrices have the reference's bits.
+/// Larger ones are reduced in blocks, which takes less time.
+pub(super) const EXACT_ROWS: usize = 256;
+
 /// The maximum number of steps for one eigenvalue.
 pub(super) const MOST_STEPS: usize = 60;
 
@@ -75,12 +80,87 @@ pub(super) fn prepare<E: Field>(
         return None;
     }
     let mut taus = vec![E::zeroed(); n.saturating_sub(1)];
-    hessenberg(threads, a.as_mut(), 0..n, &mut taus);
-    let q = vectors.then(|| Columns::of(n, unitary(threads, a.as_ref(), &taus).as_ref()));
-    for j in 0..n {
-        (j + 2..n).for_each(|i| a[(i, j)] = E::zeroed());
+    let (mut h, q) = if n <= EXACT_ROWS {
+        let mut h = Columns::of(n, a.as_ref());
+        pulp::Arch::new().dispatch(Reduce { a: &mut h, taus: &mut taus });
+        let q = vectors.then(|| product_of_reflectors(&h, &taus));
+        (h, q)
+    } else {
+        hessenberg(threads, a.as_mut(), 0..n, &mut taus);
+        let q = vectors.then(|| Columns::of(n, unitary(threads, a.as_ref(), &taus).as_ref()));
+        (Columns::of(n, a.as_ref()), q)
+    };
+    (0..n).for_each(|j| h.column(j)[(j + 2).min(n)..].fill(E::zeroed()));
+    Some((h, q))
+}
+
+/// Reduces a matrix to Hessenberg form above the reflectors' vectors, one reflector after the other. Each element is
+/// computed by the reference's operations in their order.
+struct Reduce<'a, E> {
+    a: &'a mut Columns<E>,
+    taus: &'a mut [E],
+}
+
+impl<E: Field> pulp::WithSimd for Reduce<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let Self { a, taus } = self;
+        let n = a.n;
+        for (k, tau) in taus.iter_mut().enumerate() {
+            *tau = reflector(&mut a.column(k)[k + 1..]);
+            let tail = a.column(k)[k + 2..].to_vec();
+            // The columns from `k + 1` on, multiplied by the reflector from the right.
+            let mut by = a.column(k + 1).to_vec();
+            for (j, &v) in tail.iter().enumerate() {
+                by.iter_mut().zip(a.column(k + 2 + j)).for_each(|(sum, x)| *sum = *sum + *x * v);
+            }
+            by.iter_mut().for_each(|sum| *sum = *sum * *tau);
+            a.column(k + 1).iter_mut().zip(&by).for_each(|(x, &by)| *x = *x - by);
+            for (j, v) in tail.iter().enumerate() {
+                let v = v.conjugate();
+                a.column(k + 2 + j).iter_mut().zip(&by).for_each(|(x, &by)| *x = *x - by * v);
+            }
+            (k + 1..n).for_each(|j| reflect(&mut a.column(j)[k + 1..], &tail, tau.conjugate()));
+        }
     }
-    Some((Columns::of(n, a.as_ref()), q))
+}
+
+/// Makes `x` a multiple of the first unit vector, and stores the tail of the reflector's vector after it. Returns the
+/// reflector's factor.
+fn reflector<E: Field>(x: &mut [E]) -> E {
+    let (first, tail) = x.split_first_mut().expect("a reflector has a row");
+    let head = first.wide();
+    let rest = tail.iter().fold(0.0f64, |length, v| length.hypot(v.wide().norm()));
+    if rest == 0.0 && head.im == 0.0 {
+        return E::zeroed();
+    }
+    // The new element is real and has the opposite sign, to avoid cancellation.
+    let beta = -head.norm().hypot(rest).copysign(head.re);
+    tail.iter_mut().for_each(|v| *v = E::narrow(divide(v.wide(), head - beta)));
+    *first = E::narrow(beta.into());
+    E::narrow(C::new((beta - head.re) / beta, -head.im / beta))
+}
+
+/// Multiplies a column by a reflector, whose vector is 1 followed by `tail`.
+#[inline(always)]
+fn reflect<E: Field>(column: &mut [E], tail: &[E], tau: E) {
+    let (first, rest) = column.split_first_mut().expect("a reflector has a row");
+    let by = tau * tail.iter().zip(&*rest).fold(*first, |sum, (v, &x)| sum + v.conjugate() * x);
+    *first = *first - by;
+    rest.iter_mut().zip(tail).for_each(|(x, &v)| *x = *x - v * by);
+}
+
+/// Returns the product of [`Reduce`]'s reflectors.
+fn product_of_reflectors<E: Field>(a: &Columns<E>, taus: &[E]) -> Columns<E> {
+    let n = a.n;
+    let mut q = Columns::of(n, Mat::identity(n, n).as_ref());
+    for (k, &tau) in taus.iter().enumerate().rev() {
+        let tail = &a.values[k * n + k + 2..(k + 1) * n];
+        (k + 1..n).for_each(|j| reflect(&mut q.column(j)[k + 1..], tail, tau));
+    }
+    q
 }
 
 /// Returns the first row of the block that ends with row `last` and has no zeros below its diagonal. Sets elements to 0
@@ -126,16 +206,38 @@ fn shift(t: &Columns<C>, last: usize) -> C {
     let [a, b, c, d] =
         [(last - 1, last - 1), (last - 1, last), (last, last - 1), (last, last)].map(|(i, j)| t.at(i, j));
     let half = (a - d) * 0.5;
-    let root = (half * half + b * c).sqrt();
+    // The sum with 0 makes a zero's sign the reference's.
+    let root = root(half * half + b * c + C::ZERO);
     let below = if (half + root).norm() >= (half - root).norm() { half + root } else { half - root };
     if below == C::ZERO { d } else { d - divide(b * c, below) }
 }
 
-/// Divides, also numbers whose squares underflow or overflow.
+/// Returns the square root of a finite number, as the reference does.
+fn root(z: C) -> C {
+    if z == C::ZERO {
+        return C::ZERO;
+    }
+    // The modulus is computed from a quarter of the number if it could overflow.
+    let large = z.re.abs().max(z.im.abs()) > 1e300;
+    let z = if large { z / 4.0 } else { z };
+    let t = ((z.re.abs() + z.norm()) / 2.0).sqrt();
+    let root = if z.re >= 0.0 { C::new(t, z.im / (2.0 * t)) } else { C::new(z.im.abs() / (2.0 * t), t.copysign(z.im)) };
+    if large { root * 2.0 } else { root }
+}
+
+/// Divides, also numbers whose squares underflow or overflow, as the reference does.
+#[inline(always)]
 pub(super) fn divide(x: C, y: C) -> C {
-    let size = y.re.abs().max(y.im.abs());
-    let unit = y / size;
-    x * unit.conj() / unit.norm_sqr() / size
+    if x.im == 0.0 && y.im == 0.0 {
+        return C::new(x.re / y.re, 0.0);
+    }
+    let largest = y.re.abs().max(y.im.abs());
+    let exponent = ((largest.to_bits() >> 52) as i32 - 1023).clamp(-1022, 1022);
+    let scale = if largest > 0.0 { 2f64.powi(-exponent) } else { 1.0 };
+    let y = y * scale;
+    let product = x * y.conj();
+    let norm = y.norm_sqr();
+    C::new(product.re / norm * scale, product.im / norm * scale)
 }
 
 /// A rotation of two neighboring rows or columns: its cosine and sine.

@@ -228,8 +228,9 @@ fn triangles_between_unitary_matrices() {
             assert!(off(&half, None, &back, &|i, j| a[i][j]) <= 60.0 * epsilon * n as f64, "{}", case.text);
             assert!(off(&back, None, &q, &unit) <= 60.0 * epsilon * n as f64, "{}", case.text);
         }
-        if n <= 8 && kind(round) == 0 {
-            check(&case, &[input], 1e6);
+        // Signs may depend on the last bit of an element that converges to 0, so all bits must be the reference's.
+        if n <= 61 && kind(round) != 5 {
+            case.check(&[input]);
         }
     }
 }

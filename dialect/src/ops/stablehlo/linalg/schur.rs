@@ -93,7 +93,8 @@ fn shift(t: &Matrix, last: usize) -> C {
     let [a, b, c, d] = [(last - 1, last - 1), (last - 1, last), (last, last - 1), (last, last)].map(|at| t[at]);
     let half = (a - d).scale(0.5);
     let product = b * c;
-    let square = half * half + product;
+    // The sum with 0 makes a zero positive, so that its sign doesn't choose one of two roots.
+    let square = half * half + product + ZERO;
     let root =
         crate::complex::unary(crate::scalar::ScalarOp::Sqrt, (square.0, square.1)).map_or(ZERO, |(x, y)| C(x, y));
     let below = if (half + root).size() >= (half - root).size() { half + root } else { half - root };
