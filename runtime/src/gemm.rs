@@ -22,7 +22,7 @@ mod product;
 mod thin;
 
 use narrow::is_supported;
-pub(crate) use packed::{DEPTH, Packed};
+pub(crate) use packed::{DEPTH, Packed, SharedSizes};
 use product::{Float, PARALLEL, Product};
 
 /// A strided loop: its number of positions, and the stride in each tensor, in elements.

@@ -14,8 +14,10 @@ use dialect::ir::Op;
 
 use self::order::{Moved, are_apart, relocated};
 pub(super) use self::ranges::Ranges;
+use super::emit::Target;
 use super::panels::Panels;
 use super::step::{Slot, SlotData, Step, Steps};
+use super::tuning::Tuning;
 use crate::gemm::{DEPTH, Gemm, Packed};
 
 /// How a kernel accesses a slot.
@@ -28,21 +30,8 @@ struct Access {
     own: bool,
 }
 
-/// The minimum number of bytes that the kernels of a chain pass to each other, because smaller tensors stay in a cache
-/// anyway. Tests have small tensors.
-const LARGE: usize = if cfg!(test) { 1 << 12 } else { 4 << 20 };
-
 /// The maximum number of kernels in a chain.
 const LONG: usize = 32;
-
-/// The bytes of one block of rows, in all the slots of a chain together: they fit in a core's cache.
-const SOME: usize = if cfg!(test) { 1 << 10 } else { 256 << 10 };
-
-/// Like `SOME`, for chains with products, whose operands in the cache are larger.
-const MORE: usize = if cfg!(test) { 1 << 15 } else { 512 << 10 };
-
-/// The minimum number of rows that a product in a chain multiplies at a time.
-const ROWS: usize = if cfg!(test) { 2 } else { 16 };
 
 /// The minimum number of rows and of columns of a product in a chain.
 const SIDE: usize = 49;
@@ -64,12 +53,13 @@ pub(super) struct Parts<'a> {
     pub panels: &'a mut Panels,
 }
 
-/// Merges kernels and products into chains, also in the bodies of loops and in branches. `threads` threads run a
-/// kernel.
-pub(super) fn join(steps: Steps, of: &mut Parts<'_>, threads: usize) -> Steps {
+/// Merges kernels and products into chains, also in the bodies of loops and in branches.
+pub(super) fn join(steps: Steps, of: &mut Parts<'_>, target: Target) -> Steps {
+    let threads = target.threads;
     let mut out = Vec::with_capacity(steps.len());
     let mut chain = Chain {
         threads,
+        tuning: target.tuning,
         steps: Vec::new(),
         before: Vec::new(),
         rows: 0,
@@ -78,7 +68,7 @@ pub(super) fn join(steps: Steps, of: &mut Parts<'_>, threads: usize) -> Steps {
         careful: false,
     };
     for (op, step) in steps {
-        let mut inside = |steps| join(steps, of, threads);
+        let mut inside = |steps| join(steps, of, target);
         let step = match step {
             Step::While { condition, predicate, body } => {
                 Step::While { condition: inside(condition), predicate, body: inside(body) }
@@ -149,6 +139,7 @@ impl Member {
 /// A chain under construction.
 struct Chain {
     threads: usize,
+    tuning: &'static Tuning,
     steps: Vec<(Op, Step, Member)>,
     /// Steps that were taken out of the chain, and run before it.
     before: Vec<(Op, Step, Member)>,
@@ -234,11 +225,13 @@ impl Chain {
         let passed: usize = places.iter().filter(|p| p.2 > 0).map(|p| p.1).sum();
         let shared = steps.iter().any(|(.., member)| member.shared);
         let mut products = steps.iter().filter_map(|(.., member)| member.product.as_ref()).peekable();
-        let some = if products.peek().is_some() { MORE } else { SOME };
+        let some = if products.peek().is_some() { self.tuning.product_block_bytes } else { self.tuning.block_bytes };
         let bytes: usize = places.iter().map(|p| p.1).sum();
         let parts = ((bytes / some) as i64).max(4 * self.threads as i64).min(self.rows);
-        let enough = products.all(|product| product.rows() / parts as usize >= ROWS);
-        let Some(&(last, ..)) = steps.last().filter(|_| steps.len() > 1 && shared && passed >= LARGE && enough) else {
+        let enough = products.all(|product| product.rows() / parts as usize >= self.tuning.product_rows);
+        let Some(&(last, ..)) =
+            steps.last().filter(|_| steps.len() > 1 && shared && passed >= self.tuning.passed_bytes && enough)
+        else {
             out.extend(before.into_iter().chain(steps).map(|(op, step, _)| (op, step)));
             return;
         };

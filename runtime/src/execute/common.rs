@@ -18,10 +18,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::step::SlotData;
 use crate::collective::Plan;
 
-/// The size in bytes below which arguments aren't shared, because they fit in each core's own caches. Tests have small
-/// arguments.
-const LEAST: usize = if cfg!(test) { 1 } else { 1 << 16 };
-
 /// Memory for values that are the same in each group of devices.
 pub(super) struct Common {
     /// The group of each device.
@@ -77,9 +73,6 @@ pub(super) fn hold(commons: &mut Vec<Common>, plan: &Plan, devices: usize, slot:
 
 /// Stores an argument, which nothing writes, in memory that the devices with the same shard share.
 pub(super) fn hold_argument(commons: &mut Vec<Common>, layout: &Layout, devices: usize, slot: &mut SlotData) {
-    if slot.bytes < LEAST {
-        return;
-    }
     let (shards, partitions) = (layout.same_shards(), layout.devices());
     // Each replica has its own arguments.
     hold_of(commons, (0..devices).map(|d| d / partitions * partitions + shards[d % partitions]).collect(), slot);
@@ -150,7 +143,7 @@ mod tests {
             .collect();
         let lanes = [shards.iter().cloned().map(Some).collect()];
         let want = crate::reference::evaluate(&program, "main", 1, 6, &lanes).expect("evaluates").remove(0);
-        let executable = Executable::compile(program, None).expect("compiles");
+        let executable = Executable::compile_small(program).expect("compiles");
         let session = executable.session().expect("memory");
         let element = |at: usize| {
             let (row, column) = (at / 6, at % 6);
@@ -246,7 +239,7 @@ mod tests {
         let program = dialect::parse(&text, &mut diagnostics);
         dialect::verify(&program, &mut diagnostics);
         assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
-        let executable = Executable::compile(program.clone(), None).expect("compiles");
+        let executable = Executable::compile_small(program.clone()).expect("compiles");
         let session = executable.session().expect("memory");
         let mut random = fastrand::Rng::with_seed(6);
         let mut value = |ty: &TensorType| Literal::from_fn(ty, |_| Scalar::Float(f64::from(random.i32(-9..9))));

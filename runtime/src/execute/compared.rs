@@ -21,7 +21,7 @@ pub(super) fn compared(text: &str, inputs: &[Literal], tolerance: f64) -> Execut
     dialect::verify(&program, &mut diagnostics);
     assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
     let want = evaluate_global(&program, inputs).expect("evaluates");
-    let executable = Executable::compile(program, None).expect("compiles");
+    let executable = Executable::compile_small(program).expect("compiles");
     let session = executable.session().expect("memory");
     session.set_inputs(inputs).expect("inputs fit");
     assert!(executable.keeps_arguments());

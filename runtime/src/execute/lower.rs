@@ -170,7 +170,7 @@ pub(super) fn lower(
     let mut steps = chain::join(
         steps,
         &mut Parts { kernels: &out.ranges, gemms: &out.gemms, slots: &mut out.slots, panels: &mut panels },
-        target.threads,
+        target,
     );
     let mut sharing = Sharing {
         gemms: &out.gemms,
@@ -179,6 +179,7 @@ pub(super) fn lower(
         slots: &mut out.slots,
         commons: &mut out.commons,
         panels: Vec::new(),
+        least: &target.tuning.panels,
     };
     sharing.share(&mut steps);
     out.shared_panels = sharing.panels;
@@ -245,6 +246,7 @@ impl Lowering<'_> {
         let buffer = self.buffers.get(argument);
         if let (Some(layout), Some(main), Some(buffer)) = (layout, main, buffer)
             && !func::is_donated(program, main, i)
+            && self.out.slots[slot].bytes >= self.target.tuning.argument_bytes
         {
             let slot = &mut self.out.slots[slot];
             common::hold_argument(&mut self.out.commons, layout, self.devices, slot);

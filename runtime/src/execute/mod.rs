@@ -28,6 +28,7 @@ mod small;
 mod step;
 mod touched;
 mod trace;
+mod tuning;
 mod update;
 
 pub use arith::Math;

@@ -15,6 +15,7 @@ use crate::native::{MOST, Routine, Times, read, write};
 #[cfg(test)]
 use {
     super::arith::Math,
+    super::tuning::Tuning,
     crate::jit::{Engine, KernelFn},
     crate::native::Native,
     std::collections::BTreeMap,
@@ -87,7 +88,7 @@ pub(super) fn combiner(routine: Routine) -> Combiner {
 #[cfg(test)]
 pub(crate) fn linked(mut native: Box<dyn Native>) -> Result<Box<dyn Native>, String> {
     static KNOWN: Mutex<BTreeMap<String, KernelFn>> = Mutex::new(BTreeMap::new());
-    let target = Target { threads: 1, math: Math::Fast, vector_bytes: 16 };
+    let target = Target { threads: 1, math: Math::Fast, vector_bytes: 16, tuning: Tuning::SHIPPED };
     for routine in native.routines().into_iter().filter(|r| r.compiles()) {
         let text = text(routine, "routine", target);
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -164,7 +165,7 @@ mod tests {
                 let Some(body) = plan.uncompiled() else { continue };
                 let mut routine = Routine::new(body.clone(), Times::Many);
                 assert!(routine.compiles(), "{ty} {region}");
-                let target = Target { threads: 1, math: Math::Fast, vector_bytes: 16 };
+                let target = Target { threads: 1, math: Math::Fast, vector_bytes: 16, tuning: Tuning::SHIPPED };
                 let text = text(&routine, "routine", target);
                 let module = Engine::new().expect("an engine").compile_all(&[text], None).expect("compiles");
                 routine.link(module.function("routine").expect("is there"));

@@ -28,6 +28,7 @@ use super::room::{Planned, Room};
 use super::shared::{Packing, SharedPanels};
 use super::step::{Slot, SlotData, Step};
 use super::trace::{Recorder, Track};
+use super::tuning::Tuning;
 use crate::collective::{Plan, Ranks, Scratch, Shared, Site, Transport, Wire};
 use crate::jit::{Cache, Engine, KernelFn, vector_bytes};
 use crate::rates;
@@ -98,9 +99,14 @@ impl Executable {
         math: Math,
         here: Option<usize>,
     ) -> Result<Self, Diagnostic> {
+        let threads = (rates::cores() / here.unwrap_or(planned.room.devices)).max(1);
+        let target = Target { threads, math, vector_bytes: vector_bytes(), tuning: Tuning::SHIPPED };
+        Self::compile_for(planned, cache, target)
+    }
+
+    /// Does the same for this target.
+    fn compile_for(planned: Planned, cache: Option<&Cache>, target: Target) -> Result<Self, Diagnostic> {
         let Planned { program, block, buffers, mut room, written } = planned;
-        let threads = (rates::cores() / here.unwrap_or(room.devices)).max(1);
-        let target = Target { threads, math, vector_bytes: vector_bytes() };
         let mut lowered = lower(&program, &buffers, block, (&room.arguments, room.devices), target)?;
         room.grow(lowered.bytes);
         let kernels = compile_kernels(&lowered.kernels, cache).map_err(|e| {
@@ -109,7 +115,16 @@ impl Executable {
         })?;
         lowered.link(&kernels);
         lowered.name(&written);
-        Ok(Self { program: Arc::new(program), lowered, kernels, room, threads })
+        Ok(Self { program: Arc::new(program), lowered, kernels, room, threads: target.threads })
+    }
+
+    /// Compiles a program so that small tensors have chains and share memory.
+    #[cfg(test)]
+    pub(super) fn compile_small(program: Program) -> Result<Self, Diagnostic> {
+        let planned = Planned::of(program)?;
+        let threads = (rates::cores() / planned.room.devices).max(1);
+        let target = Target { threads, math: Math::Fast, vector_bytes: vector_bytes(), tuning: Tuning::SMALL };
+        Self::compile_for(planned, None, target)
     }
 
     /// Returns the MLIR text of all kernels.

@@ -14,7 +14,7 @@ use rustc_hash::FxHashSet;
 use super::common::Common;
 use super::panels::{self, Panels};
 use super::step::{Slot, SlotData, Step, Steps};
-use crate::gemm::{Gemm, Packed};
+use crate::gemm::{Gemm, Packed, SharedSizes};
 use crate::threads::Latch;
 
 /// The panels of a right operand.
@@ -83,6 +83,8 @@ pub(super) struct Sharing<'a> {
     pub arguments: FxHashSet<(usize, usize)>,
     /// All shared panels.
     pub panels: Vec<SharedPanels>,
+    /// The sizes from which panels are shared.
+    pub least: &'a SharedSizes,
 }
 
 impl Sharing<'_> {
@@ -110,7 +112,7 @@ impl Sharing<'_> {
         let place = |slot: Slot| Some((self.slots[slot].common?, self.slots[slot].offset));
         let at = place(right).filter(|at| self.arguments.contains(at))?;
         let common = at.0;
-        if !packed.pays_among(self.commons[common].fewest()) {
+        if !packed.pays_among(self.commons[common].fewest(), self.least) {
             return None;
         }
         let same = |known: &SharedPanels| {

@@ -33,12 +33,17 @@ const LARGE: usize = 1 << 20;
 /// one that the library transposes.
 const MANY: [usize; 2] = [192, 1024];
 
-/// Thresholds for panels that devices share: the minimum rows, the minimum rows of all devices together, and the
-/// minimum elements of the right operand. For smaller products, the library's copy is faster than sharing. Tests have
-/// small products.
-const FEW: usize = if cfg!(test) { 2 } else { 16 };
-const ENOUGH: usize = if cfg!(test) { 4 } else { 512 };
-const WIDE: usize = if cfg!(test) { 1 << 12 } else { NEAR };
+/// The sizes of products from which devices share the panels of a right operand. For smaller products, the library's
+/// copy is faster than sharing.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedSizes {
+    /// The minimum number of rows of a product.
+    pub rows: usize,
+    /// The minimum number of rows of the products of all devices together.
+    pub all_rows: usize,
+    /// The number of elements that the right operand exceeds.
+    pub elements: usize,
+}
 
 /// A product of f32 that is computed by ranges of rows. Its result is contiguous: the rows of a batch follow each
 /// other, and the batches too.
@@ -158,13 +163,13 @@ impl Packed {
     }
 
     /// Returns whether it pays that this many devices, which share the right operand, share its panels.
-    pub(crate) fn pays_among(&self, devices: usize) -> bool {
+    pub(crate) fn pays_among(&self, devices: usize, least: &SharedSizes) -> bool {
         let rows = self.gemm.rows.size;
         devices > 1
-            && FEW <= rows
+            && least.rows <= rows
             && rows <= MANY[1]
-            && rows * devices >= ENOUGH
-            && self.elements() > WIDE
+            && rows * devices >= least.all_rows
+            && self.elements() > least.elements
             && !self.in_place
     }
 

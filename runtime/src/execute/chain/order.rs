@@ -9,9 +9,6 @@ use dialect::id::TiVec;
 use super::super::step::{Slot, SlotData, Step};
 use super::{Access, Chain, LONG, Member};
 
-/// The maximum size in bytes of a value that is moved to other memory.
-const FEW: usize = if cfg!(test) { 1 << 16 } else { 4 << 20 };
-
 /// A value that is moved to other memory while a chain runs, because its memory also belongs to another value of the
 /// chain.
 pub(super) struct Moved {
@@ -61,7 +58,7 @@ impl Chain {
         let before = self.before.iter().flat_map(|(.., member)| &member.accesses);
         let first = before.chain(&self.accesses).find(|access| place(&slots[access.slot]) == at);
         let is_made_here = first.is_some_and(|first| first.writes && !first.reads);
-        !new.reads && at != place(&slots[new.slot]) && at.1 <= FEW && is_made_here
+        !new.reads && at != place(&slots[new.slot]) && at.1 <= self.tuning.moved_bytes && is_made_here
     }
 
     /// Returns whether the value that is written next can be moved, on the assumption that it has no users after the
@@ -69,7 +66,7 @@ impl Chain {
     fn can_move_second(&self, new: &Access, slots: &TiVec<Slot, SlotData>) -> bool {
         let at = place(&slots[new.slot]);
         let is_new = self.accesses.iter().all(|old| place(&slots[old.slot]) != at);
-        !self.careful && new.own && !new.reads && at.1 <= FEW && is_new
+        !self.careful && new.own && !new.reads && at.1 <= self.tuning.moved_bytes && is_new
     }
 
     pub(super) fn add(&mut self, member: &Member, slots: &TiVec<Slot, SlotData>) {

@@ -26,6 +26,7 @@ use super::chain::Ranges;
 use super::complex;
 use super::fused::{Fused, Node, Place};
 use super::small::is_small;
+use super::tuning::Tuning;
 use super::update::{self, Bound};
 use collapse::collapse;
 use lanes::Lanes;
@@ -70,6 +71,8 @@ pub(super) struct Target {
     pub math: Math,
     /// The size of the processor's vectors in bytes.
     pub vector_bytes: usize,
+    /// The sizes from which kernels are joined and memory is shared.
+    pub tuning: &'static Tuning,
 }
 
 /// Appends function `name`, which computes `kernel`. Its parameters are pointers to the buffers, then to the results
@@ -86,7 +89,7 @@ pub(super) fn emit(kernel: &Fused, name: &str, target: Target, out: &mut String)
     let (kernel, bounds) = &update::narrowed(&whole).unwrap_or((whole, Vec::new()));
     let lanes = Lanes::of(kernel, bounds, target);
     let work: i64 = kernel.loops.iter().product();
-    let least = if kernel.scan.is_some() { SHARED } else { CHAINED };
+    let least = if kernel.scan.is_some() { SHARED } else { target.tuning.chained_iterations };
     let divides = kernel.parallel > 0 && bounds.is_empty() && work >= least;
     let parts = (target.threads > 1 && divides).then(|| {
         let parts = match &lanes {
@@ -159,9 +162,6 @@ pub(super) fn is_update(kernel: &Fused) -> bool {
 
 /// The number of iterations from which several threads run a kernel.
 const SHARED: i64 = 1 << 15;
-
-/// The number of iterations from which a kernel may be part of a chain of larger ones.
-const CHAINED: i64 = if cfg!(test) { 16 } else { 1 << 10 };
 
 struct Emitter<'a> {
     kernel: &'a Fused,
