@@ -12,8 +12,6 @@ use dialect::ir::{ElementType, OpRef};
 use dialect::kernel::{Contraction, Kernel, Role};
 use smallvec::SmallVec;
 
-// This module uses the vector code of `window`, which only exists with the feature `jit`.
-#[cfg(feature = "jit")]
 mod bytes;
 mod narrow;
 mod packed;
@@ -196,6 +194,11 @@ impl Gemm {
         }
     }
 
+    /// Computes a product of floats, all of type `T`.
+    ///
+    /// # Safety
+    ///
+    /// The contract of [`Self::run`] must hold.
     unsafe fn floats<T: Float>(&self, lhs: *const T, rhs: *const T, out: *mut T, threads: usize) {
         let nothing = self.contracted.size == 0 || self.outer.iter().any(|o| o.1 && o.0.size == 0);
         if nothing {

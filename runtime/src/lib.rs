@@ -2,6 +2,7 @@
 //!
 //! Without the feature `jit`, everything except native code is available, also on machines without LLVM.
 
+mod across;
 #[cfg(feature = "allocator")]
 pub mod allocator;
 pub mod collective;

@@ -106,7 +106,7 @@ pub unsafe extern "C" fn shardc_run_passes(
     passes: *const c_char,
     flags: u32,
 ) -> *mut ShardcResult {
-    // SAFETY: the caller promises the same about these arguments; a null `target` is allowed.
+    // SAFETY: these arguments have the same contract, which allows a null `target`.
     unsafe { shardc_run_passes_for(text, length, name, passes, flags, ptr::null()) }
 }
 
@@ -125,12 +125,12 @@ pub unsafe extern "C" fn shardc_run_passes_for(
 ) -> *mut ShardcResult {
     let text = match text.is_null() {
         true => &[],
-        // SAFETY: the caller promises `length` bytes that stay valid until this function returns.
+        // SAFETY: `text` has `length` bytes by this function's contract. They are copied before it returns.
         false => unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) },
     };
     let string = |from: *const c_char, otherwise: &str| match from.is_null() {
         true => otherwise.to_owned(),
-        // SAFETY: the caller promises a zero byte at the end.
+        // SAFETY: the string ends with a zero byte by this function's contract.
         false => unsafe { CStr::from_ptr(from) }.to_string_lossy().into_owned(),
     };
     let text = text.to_vec();
@@ -219,13 +219,13 @@ impl ShardcResult {
 /// Returns the program, and stores its length without the zero byte in `length`.
 ///
 /// # Safety
-/// `result` comes from [`shardc_run_passes`] and isn't freed yet; `length` is null or may be written.
+/// `result` is null, or comes from [`shardc_run_passes`] and isn't freed yet; `length` is null or may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn shardc_result_text(result: *const ShardcResult, length: *mut usize) -> *const c_char {
-    // SAFETY: the caller promises a live result.
+    // SAFETY: `result` is null or a live result by this function's contract.
     let text = unsafe { result.as_ref() }.and_then(|result| result.text.as_ref());
     if !length.is_null() {
-        // SAFETY: the caller promises that `length` may be written if it isn't null.
+        // SAFETY: `length` isn't null, so it may be written by this function's contract.
         unsafe { length.write(text.map_or(0, |text| text.len() - 1)) };
     }
     text.map_or(ptr::null(), |text| text.as_ptr().cast())
@@ -234,20 +234,20 @@ pub unsafe extern "C" fn shardc_result_text(result: *const ShardcResult, length:
 /// Returns the number of diagnostics.
 ///
 /// # Safety
-/// `result` comes from [`shardc_run_passes`] and isn't freed yet.
+/// `result` is null, or comes from [`shardc_run_passes`] and isn't freed yet.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn shardc_result_diagnostic_count(result: *const ShardcResult) -> usize {
-    // SAFETY: the caller promises a live result.
+    // SAFETY: `result` is null or a live result by this function's contract.
     unsafe { result.as_ref() }.map_or(0, |result| result.diagnostics.len())
 }
 
 /// Returns a diagnostic by number; past the end, its strings are null.
 ///
 /// # Safety
-/// `result` comes from [`shardc_run_passes`] and isn't freed yet.
+/// `result` is null, or comes from [`shardc_run_passes`] and isn't freed yet.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn shardc_result_diagnostic(result: *const ShardcResult, number: usize) -> ShardcDiagnostic {
-    // SAFETY: the caller promises a live result.
+    // SAFETY: `result` is null or a live result by this function's contract.
     let found = unsafe { result.as_ref() }.and_then(|result| result.diagnostics.get(number));
     let string = |s: Option<&CString>| s.map_or(ptr::null(), |s| s.as_ptr());
     let source = found.and_then(|d| d.source.as_ref());
@@ -272,7 +272,8 @@ pub unsafe extern "C" fn shardc_result_diagnostic(result: *const ShardcResult, n
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn shardc_free(result: *mut ShardcResult) {
     if !result.is_null() {
-        // SAFETY: `result` was created from a box, and the caller doesn't use it any more.
+        // SAFETY: `result` isn't null, so `shardc_run_passes` created it from a box. It isn't used after this, by this
+        // function's contract.
         drop(unsafe { Box::from_raw(result) });
     }
 }

@@ -14,6 +14,7 @@ use dialect::scalar::{Scalar, ScalarOp};
 
 use super::reduce::Rows;
 use super::{Members, Part, Reduction, Site, Transport, reduce};
+use crate::across::AcrossThreads;
 
 /// Machine code that combines elements. Its arguments are the elements combined so far, the elements of the next
 /// operand, the buffer for the results (all three aligned to 8 bytes), and the number of elements.
@@ -227,12 +228,13 @@ impl Plan {
         let promoted = (self.operand != self.element).then(|| promoted(operand, self.operand, self.element));
         let operand = promoted.as_deref().unwrap_or(operand);
         let (group, place) = self.members.place(device).ok_or("a device shares in a group it isn't in")?;
-        let together = Together(result);
+        // SAFETY: this is only a raw pointer.
+        let together = unsafe { AcrossThreads::new(result) };
         let part = |range: Range<usize>| {
             assert!(range.end <= length, "a part of a result that is longer");
             // SAFETY: `range.end <= length`, so the slice is inside of the result. The ranges below are disjoint for
             // the devices of a group: an all_gather writes rows by `place`, a reduction writes the piece of `place`.
-            unsafe { std::slice::from_raw_parts_mut(together.start().add(range.start), range.len()) }
+            unsafe { std::slice::from_raw_parts_mut(together.get().add(range.start), range.len()) }
         };
         // All devices of the group are in one process, so the transport reads whole operands in place.
         let needs = |_: usize, _: usize| Part::whole(operand.len());
@@ -389,21 +391,6 @@ impl Plan {
             sum.encode(self.element, &mut bytes);
             to.copy_from_slice(&bytes);
         }
-    }
-}
-
-/// A result that the devices of a group write together.
-struct Together(*mut u8);
-
-// SAFETY: the pointer is dereferenced only in `run_together`, whose contract lets the threads of the group's devices
-// write it.
-unsafe impl Send for Together {}
-// SAFETY: the same reason holds for shared references, since they allow nothing but copying the pointer.
-unsafe impl Sync for Together {}
-
-impl Together {
-    fn start(&self) -> *mut u8 {
-        self.0
     }
 }
 

@@ -321,7 +321,8 @@ impl Shared {
             }
             return Ok(Met::All { group, round, operands });
         };
-        let slices = slices(&operands);
+        // SAFETY: the other members wait in `share` until `meeting.end()` below has ended the round.
+        let slices = unsafe { slices(&operands) };
         // SAFETY: each closure's owner stays in `share` until `meeting.end()` below has ended the round. This thread's
         // own closure isn't used by its owner meanwhile, because its owner is this function's caller.
         let call = |read: *mut Read<'static>| catch_unwind(AssertUnwindSafe(|| unsafe { (*read)(&slices) }));
@@ -339,7 +340,10 @@ impl Shared {
     /// Reads the operands of a complete group, and waits until all have.
     fn read_here(&self, met: Met<'_>, read: &mut dyn FnMut(&[&[u8]])) {
         let Met::All { group, round, operands } = met else { return };
-        let outcome = catch_unwind(AssertUnwindSafe(|| read(&slices(&operands))));
+        // SAFETY: every member stays in `share`, even if it panics, until all have come to `wait_for_readers`, as this
+        // one does below.
+        let slices = unsafe { slices(&operands) };
+        let outcome = catch_unwind(AssertUnwindSafe(|| read(&slices)));
         self.wait_for_readers(group, round);
         if let Err(panic) = outcome {
             resume_unwind(panic);
@@ -355,9 +359,14 @@ enum Met<'g> {
     Served,
 }
 
-fn slices(operands: &[(usize, usize)]) -> Vec<&[u8]> {
-    // SAFETY: each address and length is that of a slice whose owner stays in `share`, even if a member panics, until
-    // every member has read. So the slice is alive, and its owner's shared borrow rules out writes.
+/// Returns operands, given by addresses and lengths, as slices.
+///
+/// # Safety
+///
+/// While the slices are in use, the owners of the operands must be in [`Shared::share`], which borrows them.
+unsafe fn slices(operands: &[(usize, usize)]) -> Vec<&[u8]> {
+    // SAFETY: `share` borrowed each operand as a slice with this address and length, and by this function's contract
+    // still does. The shared borrow rules out writes.
     operands.iter().map(|&(p, n)| unsafe { std::slice::from_raw_parts(p as *const u8, n) }).collect()
 }
 

@@ -18,9 +18,9 @@ use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-#[cfg(feature = "jit")]
 use super::bytes::{Bytes, Form as _, Pairs, Quads};
 use super::{Gemm, Run};
+use crate::across::AcrossThreads;
 
 /// Maximum rows, columns and contracted elements of a block.
 const ROWS: usize = 256;
@@ -36,7 +36,6 @@ pub(super) unsafe fn product(gemm: &Gemm, lhs: *const u8, rhs: *const u8, out: *
     let [l, r, o] = gemm.types;
     let job = Job { gemm, lhs: Source { start: lhs, element: l }, rhs: Source { start: rhs, element: r }, out };
     let bits = l.bits().max(r.bits());
-    #[cfg(feature = "jit")]
     if !o.is_float() && bits <= 8 {
         if Quads::code().is_some() {
             return job.tiles::<Bytes<Quads>>(threads);
@@ -90,12 +89,6 @@ struct Job<'g> {
     rhs: Source,
     out: *mut u8,
 }
-
-// SAFETY: the pointers are only dereferenced in `unsafe` code, which reads the operands and writes each tile of the
-// result on one thread.
-unsafe impl Send for Job<'_> {}
-// SAFETY: sharing a job only lets other threads copy the pointers.
-unsafe impl Sync for Job<'_> {}
 
 /// A block of an operand as a panel: its elements, and the strides of its two dimensions.
 struct Panel<P> {
@@ -578,11 +571,13 @@ impl Job<'_> {
         let batches = around.iter().map(|r| r.size).product::<usize>();
         let (down, across) = (self.gemm.rows.size.div_ceil(ROWS), self.gemm.columns.size.div_ceil(COLUMNS));
         let count = batches * down * across;
+        // SAFETY: a job has a reference to a `Gemm`, which is `Sync`, types and raw pointers.
+        let job = unsafe { AcrossThreads::new(self) };
         let tile = |tile: &mut T, at: usize| {
             let (batch, place) = (at / (down * across), at % (down * across));
             // SAFETY: `at < count` selects a tile inside the result. Each `at` is computed once, so no other thread
             // writes the tile.
-            unsafe { self.tile(tile, position(&around, batch), place % down * ROWS, place / down * COLUMNS) };
+            unsafe { job.get().tile(tile, position(&around, batch), place % down * ROWS, place / down * COLUMNS) };
         };
         if threads > 1 && count > 1 {
             // Each thread takes a range of tiles, and uses one tile of the pool.

@@ -14,6 +14,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::product::{PARALLEL, Product};
 use super::{Gemm, Run};
+use crate::across::AcrossThreads;
 
 /// Number of columns of a panel.
 const PANEL: usize = 64;
@@ -67,22 +68,6 @@ struct Panels {
     row: isize,
     column: isize,
     panel: isize,
-}
-
-/// Addresses that several threads use.
-#[derive(Clone, Copy)]
-struct Shared<T>(T);
-
-// SAFETY: sending the addresses is safe by itself. The `unsafe` code that dereferences them writes different elements
-// on different threads, and nothing that another thread reads.
-unsafe impl<T> Send for Shared<T> {}
-// SAFETY: sharing only lets other threads copy the addresses.
-unsafe impl<T> Sync for Shared<T> {}
-
-impl<T: Copy> Shared<T> {
-    fn get(self) -> T {
-        self.0
-    }
 }
 
 impl Packed {
@@ -221,9 +206,10 @@ impl Packed {
     /// `from` must be valid for the elements of the operand, and `to` for [`Self::bytes`] bytes, aligned for f32. No
     /// other thread may access the panels meanwhile.
     pub(crate) unsafe fn pack(&self, from: *const u8, to: *mut u8, threads: usize) {
-        let addresses = Shared((from, to));
+        // SAFETY: these are only raw pointers.
+        let addresses = unsafe { AcrossThreads::new((from, to)) };
         let one = |piece: usize| {
-            let (from, to) = addresses.get();
+            let &(from, to) = addresses.get();
             // SAFETY: `piece < pieces()`, and each piece is copied once, to a panel of its own. `from` and `to` are
             // valid by this function's contract.
             unsafe { self.pack_piece(from, to, piece) };
@@ -270,7 +256,7 @@ impl Packed {
     /// `left`, `out`, and `right` (unless it points to panels) must be valid for the elements of the product's tensors;
     /// panels must have [`Self::bytes`] bytes. No other thread may write the operands or access these rows meanwhile.
     pub(crate) unsafe fn run(&self, left: *const u8, right: *const u8, out: *mut u8, rows: Range<usize>) {
-        // SAFETY: `part` has the same requirements, and `0..self.panels()` are all panels.
+        // SAFETY: `part` has the contract of this function, and `0..self.panels()` are all panels.
         unsafe { self.part(left, right, out, rows, 0..self.panels()) };
     }
 
@@ -284,7 +270,7 @@ impl Packed {
         let (rows, panels) = (self.rows, self.panels());
         let some = |all: usize| part * all / parts..(part + 1) * all / parts;
         let (rows, panels) = if panels >= parts { (0..rows, some(panels)) } else { (some(rows), 0..panels) };
-        // SAFETY: `part` has the same requirements. Different parts have disjoint rows or panels.
+        // SAFETY: `part` has the contract of this function. Different parts have disjoint rows or panels.
         unsafe { self.part(left, right, out, rows, panels) };
     }
 

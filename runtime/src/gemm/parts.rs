@@ -62,8 +62,7 @@ impl Gemm {
         (part, parts): (usize, usize),
         threads: usize,
     ) {
-        // SAFETY: `types` selects the element types of the pointers. `part_of` has the same requirements as this
-        // function.
+        // SAFETY: `types` selects the element types of the pointers. `part_of` has the contract of this function.
         unsafe {
             let (place, which) = ((lhs, rhs, out), (part, parts, threads));
             match self.types[0] {

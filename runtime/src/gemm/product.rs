@@ -3,6 +3,7 @@
 use gemm::Parallelism;
 
 use super::thin;
+use crate::across::AcrossThreads;
 
 /// The number of multiplications from which it pays to use several threads.
 pub(super) const PARALLEL: usize = 1 << 18;
@@ -29,12 +30,6 @@ pub(super) struct Product<T> {
     pub rhs_strides: [isize; 2],
 }
 
-// SAFETY: the pointers are only dereferenced in `unsafe` code, in which parts of a product read the operands and write
-// different elements.
-unsafe impl<T: Send> Send for Product<T> {}
-// SAFETY: sharing a product only lets other threads copy the pointers.
-unsafe impl<T: Sync> Sync for Product<T> {}
-
 impl<T: Float> Product<T> {
     /// Multiplies on some threads, with the same results on any number of them.
     ///
@@ -42,16 +37,16 @@ impl<T: Float> Product<T> {
     ///
     /// All positions must be inside the buffers, and no other thread may access the result or write the operands.
     pub(super) unsafe fn run(&self, threads: usize) {
-        // SAFETY: `thin` has the same requirements as this function.
+        // SAFETY: `thin` has the contract of this function.
         if unsafe { T::thin(self, threads) } {
             return;
         }
         let parts = PARTS * threads;
         if threads > 1 && self.halves().is_some() {
-            // SAFETY: `run_parts` has the same requirements as this function.
+            // SAFETY: `run_parts` has the contract of this function.
             unsafe { self.run_parts(parts) };
         } else {
-            // SAFETY: `library` has the same requirements as this function.
+            // SAFETY: `library` has the contract of this function.
             unsafe { self.library(threads) };
         }
     }
@@ -63,12 +58,15 @@ impl<T: Float> Product<T> {
     /// The same as for [`Self::run`].
     unsafe fn run_parts(&self, parts: usize) {
         match self.halves().filter(|_| parts > 1) {
-            Some([first, second]) => {
+            Some(halves) => {
                 let each = parts.div_ceil(2);
-                // SAFETY: both halves are inside this product, and they write different rows or columns.
-                rayon::join(|| unsafe { first.run_parts(each) }, || unsafe { second.run_parts(each) });
+                // SAFETY: products have sizes and raw pointers.
+                let halves = unsafe { AcrossThreads::new(halves) };
+                // SAFETY: each half is inside this product, and they write different rows or columns.
+                let half = |i: usize| unsafe { halves.get()[i].run_parts(each) };
+                rayon::join(|| half(0), || half(1));
             }
-            // SAFETY: `library` has the same requirements as this function.
+            // SAFETY: `library` has the contract of this function.
             None => unsafe { self.library(1) },
         }
     }
@@ -145,7 +143,7 @@ impl<T: Float> Product<T> {
     pub(super) unsafe fn library(&self, threads: usize) {
         let [m, n, k] = self.sizes;
         if !self.adds && (k <= 2 || m == 1 || n == 1) {
-            // SAFETY: `add_to_zeros` has the same requirements as this function.
+            // SAFETY: `add_to_zeros` has the contract of this function.
             return unsafe { self.add_to_zeros() };
         }
         let parallel = if threads > 1 { Parallelism::Rayon(threads) } else { Parallelism::None };
@@ -194,7 +192,7 @@ impl Float for f32 {
     const ONE: Self = 1.0;
 
     unsafe fn thin(product: &Product<Self>, threads: usize) -> bool {
-        // SAFETY: `multiply` has the same requirements as this function.
+        // SAFETY: `multiply` has the contract of this function.
         unsafe { thin::multiply(product, threads) }
     }
 }
@@ -203,7 +201,7 @@ impl Float for f64 {
     const ONE: Self = 1.0;
 
     unsafe fn thin(product: &Product<Self>, threads: usize) -> bool {
-        // SAFETY: `multiply` has the same requirements as this function.
+        // SAFETY: `multiply` has the contract of this function.
         unsafe { thin::multiply(product, threads) }
     }
 }

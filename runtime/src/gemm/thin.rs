@@ -9,6 +9,7 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::product::{PARTS, Product};
+use crate::across::AcrossThreads;
 
 mod vectors;
 
@@ -66,10 +67,6 @@ struct Thin<T> {
     adds: bool,
 }
 
-// SAFETY: the pointers are only dereferenced in `Part`, which reads the operand and writes different columns of the
-// result on different threads.
-unsafe impl<T: Sync> Sync for Thin<T> {}
-
 /// Multiplies if the product is within the limits. Returns whether it did.
 ///
 /// # Safety
@@ -114,7 +111,9 @@ pub(super) unsafe fn multiply<T: Vectors>(product: &Product<T>, threads: usize) 
         _ => threads * PARTS,
     };
     let each = many.div_ceil(parts).next_multiple_of(64);
-    let part = |first: usize| arch.dispatch(Part { thin: &thin, first, columns: each.min(many - first) });
+    // SAFETY: it has sizes, raw pointers, and floats, which are `Send` and `Sync`.
+    let thin = unsafe { AcrossThreads::new(thin) };
+    let part = |first: usize| arch.dispatch(Part { thin: thin.get(), first, columns: each.min(many - first) });
     let parts = many.div_ceil(each);
     if parts > 1 {
         (0..parts).into_par_iter().for_each(|i| part(i * each));

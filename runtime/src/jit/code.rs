@@ -52,7 +52,7 @@ pub(super) struct Code {
 
 // SAFETY: LLVM's ORC sessions lock internally, the code is read-only once linked, and `reports` is a mutex.
 unsafe impl Send for Code {}
-// SAFETY: shared references allow the same uses, for the same reasons.
+// SAFETY: threads may use a session at the same time because it locks internally, and linked code is only read.
 unsafe impl Sync for Code {}
 
 /// The calling convention of every entry: addresses of buffers, then scalars.

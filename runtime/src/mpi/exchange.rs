@@ -134,18 +134,22 @@ impl Exchange {
     /// after an error.
     pub(super) unsafe fn post(&mut self, data: ffi::MPI_Comm, groups: &mut Groups, rank: usize) -> Result<(), String> {
         let Some(number) = self.route.group else {
-            // SAFETY: `post_messages` has the same requirements as this function.
+            // SAFETY: `post_messages` has the contract of this function.
             return unsafe { self.post_messages(data) };
         };
         let group = groups.get(number).ok_or("an exchange in a group that this rank isn't in")?;
         let others = group.ranks.iter().filter(|&&r| r != rank).map(|&r| r as u32).collect();
         let (comm, ranks) = (group.comm, group.ranks.clone());
         self.collective = Some((groups.begin(number), others));
-        // SAFETY: `post_collective` has the same requirements as this function.
+        // SAFETY: `post_collective` has the contract of this function.
         unsafe { self.post_collective(comm, &ranks) }
     }
 
     /// Starts one message to and one from each rank.
+    ///
+    /// # Safety
+    ///
+    /// The contract of [`Self::post`] must hold.
     unsafe fn post_messages(&mut self, comm: ffi::MPI_Comm) -> Result<(), String> {
         let Work::Parts { sends, receives } = &self.work else {
             return Err("ranks combine only in groups".to_owned());
@@ -182,6 +186,10 @@ impl Exchange {
     }
 
     /// Starts one collective of the group that has this communicator and these ranks.
+    ///
+    /// # Safety
+    ///
+    /// The contract of [`Self::post`] must hold.
     unsafe fn post_collective(&mut self, comm: ffi::MPI_Comm, ranks: &[usize]) -> Result<(), String> {
         // SAFETY: this static is a constant of the library.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };

@@ -2,6 +2,8 @@
 //! several at a time, so that every cache line is read and written once. Transforms between real and complex values are
 //! computed as complex transforms of half the length.
 
+#![allow(unsafe_code, reason = "threads change parts of one slice that are no slices of neighbors")]
+
 use bytemuck::Pod;
 use dialect::ir::{ElementType, TensorType};
 use dialect::kernel::FftKind;
@@ -10,7 +12,7 @@ use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftNum, FftPlanner};
 use std::sync::Arc;
 
-use super::{Native, View, ViewMut, share};
+use super::{DisjointSlice, Native, View, ViewMut, share};
 
 /// The number of lines of a dimension other than the last that are transformed together: a cache line for each
 /// position.
@@ -326,7 +328,7 @@ fn columns<T: Real>(
     }
     let groups = values.len() / (n * inner);
     let tiles = inner.div_ceil(LINES);
-    let shared = Shared(values.as_mut_ptr(), values.len());
+    let shared = DisjointSlice::new(values);
     let each = (groups * tiles).div_ceil(if threads > 1 { 4 * threads } else { 1 }).max(1);
     let work = |first: usize| {
         let mut lines = vec![Complex::new(T::zero(), T::zero()); n * LINES];
@@ -334,14 +336,18 @@ fn columns<T: Real>(
         for tile in first..(first + each).min(groups * tiles) {
             let (group, start) = (tile / tiles, tile % tiles * LINES);
             let width = LINES.min(inner - start);
+            // SAFETY: each tile belongs to one thread, and rows of different tiles don't overlap: `start + width` is at
+            // most the start of the next tile. A row is in use only until the next one is.
+            let row = |place: usize| unsafe {
+                let first = (group * n + place) * inner + start;
+                shared.part(first..first + width)
+            };
             for place in 0..n {
-                let row = shared.part((group * n + place) * inner + start, width);
-                row.iter().enumerate().for_each(|(l, &v)| lines[l * n + place] = v);
+                row(place).iter().enumerate().for_each(|(l, &v)| lines[l * n + place] = v);
             }
             plan.process_with_scratch(&mut lines[..width * n], &mut scratch);
             for place in 0..n {
-                let row = shared.part((group * n + place) * inner + start, width);
-                row.iter_mut().enumerate().for_each(|(l, v)| *v = then(place, start + l, lines[l * n + place]));
+                row(place).iter_mut().enumerate().for_each(|(l, v)| *v = then(place, start + l, lines[l * n + place]));
             }
         }
     };
@@ -350,28 +356,5 @@ fn columns<T: Real>(
         starts.collect::<Vec<_>>().into_par_iter().for_each(work);
     } else {
         starts.for_each(work);
-    }
-}
-
-/// A slice, different parts of which several threads change.
-struct Shared<T>(*mut T, usize);
-
-// SAFETY: sharing it only lets threads call `part`, whose callers use disjoint parts at the same time.
-#[expect(unsafe_code, reason = "threads change parts of one slice that are no slices of neighbors")]
-unsafe impl<T: Send> Sync for Shared<T> {}
-
-impl<T> Shared<T> {
-    /// Returns some elements. No other thread may have them at the same time: `columns` uses the rows of disjoint
-    /// tiles.
-    #[expect(
-        unsafe_code,
-        clippy::mut_from_ref,
-        reason = "threads change parts of one slice that are no slices of neighbors"
-    )]
-    fn part(&self, start: usize, len: usize) -> &mut [T] {
-        assert!(start + len <= self.1);
-        // SAFETY: the assertion shows that the range is in bounds. Each tile belongs to one thread, and rows of
-        // different tiles don't overlap, because `start + width` is at most the next tile's start.
-        unsafe { std::slice::from_raw_parts_mut(self.0.add(start), len) }
     }
 }

@@ -6,6 +6,7 @@
 pub(crate) mod assemble;
 mod cholesky;
 mod decomposition;
+mod disjoint;
 mod fft;
 mod field;
 mod number;
@@ -24,6 +25,7 @@ use bytemuck::{AnyBitPattern, NoUninit};
 use dialect::ir::{OpRef, TensorType};
 use dialect::kernel::External;
 
+pub(crate) use disjoint::DisjointSlice;
 pub(crate) use routine::{MOST, Routine, Times, read, write};
 
 /// A tensor that is read. Its type was given when the code was chosen.

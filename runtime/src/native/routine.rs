@@ -86,7 +86,7 @@ impl Routine {
             // SAFETY: `link` was given the code of this body for a range, and the addresses are valid for `count`
             // elements by this function's contract.
             (Some(code), Times::Many) => unsafe { code.call(places, &[0, count as i64]) },
-            // SAFETY: `evaluate` has the same requirements as this function.
+            // SAFETY: `evaluate` has the contract of this function.
             (None, _) => unsafe { self.evaluate(places, count) },
         }
     }

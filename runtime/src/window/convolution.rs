@@ -137,7 +137,8 @@ impl Convolution {
     fn part<T: Element>(&self, left: &[T], right: &[T], to: &mut [T], adds: bool, threads: usize) {
         let (left, out) = (left.as_ptr(), to.as_mut_ptr());
         if let Some((plan, copy)) = &self.joined {
-            // SAFETY: as below; `copy.of` returns the copy for which the plan was made.
+            // SAFETY: the tensors are aligned and have the sizes of the op's types. `copy.of` returns the copy of the
+            // right one for which the plan was made.
             unsafe { plan.run(left, &copy.of(right), out, adds, threads) };
             // If values aren't finite, multiplying them with the copy's zeros may have made too many results not
             // finite.
@@ -146,7 +147,7 @@ impl Convolution {
             }
         }
         for plan in &self.plans {
-            // SAFETY: the tensors are aligned, and have the sizes of the op's types, for which the plan was made.
+            // SAFETY: the tensors are aligned and have the sizes of the op's types, for which the plan was made.
             unsafe { plan.run(left, right, out, adds, threads) };
         }
     }

@@ -44,6 +44,15 @@ pub(crate) struct Tile<'a, T> {
 }
 
 /// Computes a tile: `(tile, packed lanes, the result's first element)`.
+///
+/// # Safety
+///
+/// - The processor must have the kernel's instructions.
+/// - In each run, each row's address must be valid for reads of `len` elements `stride` apart, and in a wide kernel for
+///   reads of as many neighbors of each as a panel has lanes.
+/// - The panel must have the lanes of all steps of the runs.
+/// - `outs` must be offsets from the result's first element at which the lanes of a row can be read and written. No
+///   other thread may access them.
 pub(crate) type Kernel<T> = unsafe fn(&Tile<'_, T>, *const T, *mut T);
 
 /// The kernels for one element type on this processor.
@@ -76,12 +85,43 @@ pub(super) trait Number: Copy + Default + Send + Sync + 'static {
 trait Vector: Copy {
     type T: Copy;
     const LANES: usize;
+    /// Returns zeros.
+    ///
+    /// # Safety
+    ///
+    /// The processor must have the type's instructions.
     unsafe fn zero() -> Self;
+    /// Reads a vector.
+    ///
+    /// # Safety
+    ///
+    /// The processor must have the type's instructions, and `from` must be valid for reads of [`Self::LANES`] elements.
+    /// It needs no alignment.
     unsafe fn load(from: *const Self::T) -> Self;
+    /// Returns a vector of one element.
+    ///
+    /// # Safety
+    ///
+    /// The processor must have the type's instructions, and `from` must be valid for reads of an element, and aligned.
     unsafe fn splat(from: *const Self::T) -> Self;
+    /// Writes the vector.
+    ///
+    /// # Safety
+    ///
+    /// The processor must have the type's instructions, and `to` must be valid for writes of [`Self::LANES`] elements.
+    /// It needs no alignment.
     unsafe fn store(self, to: *mut Self::T);
+    /// Returns the sum.
+    ///
+    /// # Safety
+    ///
+    /// The processor must have the type's instructions.
     unsafe fn plus(self, other: Self) -> Self;
     /// Returns `self + a * b`.
+    ///
+    /// # Safety
+    ///
+    /// The processor must have the type's instructions.
     unsafe fn add_product(self, a: Self, b: Self) -> Self;
 }
 
@@ -101,13 +141,19 @@ fn opaque(mut index: isize) -> isize {
     index
 }
 
+/// Computes a tile of `R` rows by `N` vectors.
+///
+/// # Safety
+///
+/// The contract of [`Kernel`] must hold.
 #[inline(always)]
 unsafe fn tile<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
     tile: &Tile<'_, V::T>,
     panel: *const V::T,
     out: *mut V::T,
 ) {
-    // SAFETY: the tile, the panel and the result are valid for all runs and lanes, as `Job::task` sets them up.
+    // SAFETY: by the contract of `Kernel`, the rows and the panel are valid for all steps of all runs, `outs` are valid
+    // for `N` vectors each, and the processor has the instructions of `V`.
     unsafe {
         let mut sums = [[V::zero(); N]; R];
         for run in tile.runs {
@@ -151,47 +197,32 @@ unsafe fn tile<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
     }
 }
 
-unsafe fn plain<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
-    t: &Tile<'_, V::T>,
-    panel: *const V::T,
-    out: *mut V::T,
-) {
-    // SAFETY: `tile` has the same requirements as this function.
-    unsafe { tile::<V, R, N, WIDE>(t, panel, out) }
+macro_rules! kernel {
+    ($name:ident $(, $features:literal)?) => {
+        $(
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = $features)]
+        )?
+        /// A [`Kernel`] of vectors that need these instructions.
+        ///
+        /// # Safety
+        ///
+        /// The contract of [`Kernel`] must hold.
+        unsafe fn $name<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
+            t: &Tile<'_, V::T>,
+            panel: *const V::T,
+            out: *mut V::T,
+        ) {
+            // SAFETY: the contract of `Kernel` holds here, and `tile` needs nothing else.
+            unsafe { tile::<V, R, N, WIDE>(t, panel, out) }
+        }
+    };
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-unsafe fn avx2<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
-    t: &Tile<'_, V::T>,
-    panel: *const V::T,
-    out: *mut V::T,
-) {
-    // SAFETY: `tile` has the same requirements as this function.
-    unsafe { tile::<V, R, N, WIDE>(t, panel, out) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq")]
-unsafe fn avx512<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
-    t: &Tile<'_, V::T>,
-    panel: *const V::T,
-    out: *mut V::T,
-) {
-    // SAFETY: `tile` has the same requirements as this function.
-    unsafe { tile::<V, R, N, WIDE>(t, panel, out) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq,avx512vnni")]
-unsafe fn vnni<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
-    t: &Tile<'_, V::T>,
-    panel: *const V::T,
-    out: *mut V::T,
-) {
-    // SAFETY: `tile` has the same requirements as this function.
-    unsafe { tile::<V, R, N, WIDE>(t, panel, out) }
-}
+kernel!(plain);
+kernel!(avx2, "avx2,fma");
+kernel!(avx512, "avx512f,avx512dq");
+kernel!(vnni, "avx512f,avx512dq,avx512vnni");
 
 macro_rules! code {
     ($target:ident, $vector:ty, $one:ty, $large:literal, $small:literal) => {
@@ -226,17 +257,17 @@ macro_rules! array {
             }
             #[inline(always)]
             unsafe fn load(from: *const $t) -> Self {
-                // SAFETY: the caller passes the address of `N` elements; the read may be unaligned.
+                // SAFETY: `from` is valid for `N` elements by the contract of `Vector::load`.
                 Self(unsafe { from.cast::<[$t; N]>().read_unaligned() })
             }
             #[inline(always)]
             unsafe fn splat(from: *const $t) -> Self {
-                // SAFETY: the caller passes the address of an element.
+                // SAFETY: `from` is an aligned element by the contract of `Vector::splat`.
                 Self([unsafe { from.read() }; N])
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut $t) {
-                // SAFETY: the caller passes the address of `N` elements; the write may be unaligned.
+                // SAFETY: `to` is valid for `N` elements by the contract of `Vector::store`.
                 unsafe { to.cast::<[$t; N]>().write_unaligned(self.0) }
             }
             #[inline(always)]
@@ -287,33 +318,35 @@ mod x86 {
                 const LANES: usize = $lanes;
                 #[inline(always)]
                 unsafe fn zero() -> Self {
-                    // SAFETY: `code` uses this type only if the processor has the instructions. The same holds for all
-                    // functions below.
+                    // SAFETY: the processor has the instructions by the contract of `Vector`.
                     unsafe { $zero }
                 }
                 #[inline(always)]
                 unsafe fn load(from: *const $t) -> Self {
-                    // SAFETY: the caller passes the address of a vector.
+                    // SAFETY: `from` is valid for a vector, and the processor has the instructions, both by the
+                    // contract of `Vector`.
                     unsafe { $load(from) }
                 }
                 #[inline(always)]
                 unsafe fn splat(from: *const $t) -> Self {
-                    // SAFETY: the caller passes the address of an element.
+                    // SAFETY: `from` is valid for an element, and the processor has the instructions, both by the
+                    // contract of `Vector`.
                     unsafe { $splat(*from) }
                 }
                 #[inline(always)]
                 unsafe fn store(self, to: *mut $t) {
-                    // SAFETY: the caller passes the address of a vector.
+                    // SAFETY: `to` is valid for a vector, and the processor has the instructions, both by the contract
+                    // of `Vector`.
                     unsafe { $store(to, self) }
                 }
                 #[inline(always)]
                 unsafe fn plus(self, other: Self) -> Self {
-                    // SAFETY: the processor has the instructions, as in `zero`.
+                    // SAFETY: the processor has the instructions by the contract of `Vector`.
                     unsafe { $add(self, other) }
                 }
                 #[inline(always)]
                 unsafe fn add_product(self, a: Self, b: Self) -> Self {
-                    // SAFETY: the processor has the instructions, as in `zero`.
+                    // SAFETY: the processor has the instructions by the contract of `Vector`.
                     unsafe { $product(a, b, self) }
                 }
             }

@@ -14,7 +14,8 @@ use smallvec::SmallVec;
 
 use super::micro::{Code, Kernel, Number, ROWS, Run, Tile};
 use super::pack::{Panel, Source, pack};
-use super::tasks::{Shared, each};
+use super::tasks::each;
+use crate::across::AcrossThreads;
 
 /// The maximum number of guarded dimensions of the left tensor.
 pub(super) const GUARDS: usize = 4;
@@ -247,10 +248,15 @@ impl Plan {
     pub(super) unsafe fn run<T: Number>(&self, left: *const T, right: &[T], out: *mut T, adds: bool, threads: usize) {
         let careful = self.careful.as_deref().filter(|_| !are_finite(right));
         let tensors = Tensors { left, right: right.as_ptr(), out };
-        // SAFETY: `compute` has the same requirements as this function.
+        // SAFETY: `compute` has the contract of this function.
         unsafe { careful.unwrap_or(self).compute(tensors, adds, threads, careful.is_some()) }
     }
 
+    /// Does the same as [`Self::run`] with this plan. If `careful`, zeros don't replace padding.
+    ///
+    /// # Safety
+    ///
+    /// The contract of [`Self::run`] must hold for these tensors.
     unsafe fn compute<T: Number>(&self, tensors: Tensors<T>, adds: bool, threads: usize, careful: bool) {
         let product = &self.product;
         let out = tensors.out;
@@ -267,7 +273,9 @@ impl Plan {
                 let near = (0..outer.len()).filter(|&i| outer[i].size > 1).min_by_key(|&i| outer[i].out.unsigned_abs());
                 let near = near.map(|i| outer.remove(i));
                 let (size, step) = near.map_or((1, 1), |l| (l.size, l.out));
-                let (lines, out) = (count(&outer), Shared::new(out));
+                let lines = count(&outer);
+                // SAFETY: this is only a raw pointer.
+                let out = unsafe { AcrossThreads::new(out) };
                 let some = (TASK / 16).div_ceil(size);
                 each(threads, lines.div_ceil(some), |task| {
                     let mut walk = Walk::new(&outer, task * some);
@@ -289,7 +297,7 @@ impl Plan {
         let code = T::code();
         for block in self.blocks() {
             let job = Job::new(self, &code, block, (adds, careful), tensors);
-            // SAFETY: `Job::run` has the same requirements as this function.
+            // SAFETY: the contract of `Plan::run` holds for the tensors, and blocks run one after the other.
             unsafe { job.run(threads) };
             adds = true;
         }
@@ -381,10 +389,6 @@ struct Job<'p, T: Number> {
     packed: usize,
 }
 
-// SAFETY: sharing a job lets tasks use its pointers in `unsafe` code only: `task` writes different elements of the
-// result in different tasks, and nothing writes the operands.
-unsafe impl<T: Number> Sync for Job<'_, T> {}
-
 /// The rows of a tile, and its runs of steps.
 struct Ready<T> {
     bases: [*const T; ROWS],
@@ -457,6 +461,11 @@ impl<'p, T: Number> Job<'p, T> {
         group / large + if rest > 2 { 1 } else { rest }
     }
 
+    /// Computes the block.
+    ///
+    /// # Safety
+    ///
+    /// The contract of [`Plan::run`] must hold for the tensors.
     unsafe fn run(&self, threads: usize) {
         let plan = self.plan;
         let (outer, group) = (count(&plan.outer), self.group());
@@ -464,13 +473,15 @@ impl<'p, T: Number> Job<'p, T> {
         let shared = plan.form != Form::Right;
         let mut memory = Aligned::<T>::new(if shared { self.packed * outer } else { 0 });
         if shared {
-            let to = Shared::new(memory.start());
+            // SAFETY: a job has numbers, which are `Send` and `Sync`, references to plans and code, and raw pointers.
+            let across = unsafe { AcrossThreads::new((self, memory.start())) };
             let all = self.panels.len();
             each(threads, outer * all, |i| {
-                let (o, panel) = (i / all, &self.panels[i % all]);
+                let &(job, to) = across.get();
+                let (o, panel) = (i / all, &job.panels[i % all]);
                 // SAFETY: `panel.first` and `packed` give each panel different memory, so tasks write different
                 // elements.
-                unsafe { self.pack(panel, &place(&plan.outer, o), to.get().add(o * self.packed + panel.first)) }
+                unsafe { job.pack(panel, &place(&plan.outer, o), to.add(o * job.packed + panel.first)) }
             });
         }
         // A task is some tiles by some panels. If there are few and large tasks, they are divided further.
@@ -488,33 +499,40 @@ impl<'p, T: Number> Job<'p, T> {
             }
         }
         let (by_tiles, by_panels) = (tiles.div_ceil(some_tiles), self.panels.len().div_ceil(some_panels));
-        let packed = Shared::new(memory.start());
+        // SAFETY: a job has numbers, which are `Send` and `Sync`, references to plans and code, and raw pointers.
+        let across = unsafe { AcrossThreads::new((self, memory.start())) };
         each(threads, outer * by_tiles * by_panels, |i| {
+            let &(job, packed) = across.get();
             let (o, t, p) = (i / (by_tiles * by_panels), i / by_panels % by_tiles, i % by_panels);
             let tiles = t * some_tiles..((t + 1) * some_tiles).min(tiles);
-            let panels = &self.panels[p * some_panels..((p + 1) * some_panels).min(self.panels.len())];
+            let panels = &job.panels[p * some_panels..((p + 1) * some_panels).min(job.panels.len())];
             // SAFETY: the tensors are valid by the contract of `Plan::run`. Each task writes the tiles and panels of
             // its own part of the result, and `from` has all packed panels of the task.
             unsafe {
                 let mut own = Aligned::<T>::new(0);
                 let from = match shared {
-                    true => packed.get().add(o * self.packed),
+                    true => packed.add(o * job.packed),
                     false => {
-                        own = Aligned::new(panels.iter().map(|p| p.width * self.depth()).sum());
+                        own = Aligned::new(panels.iter().map(|p| p.width * job.depth()).sum());
                         let start = own.start();
                         for panel in panels {
-                            self.pack(panel, &place(&plan.outer, o), start.add(panel.first - panels[0].first));
+                            job.pack(panel, &place(&plan.outer, o), start.add(panel.first - panels[0].first));
                         }
                         start.wrapping_sub(panels[0].first)
                     }
                 };
-                self.task(&place(&plan.outer, o), tiles, panels, from);
+                job.task(&place(&plan.outer, o), tiles, panels, from);
                 drop(own);
             }
         });
     }
 
     /// Packs the lanes of a panel.
+    ///
+    /// # Safety
+    ///
+    /// `to` must be valid for writes of [`Self::depth`] times the panel's width elements. The contract of [`Plan::run`]
+    /// must hold for the tensors.
     unsafe fn pack(&self, panel: &Panel, outer: &Place, to: *mut T) {
         let (plan, product) = (self.plan, &self.plan.product);
         let source = match plan.form {
@@ -531,10 +549,16 @@ impl<'p, T: Number> Job<'p, T> {
                 guards: &[],
             },
         };
-        // SAFETY: the caller passes memory for the panel. The tensors are valid by the contract of `Plan::run`.
+        // SAFETY: by this function's contract, `to` has room for the panel and the tensors are valid.
         unsafe { pack(&source, outer, &self.taps, self.steps.clone(), panel, to) };
     }
 
+    /// Computes some tiles by some panels.
+    ///
+    /// # Safety
+    ///
+    /// `packed` must have the elements of each of the panels, from its `first` on. The contract of [`Plan::run`] must
+    /// hold for the tensors, and no other thread may access these tiles of the result by these panels.
     unsafe fn task(&self, outer: &Place, tiles: Range<usize>, panels: &[Panel], packed: *const T) {
         let plan = self.plan;
         let wide = plan.form == Form::Lanes;

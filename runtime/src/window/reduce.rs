@@ -13,8 +13,8 @@ use half::{bf16, f16};
 
 use super::cells::{Add, Cell, Max, Min, Mul, Stored};
 use super::lines::{BLOCK, Lines, Rows, Scan, Slide, slide};
-use super::tasks::{Shared, each};
-use crate::native::{Native, View, ViewMut};
+use super::tasks::each;
+use crate::native::{DisjointSlice, Native, View, ViewMut};
 
 /// The reduction along a dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -134,7 +134,7 @@ impl Windows {
         if out.is_empty() {
             return;
         }
-        let job = Job { windows: self, input, out: Shared::new(out.as_mut_ptr()), init, lead, inner };
+        let job = Job { windows: self, input, out: DisjointSlice::new(out), init, lead, inner };
         match step {
             Step::Slide(first) => {
                 let after = product(&self.result[dim + 1..]);
@@ -201,7 +201,7 @@ fn supported(element: ElementType) -> bool {
 struct Job<'a, S: Stored> {
     windows: &'a Windows,
     input: &'a [S],
-    out: Shared<S>,
+    out: DisjointSlice<'a, S>,
     init: S::Cell,
     /// Product of the sizes before the first dimension along which elements are combined, and of those after it.
     lead: usize,
@@ -233,8 +233,8 @@ impl<S: Stored> Job<'_, S> {
         }
         let inner: usize = sizes[1..].iter().product();
         let start = (line * w.result[dim] + rows.start) * inner;
-        // SAFETY: `rows` is a range of the result's rows, and each task has different rows.
-        let out = unsafe { std::slice::from_raw_parts_mut(self.out.get().add(start), rows.len() * inner) };
+        // SAFETY: each task has different `rows` of the result.
+        let out = unsafe { self.out.part(start..start + rows.len() * inner) };
         S::fill(out, |to| slide(combine, first, Lines { cells, elements, inner }, to, rows, self.init));
     }
 
@@ -242,8 +242,8 @@ impl<S: Stored> Job<'_, S> {
     fn scan<V: Copy + Send + Sync>(&self, scan: &Scan<S::Cell, V>, size: usize, backward: bool, threads: usize) {
         let start = (scan.start)(self.init);
         let all = size * self.inner;
-        // SAFETY: the callers below pass ranges inside of the result, different ones for each task.
-        let part = |at: usize, n: usize| unsafe { std::slice::from_raw_parts_mut(self.out.get().add(at), n) };
+        // SAFETY: each task below uses the rows of its own columns, its own line, or its own block.
+        let part = |at: usize, n: usize| unsafe { self.out.part(at..at + n) };
         if self.inner > 1 {
             let parts = self.inner.div_ceil(COLUMNS);
             return each(threads, self.lead * parts, |i| {
@@ -289,12 +289,13 @@ impl<S: Stored> Job<'_, S> {
             return;
         }
         let mut before: Vec<V> = vec![start; self.lead * blocks];
-        let totals = Shared::new(before.as_mut_ptr());
+        let totals = DisjointSlice::new(&mut before);
         each(threads, self.lead * blocks, |i| {
             let mut memory = Vec::new();
             let cells = S::cells(&self.input[range(i / blocks, i % blocks)], &mut memory);
-            // SAFETY: `i < before.len()`, and each task writes its own total.
-            unsafe { totals.get().add(i).write(block_total(cells, self.init)) };
+            // SAFETY: each task writes its own total.
+            let total = unsafe { totals.part(i..i + 1) };
+            total[0] = block_total(cells, self.init);
         });
         for line in before.chunks_mut(blocks) {
             let mut all = start;

@@ -16,24 +16,3 @@ pub(super) fn each(threads: usize, n: usize, task: impl Fn(usize) + Sync) {
         task(i);
     });
 }
-
-/// A pointer that tasks share.
-pub(super) struct Shared<T>(*mut T);
-
-#[allow(unsafe_code, reason = "tasks write different parts, or only read")]
-// SAFETY: sending the pointer is safe by itself. Tasks dereference it in `unsafe` code, and write different parts.
-unsafe impl<T: Send> Send for Shared<T> {}
-
-#[allow(unsafe_code, reason = "tasks write different parts, or only read")]
-// SAFETY: sharing only lets other threads copy the pointer.
-unsafe impl<T: Send> Sync for Shared<T> {}
-
-impl<T> Shared<T> {
-    pub(super) fn new(pointer: *mut T) -> Self {
-        Self(pointer)
-    }
-
-    pub(super) fn get(&self) -> *mut T {
-        self.0
-    }
-}

@@ -212,6 +212,47 @@ fn unsafe_stays_in_the_runtime() {
     }
 }
 
+/// Reasons that can't be checked where they are written.
+const UNCHECKABLE: [&str; 5] = ["as above", "as below", "caller promises", "same reason", "same requirements"];
+
+/// A function's contract is in its documentation, or in that of the trait that it implements.
+#[test]
+fn unsafe_code_says_what_it_relies_on() {
+    let mut faults = Vec::new();
+    for (path, text) in sources().iter().filter(|f| !f.0.ends_with("tidy.rs")) {
+        let (mut docs, mut reason, mut of_trait) = (String::new(), String::new(), None);
+        for (i, line) in text.lines().enumerate() {
+            let (code, indent) = (line.trim_start(), line.len() - line.trim_start().len());
+            if code.starts_with("//") {
+                let begins = code.contains("SAFETY:");
+                if begins || !reason.is_empty() {
+                    reason += if begins { code } else { code.trim_start_matches('/') };
+                }
+                docs += code;
+            } else if !code.starts_with("#[") {
+                if let Some(phrase) = UNCHECKABLE.iter().find(|phrase| reason.contains(*phrase)) {
+                    faults.push(format!("{path}:{i}: a reason says `{phrase}`"));
+                }
+                if (code.starts_with("impl") || code.starts_with("unsafe impl")) && code.contains(" for ") {
+                    of_trait = Some(indent);
+                } else if code == "}" && of_trait == Some(indent) {
+                    of_trait = None;
+                }
+                let declares = code.split_once("unsafe ").is_some_and(|(before, after)| {
+                    matches!(before.trim_end(), "" | "pub" | "pub(super)" | "pub(crate)")
+                        && (after.starts_with("fn ") || after.starts_with("extern \"C\" fn "))
+                });
+                if declares && of_trait.is_none() && !docs.contains("# Safety") {
+                    faults.push(format!("{path}:{}: no `# Safety`: {code}", i + 1));
+                }
+                docs.clear();
+                reason.clear();
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
 /// Op definitions are zero-sized, so two may share an address, depending on the build. Passes have a size.
 #[test]
 fn definitions_are_not_compared_by_address() {

@@ -12,6 +12,7 @@ use dialect::literal::Literal;
 use rustc_hash::FxHashMap;
 
 use super::Session;
+use crate::across::AcrossThreads;
 use crate::collective::Transport;
 use crate::execute::lower::Computation;
 use crate::execute::memory::Arena;
@@ -56,20 +57,10 @@ impl Drop for Leaving<'_> {
 /// Addresses in the memory of a device or of its group.
 type Pointers = smallvec::SmallVec<[*mut u8; 16]>;
 
-/// Addresses that several threads use for one op.
-#[derive(Clone, Copy)]
-struct Addresses<'a>(&'a [*mut u8]);
-
-// SAFETY: sending the addresses is safe by itself. Each use dereferences them in `unsafe` code, in which the threads of
-// one op write different elements.
-unsafe impl Send for Addresses<'_> {}
-// SAFETY: sharing only lets other threads copy the addresses.
-unsafe impl Sync for Addresses<'_> {}
-
-impl<'a> Addresses<'a> {
-    fn get(self) -> &'a [*mut u8] {
-        self.0
-    }
+/// Returns addresses for the threads of one op.
+fn addresses<const N: usize>(of: [*mut u8; N]) -> AcrossThreads<[*mut u8; N]> {
+    // SAFETY: these are only raw pointers.
+    unsafe { AcrossThreads::new(of) }
 }
 
 /// The code of one step of a chain.
@@ -104,21 +95,6 @@ impl Call<'_> {
                 (Code::Product(_), _) => {}
             }
         }
-    }
-}
-
-/// The steps of a chain, for several threads.
-#[derive(Clone, Copy)]
-struct Calls<'a>(&'a [Call<'a>]);
-
-// SAFETY: the calls contain shared references to code, and addresses, which are safe to send like `Addresses`.
-unsafe impl Send for Calls<'_> {}
-// SAFETY: sharing only lets other threads read the references and addresses.
-unsafe impl Sync for Calls<'_> {}
-
-impl<'a> Calls<'a> {
-    fn get(self) -> &'a [Call<'a>] {
-        self.0
     }
 }
 
@@ -193,8 +169,8 @@ impl Device<'_> {
         let arena = self.arena();
         match step {
             Step::Kernel { kernel, slots } => {
-                let pointers = self.pointers(slots);
-                let pointers = Addresses(&pointers);
+                // SAFETY: these are only raw pointers, and their number.
+                let pointers = unsafe { AcrossThreads::new(self.pointers(slots)) };
                 // SAFETY: `pointers` describes the addresses. The threads run different ranges of the outermost loop,
                 // which write different elements.
                 let call = |range: &[i64]| unsafe { e.kernels[*kernel].call(pointers.get(), range) };
@@ -211,7 +187,8 @@ impl Device<'_> {
             Step::Chain { steps, .. } if self.recorder.is_some() => self.steps(steps)?,
             Step::Chain { rows, parts, steps } => {
                 let calls: Vec<Call<'_>> = steps.iter().filter_map(|(_, step)| self.call(step, *rows)).collect();
-                let calls = Calls(&calls);
+                // SAFETY: calls have references to kernels and products, which are `Sync`, numbers and raw pointers.
+                let calls = unsafe { AcrossThreads::new(calls) };
                 self.in_parts(*rows, *parts, |from, to| {
                     for call in calls.get() {
                         let range = from * call.by..to * call.by;
@@ -253,10 +230,9 @@ impl Device<'_> {
             Step::Interpret { ops, operands, results } => self.interpret(ops, operands, results)?,
             Step::Gemm { gemm, lhs, rhs, out } => {
                 let product = &e.lowered.gemms[*gemm];
-                let slots = [lhs, rhs, out].map(|slot| self.at(*slot));
-                let slots = Addresses(&slots);
+                let slots = addresses([lhs, rhs, out].map(|slot| self.at(*slot)));
                 let run = |threads| {
-                    let &[lhs, rhs, out] = slots.get() else { return };
+                    let &[lhs, rhs, out] = slots.get();
                     // SAFETY: the slots were lowered for the product's types, so they hold its whole tensors, aligned.
                     // Values live at one step don't overlap in the plan.
                     unsafe { product.run(lhs, rhs, out, threads) };
@@ -264,7 +240,7 @@ impl Device<'_> {
                 match (product.parts(e.threads), product.threads(e.threads)) {
                     (Some(parts), threads) => {
                         threads::in_parts(self.session.subnormals, threads, parts as i64, |part| {
-                            let &[lhs, rhs, out] = slots.get() else { return };
+                            let &[lhs, rhs, out] = slots.get();
                             // SAFETY: the slots are those of the whole product, and each part writes different
                             // elements.
                             unsafe { product.run_part([lhs, rhs], out, (part as usize, parts), threads) };
@@ -276,10 +252,9 @@ impl Device<'_> {
             }
             Step::Pack { product, from, to } => {
                 let product = &e.lowered.products[*product];
-                let slots = [from, to].map(|slot| self.at(*slot));
-                let slots = Addresses(&slots);
+                let slots = addresses([from, to].map(|slot| self.at(*slot)));
                 let run = |threads| {
-                    let &[from, to] = slots.get() else { return };
+                    let &[from, to] = slots.get();
                     // SAFETY: `from` holds a whole operand and `to` has room for its panels. Other devices only read
                     // the operand, and don't access this device's panels.
                     unsafe { product.pack(from, to, threads) };
@@ -414,14 +389,13 @@ impl Device<'_> {
     }
 
     /// Computes a product by rows, from panels or from an operand in place.
-    fn product(&self, product: &Packed, [left, right, out]: [*mut u8; 3]) {
-        let slots = [left, right, out];
-        let slots = Addresses(&slots);
+    fn product(&self, product: &Packed, slots: [*mut u8; 3]) {
+        let slots = addresses(slots);
         let threads = product.threads(self.session.executable.threads);
         // There are more parts than threads, so that a thread that comes late leaves a part to the others.
         let parts = if threads > 1 { 2 * threads } else { 1 };
         threads::in_parts(self.session.subnormals, threads, parts as i64, |part| {
-            let &[left, right, out] = slots.get() else { return };
+            let &[left, right, out] = slots.get();
             // SAFETY: the slots hold the whole tensors of the product, and the panels were written before. Each part
             // writes different elements.
             unsafe { product.run_part(left, right, out, part as usize, parts) };
@@ -437,10 +411,10 @@ impl Device<'_> {
         let product = &lowered.products[panels.product];
         let slots = [panels.from, panels.to].map(|slot| self.at(slot));
         let to = slots[1];
-        let slots = Addresses(&slots);
+        let slots = addresses(slots);
         let threads = self.session.executable.threads;
         threads::in_parts(self.session.subnormals, threads, threads as i64, |_| {
-            let &[from, to] = slots.get() else { return };
+            let &[from, to] = slots.get();
             // SAFETY: `from` is a whole argument, which nothing writes, and `to` has room for its panels. `help` hands
             // each panel to one thread, and all threads read panels only after `wait`.
             packing.help(|piece| unsafe { product.pack_piece(from, to, piece) });

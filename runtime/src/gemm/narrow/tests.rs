@@ -98,16 +98,7 @@ fn products_of_bytes_are_exact() {
         let threads = 1 + round % 2;
         let about = (case.sizes, case.types, case.turned);
         assert!(case.run::<Integers<f32>>(&lhs, &rhs, threads) == want, "in floats: {about:?}");
-        #[cfg(feature = "jit")]
-        {
-            assert!(
-                Pairs::code().is_none() || case.run::<Bytes<Pairs>>(&lhs, &rhs, threads) == want,
-                "pairs: {about:?}"
-            );
-            assert!(
-                Quads::code().is_none() || case.run::<Bytes<Quads>>(&lhs, &rhs, threads) == want,
-                "quads: {about:?}"
-            );
-        }
+        assert!(Pairs::code().is_none() || case.run::<Bytes<Pairs>>(&lhs, &rhs, threads) == want, "pairs: {about:?}");
+        assert!(Quads::code().is_none() || case.run::<Bytes<Quads>>(&lhs, &rhs, threads) == want, "quads: {about:?}");
     }
 }

@@ -114,13 +114,13 @@ impl<E: Field> pulp::WithSimd for Reduce<'_, E> {
             // The columns from `k + 1` on, multiplied by the reflector from the right.
             let mut by = a.column(k + 1).to_vec();
             for (j, &v) in tail.iter().enumerate() {
-                by.iter_mut().zip(a.column(k + 2 + j)).for_each(|(sum, x)| *sum = *sum + *x * v);
+                by.iter_mut().zip(a.column(k + 2 + j)).for_each(|(sum, x)| *sum += *x * v);
             }
-            by.iter_mut().for_each(|sum| *sum = *sum * *tau);
-            a.column(k + 1).iter_mut().zip(&by).for_each(|(x, &by)| *x = *x - by);
+            by.iter_mut().for_each(|sum| *sum *= *tau);
+            a.column(k + 1).iter_mut().zip(&by).for_each(|(x, &by)| *x -= by);
             for (j, v) in tail.iter().enumerate() {
                 let v = v.conjugate();
-                a.column(k + 2 + j).iter_mut().zip(&by).for_each(|(x, &by)| *x = *x - by * v);
+                a.column(k + 2 + j).iter_mut().zip(&by).for_each(|(x, &by)| *x -= by * v);
             }
             (k + 1..n).for_each(|j| reflect(&mut a.column(j)[k + 1..], &tail, tau.conjugate()));
         }
@@ -148,8 +148,8 @@ fn reflector<E: Field>(x: &mut [E]) -> E {
 fn reflect<E: Field>(column: &mut [E], tail: &[E], tau: E) {
     let (first, rest) = column.split_first_mut().expect("a reflector has a row");
     let by = tau * tail.iter().zip(&*rest).fold(*first, |sum, (v, &x)| sum + v.conjugate() * x);
-    *first = *first - by;
-    rest.iter_mut().zip(tail).for_each(|(x, &v)| *x = *x - v * by);
+    *first -= by;
+    rest.iter_mut().zip(tail).for_each(|(x, &v)| *x -= v * by);
 }
 
 /// Returns the product of [`Reduce`]'s reflectors.
