@@ -189,6 +189,9 @@ pub struct Execution {
     pub calls: Vec<Duration>,
     /// The maximum number of bytes that one device's values take, if known.
     pub peak_bytes: Option<usize>,
+    /// The bytes of memory that the runtime allocates for a device: `peak_bytes`, and copies of operands in the order
+    /// in which this machine multiplies them. `None` for the reference evaluator.
+    pub arena_bytes: Option<usize>,
     /// What each device did in the last call, if it was recorded.
     pub trace: Option<Trace>,
     /// The reason, in words, why the kernel cache was refused: other users may write to it.
@@ -382,6 +385,7 @@ fn by_reference(
         compile,
         calls: times,
         peak_bytes: None,
+        arena_bytes: None,
         trace: None,
         cache_refused: None,
     })

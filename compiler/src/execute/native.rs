@@ -121,8 +121,9 @@ pub(super) fn native(
             (results, shards)
         }
     };
-    let (sent_bytes, peak_bytes) = (session.sent(), Some(executable.arena_bytes()));
-    Ok(Execution { results, shards, sent_bytes, compile, calls: times, peak_bytes, trace, cache_refused })
+    let [peak_bytes, arena_bytes] = [executable.value_bytes(), executable.arena_bytes()].map(Some);
+    let sent_bytes = session.sent();
+    Ok(Execution { results, shards, sent_bytes, compile, calls: times, peak_bytes, arena_bytes, trace, cache_refused })
 }
 
 /// Returns the shards of the results on these devices; of devices with the same shard, only the one that `holders`

@@ -40,6 +40,9 @@ pub(super) struct Room {
     pub(super) partitions: usize,
     /// Bytes of a device's arena.
     pub(super) arena_bytes: usize,
+    /// The bytes at the end of an arena that are no value's: panels, and values that a chain moves. They depend on the
+    /// number of threads and the processor, in contrast to the plan of values.
+    extra_bytes: usize,
     /// For each device, the bytes of its arena that it writes to; empty if all devices write to all of it.
     touched: Vec<u64>,
 }
@@ -64,7 +67,8 @@ impl Planned {
         let arguments: Vec<Layout> = signature.arguments.iter().map(|s| signature.layout(s)).collect();
         let results = signature.results.iter().map(|s| signature.layout(s)).collect();
         let touched = touched(&program, block, &buffers, &arguments, (devices, partitions));
-        let room = Room { arguments, results, devices, partitions, arena_bytes: buffers.bytes(), touched };
+        let room =
+            Room { arguments, results, devices, partitions, arena_bytes: buffers.bytes(), extra_bytes: 0, touched };
         Ok(Self { program, block, buffers, room, written })
     }
 
@@ -78,9 +82,9 @@ impl Planned {
 impl Room {
     /// Enlarges the arenas to `arena_bytes`, for panels and other data after the plan of a device's memory.
     pub(super) fn grow(&mut self, arena_bytes: usize) {
-        let more = arena_bytes - self.arena_bytes;
+        self.extra_bytes = arena_bytes - self.arena_bytes;
         self.arena_bytes = arena_bytes;
-        self.touched.iter_mut().for_each(|bytes| *bytes += more as u64);
+        self.touched.iter_mut().for_each(|bytes| *bytes += self.extra_bytes as u64);
     }
 
     /// Returns the bytes that a device needs.
@@ -91,6 +95,11 @@ impl Room {
     /// Returns the most bytes that any device needs.
     pub(super) fn most(&self) -> u64 {
         self.touched.iter().copied().max().unwrap_or(self.arena_bytes as u64)
+    }
+
+    /// Returns the most bytes that the values of any device need.
+    pub(super) fn most_of_values(&self) -> u64 {
+        self.most() - self.extra_bytes as u64
     }
 
     /// Returns the bytes that remain after these devices have their memory, the global arguments have `arguments`

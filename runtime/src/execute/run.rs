@@ -198,6 +198,12 @@ impl Executable {
         self.room.most() as usize
     }
 
+    /// Returns the part of [`Self::arena_bytes`] that values take, which are planned alike on every machine. The rest
+    /// is for panels of products and values that a chain moves.
+    pub fn value_bytes(&self) -> usize {
+        self.room.most_of_values() as usize
+    }
+
     /// Allocates the memory of all devices, with constants in place.
     pub fn session(&self) -> Result<Session<'_>, Diagnostic> {
         self.session_on((0..self.room.devices as u32).collect())

@@ -519,7 +519,8 @@ struct Timing {
     peak_bytes: Option<usize>,
     /// The modelled value of `peak_bytes`.
     modelled_peak_bytes: u64,
-    /// The bytes of memory that the runtime allocates for a device; `None` for the reference evaluator.
+    /// The bytes of memory that the runtime allocates for a device: `peak_bytes`, and copies of operands in the order
+    /// in which this machine multiplies them. `None` for the reference evaluator.
     arena_bytes: Option<usize>,
     /// Bytes that each process sends to others in a call, if several run the program.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -540,6 +541,6 @@ fn timing(ran: &Execution, modelled_peak_bytes: u64, sent: Option<Vec<u64>>, tex
         let sent: Vec<String> = sent.iter().map(|&bytes| units::bytes(bytes as f64)).collect();
         text.push_str(&format!("each call sends from rank to rank: {}\n", sent.join(", ")));
     }
-    let arena_bytes = ran.peak_bytes;
-    Timing { compile_s, calls, median_s, min_s, peak_bytes: arena_bytes, modelled_peak_bytes, arena_bytes, sent_bytes }
+    let (peak_bytes, arena_bytes) = (ran.peak_bytes, ran.arena_bytes);
+    Timing { compile_s, calls, median_s, min_s, peak_bytes, modelled_peak_bytes, arena_bytes, sent_bytes }
 }
