@@ -10,19 +10,15 @@ pub mod collective;
 pub mod execute;
 pub mod files;
 #[cfg(feature = "jit")]
-pub mod gemm;
-#[cfg(feature = "jit")]
 pub mod jit;
+#[cfg(feature = "jit")]
+pub mod kernels;
 pub mod limits;
 #[cfg(feature = "mpi")]
 pub mod mpi;
-#[cfg(feature = "jit")]
-mod native;
 pub mod npz;
 pub mod rates;
 pub mod reference;
 pub mod subnormals;
 #[cfg(feature = "jit")]
 mod threads;
-#[cfg(feature = "jit")]
-mod window;

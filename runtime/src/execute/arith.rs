@@ -11,6 +11,7 @@ use dialect::scalar::{Comparison, Scalar, ScalarOp};
 
 use super::emit::{register, storage};
 use super::{precision, small};
+use crate::jit::STRICT;
 
 /// The implementation of elementary functions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -21,9 +22,6 @@ pub enum Math {
     /// The C library in f64, rounded once: one call for each element.
     Strict,
 }
-
-/// The attribute of an op of the math dialect that stays a call of the C library.
-pub(crate) const STRICT: &str = "strict";
 
 /// Writes operations, either on single elements or on vectors of elements.
 pub(super) trait Write {

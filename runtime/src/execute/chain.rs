@@ -18,7 +18,7 @@ use super::emit::Target;
 use super::panels::Panels;
 use super::step::{Slot, SlotData, Step, Steps};
 use super::tuning::Tuning;
-use crate::gemm::{DEPTH, Gemm, Packed};
+use crate::kernels::gemm::{DEPTH, Gemm, Packed};
 
 /// How a kernel accesses a slot.
 #[derive(Clone, Copy)]

@@ -31,10 +31,10 @@ use super::routine;
 use super::shared::{SharedPanels, Sharing};
 use super::step::{self, ConstantSlot, Slot, SlotData, Step, Steps};
 use crate::collective::Plan;
-use crate::gemm::{Gemm, Packed};
 use crate::jit::KernelFn;
-use crate::native::{self, Native, Routine, Times};
-use crate::window;
+use crate::kernels::gemm::{Gemm, Packed};
+use crate::kernels::native::{self, Native, Routine, Times};
+use crate::kernels::window;
 
 /// The name of the function in the text of every kernel. It is replaced by a distinct name before compilation.
 pub(super) const KERNEL: &str = "kernel";

@@ -32,7 +32,6 @@ mod tuning;
 mod update;
 
 pub use arith::Math;
-pub(crate) use arith::STRICT;
 pub use linalg::linalg;
 pub use lower::SharedKernel;
 pub use room::Planned;

@@ -11,7 +11,7 @@ use dialect::ir::{ElementType, Op};
 use smallvec::smallvec;
 
 use super::step::{Slot, SlotData, Step, Steps};
-use crate::gemm::{Gemm, Packed};
+use crate::kernels::gemm::{Gemm, Packed};
 
 /// The panels of a program.
 pub(super) struct Panels {

@@ -11,13 +11,13 @@ use smallvec::{SmallVec, smallvec};
 use super::emit::{Target, emit};
 use super::fused::{Fused, Node, NodeData, Output};
 use crate::collective::Combiner;
-use crate::native::{MOST, Routine, Times, read, write};
+use crate::kernels::native::{MOST, Routine, Times, read, write};
 #[cfg(test)]
 use {
     super::arith::Math,
     super::tuning::Tuning,
     crate::jit::{Engine, KernelFn},
-    crate::native::Native,
+    crate::kernels::native::Native,
     std::collections::BTreeMap,
     std::sync::{Mutex, PoisonError},
 };

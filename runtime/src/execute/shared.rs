@@ -14,7 +14,7 @@ use rustc_hash::FxHashSet;
 use super::common::Common;
 use super::panels::{self, Panels};
 use super::step::{Slot, SlotData, Step, Steps};
-use crate::gemm::{Gemm, Packed, SharedSizes};
+use crate::kernels::gemm::{Gemm, Packed, SharedSizes};
 use crate::threads::Latch;
 
 /// The panels of a right operand.

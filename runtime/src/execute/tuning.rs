@@ -5,7 +5,7 @@
 //! with few calls, on two cores of a shared machine. The other values come from sizes of caches. They weren't varied
 //! alone.
 
-use crate::gemm::SharedSizes;
+use crate::kernels::gemm::SharedSizes;
 
 /// The thresholds of [chains](super::chain) and of [memory that devices share](super::common).
 #[derive(Clone, Debug)]

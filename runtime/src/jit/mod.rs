@@ -18,3 +18,4 @@ mod workbench;
 pub use cache::{Cache, DEFAULT_LIMIT};
 pub use code::KernelFn;
 pub use engine::{Engine, Module, vector_bytes};
+pub(crate) use math::STRICT;

@@ -7,7 +7,7 @@ use dialect::eval::{Lanes, Mask};
 use dialect::ir::OpRef;
 use dialect::literal::Literal;
 
-use crate::gemm::Gemm;
+use crate::kernels::gemm::Gemm;
 
 /// Returns the product on each running device; `None` for other ops, and for types that aren't multiplied natively.
 pub(super) fn products(op: OpRef<'_>, operands: &[Lanes], mask: &Mask) -> Option<Lanes> {

@@ -110,6 +110,63 @@ fn dependencies_point_one_way() {
     }
 }
 
+/// The modules of the runtime that each of its modules may name, so that reading one needs no others. Tests may name
+/// more.
+const RUNTIME: [(&str, &[&str]); 18] = [
+    ("across", &[]),
+    ("allocator", &["limits"]),
+    ("collective", &["across", "rates"]),
+    ("execute", &["across", "collective", "jit", "kernels", "limits", "rates", "reference", "subnormals", "threads"]),
+    ("files", &["limits"]),
+    ("jit", &["files", "rates"]),
+    ("kernels/gemm", &["across", "kernels/micro", "rates"]),
+    ("kernels/micro", &[]),
+    ("kernels/native", &["across", "jit", "kernels/gemm"]),
+    ("kernels/window", &["across", "kernels/micro", "kernels/native", "subnormals"]),
+    ("limits", &[]),
+    ("mpi", &["collective", "files"]),
+    ("npz", &["files"]),
+    ("rates", &[]),
+    ("reference", &["kernels"]),
+    ("subnormals", &[]),
+    ("threads", &["subnormals"]),
+    ("kernels/mod", &[]),
+];
+
+#[test]
+fn modules_of_the_runtime_depend_one_way() {
+    let module = |path: &str, of_kernel: bool| {
+        let mut names = path.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|name| !name.is_empty());
+        let first = names.next().unwrap_or_default();
+        if of_kernel && first == "kernels" {
+            format!("kernels/{}", names.next().unwrap_or_default())
+        } else {
+            first.to_owned()
+        }
+    };
+    let mut faults = Vec::new();
+    for (path, text) in sources() {
+        let Some(file) = path.strip_prefix("runtime/src/").filter(|f| *f != "lib.rs" && !f.contains("tests")) else {
+            continue;
+        };
+        let own = module(file, true);
+        let Some((_, may)) = RUNTIME.iter().find(|(name, _)| *name == own) else {
+            faults.push(format!("{path}: RUNTIME has no {own}"));
+            continue;
+        };
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            for (at, prefix) in line.match_indices("crate::") {
+                let named = module(&line[at + prefix.len()..], file.starts_with("kernels/"));
+                if named != own && !may.contains(&named.as_str()) {
+                    faults.push(format!("{path}: {own} may not name {named}"));
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
 #[test]
 fn each_outside_crate_has_one_home() {
     for (name, home) in [

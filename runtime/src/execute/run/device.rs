@@ -19,9 +19,9 @@ use crate::execute::memory::Arena;
 use crate::execute::shared::Packing;
 use crate::execute::step::{Slot, SlotData, Step};
 use crate::execute::trace::{Recorder, Track};
-use crate::gemm::Packed;
 use crate::jit::KernelFn;
-use crate::native::{View, ViewMut};
+use crate::kernels::gemm::Packed;
+use crate::kernels::native::{View, ViewMut};
 use crate::subnormals::Mode;
 use crate::threads;
 

@@ -24,7 +24,9 @@ use melior::ir::{BlockRef, Identifier, Module, RegionLike, ValueLike};
 use body::{Body, V};
 
 use super::abi;
-use crate::execute::STRICT;
+
+/// The attribute of an op of the math dialect that stays a call of the C library.
+pub(crate) const STRICT: &str = "strict";
 
 /// The prefix of every function written here.
 pub(super) const PREFIX: &str = "math.";

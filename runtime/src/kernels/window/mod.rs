@@ -5,7 +5,6 @@ mod cells;
 mod convolution;
 mod join;
 mod lines;
-pub(crate) mod micro;
 mod pack;
 mod problem;
 mod product;
@@ -19,7 +18,7 @@ use dialect::ir::OpRef;
 use dialect::kernel::Nest;
 use smallvec::SmallVec;
 
-use crate::native::Native;
+use crate::kernels::native::Native;
 use convolution::Convolution;
 use reduce::Windows;
 pub(crate) use scan::Running;

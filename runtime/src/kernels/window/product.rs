@@ -12,10 +12,10 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::micro::{Code, Kernel, Number, ROWS, Run, Tile};
 use super::pack::{Panel, Source, pack};
 use super::tasks::each;
 use crate::across::AcrossThreads;
+use crate::kernels::micro::{Code, Kernel, Number, ROWS, Run, Tile};
 
 /// The maximum number of guarded dimensions of the left tensor.
 pub(super) const GUARDS: usize = 4;

@@ -2,10 +2,10 @@
 
 use pulp::Simd;
 
-use crate::gemm::Float;
+use crate::kernels::gemm::Float;
 
 /// Element types that have vectors.
-pub(in crate::gemm) trait Vectors: Float {
+pub(in crate::kernels::gemm) trait Vectors: Float {
     type Vector<S: Simd>: Copy;
 
     /// Returns the number of elements of a vector.

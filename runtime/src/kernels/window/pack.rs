@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use super::micro::Number;
 use super::product::{GUARDS, Guard, Place};
+use crate::kernels::micro::Number;
 
 /// Lanes that are computed together.
 pub(super) struct Panel {

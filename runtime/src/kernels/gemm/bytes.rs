@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use dialect::ir::{ElementClass, ElementType};
 
 use super::narrow::{Block, Operand, Tile, in_vectors, integers};
-use crate::window::micro::{self, Code, ROWS, Run};
+use crate::kernels::micro::{self, Code, ROWS, Run};
 
 /// The operand format of a multiplying instruction.
 pub(super) trait Form: Send + 'static {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use dialect::ir::{ElementClass, ElementType, TensorType};
 use dialect::ops::stablehlo::indexing::ScatterDims;
 
-use crate::native::View;
+use crate::kernels::native::View;
 
 /// The maximum number of windows visited at once.
 const BLOCK: usize = 1024;

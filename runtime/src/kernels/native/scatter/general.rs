@@ -10,8 +10,8 @@ use rustc_hash::FxHashMap;
 
 use super::apply::common;
 use super::places::Places;
-use crate::native::routine::{self, Routine, read, write};
-use crate::native::{Native, View, ViewMut};
+use crate::kernels::native::routine::{self, Routine, read, write};
+use crate::kernels::native::{Native, View, ViewMut};
 
 pub(super) struct General {
     pub places: Places,

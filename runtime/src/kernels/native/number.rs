@@ -110,7 +110,7 @@ macro_rules! with_number {
     ($element:expr, $t:ident => $body:expr, else $else:expr) => {
         match $element {
             dialect::ir::ElementType::I1 => {
-                type $t = crate::native::number::Truth;
+                type $t = crate::kernels::native::number::Truth;
                 $body
             }
             dialect::ir::ElementType::I8 => {
@@ -145,7 +145,7 @@ macro_rules! with_number {
                 type $t = u64;
                 $body
             }
-            _ => crate::native::number::with_float!($element, $t => $body, else $else),
+            _ => crate::kernels::native::number::with_float!($element, $t => $body, else $else),
         }
     };
 }

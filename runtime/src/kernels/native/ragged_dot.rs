@@ -8,7 +8,7 @@ use dialect::ops::chlo::ragged_dot::{Ragged, RaggedDims};
 use dialect::scalar::Scalar;
 
 use super::{Native, View, ViewMut};
-use crate::gemm::{Gemm, Loops, Run, is_product_of};
+use crate::kernels::gemm::{Gemm, Loops, Run, is_product_of};
 
 struct RaggedDot {
     dims: RaggedDims,

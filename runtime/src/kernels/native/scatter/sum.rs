@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::apply::{common, parts, singles};
 use super::places::{Block, Places};
-use crate::native::number::Float;
-use crate::native::{View, Zeros, prefetch};
+use crate::kernels::native::number::Float;
+use crate::kernels::native::{View, Zeros, prefetch};
 
 /// The maximum number of elements whose sums in f64 fit into a cache.
 const SMALL: usize = 1 << 17;

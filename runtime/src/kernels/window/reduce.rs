@@ -14,7 +14,7 @@ use half::{bf16, f16};
 use super::cells::{Add, Cell, Max, Min, Mul, Stored};
 use super::lines::{BLOCK, Lines, Rows, Scan, Slide, slide};
 use super::tasks::each;
-use crate::native::{DisjointSlice, Native, View, ViewMut};
+use crate::kernels::native::{DisjointSlice, Native, View, ViewMut};
 
 /// The reduction along a dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -113,7 +113,7 @@ macro_rules! for_field {
     ($element:expr, $make:ident { $($field:ident: $value:expr),* $(,)? }) => {{
         use dialect::ir::ElementType;
         use rustfft::num_complex::Complex;
-        let native: Option<Box<dyn $crate::native::Native>> = match $element {
+        let native: Option<Box<dyn $crate::kernels::native::Native>> = match $element {
             ElementType::F32 => Some(Box::new($make::<f32> { $($field: $value),*, of: std::marker::PhantomData })),
             ElementType::F64 => Some(Box::new($make::<f64> { $($field: $value),*, of: std::marker::PhantomData })),
             ElementType::C64 => Some(Box::new($make::<Complex<f32>> { $($field: $value),*, of: std::marker::PhantomData })),

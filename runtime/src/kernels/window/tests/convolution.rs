@@ -133,7 +133,7 @@ fn phases_of_few_columns_are_one_product() {
     let text = "(%a: tensor<2x5x4x3xf32>, %k: tensor<7x5x3x2xf32>) %r = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[4, 3], [2, 1]], lhs_dilate = [2, 3], reverse = [true, false]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x5x4x3xf32>, tensor<7x5x3x2xf32>) -> tensor<2x10x9x2xf32>";
     let case = Case::of(text).expect("it has native code");
     let Kernel::Nest(nest) = case.view().def().kernel(case.view()) else { panic!("a loop nest") };
-    let problem = crate::window::problem::of(&nest, [&[2, 5, 4, 3], &[7, 5, 3, 2]]).expect("a product");
+    let problem = crate::kernels::window::problem::of(&nest, [&[2, 5, 4, 3], &[7, 5, 3, 2]]).expect("a product");
     assert_eq!(problem.products.len(), 6);
     let joined = problem.joined.expect("one product");
     assert_eq!(joined.product.columns.iter().map(|l| l.size).product::<usize>(), 12);

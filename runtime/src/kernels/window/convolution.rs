@@ -10,10 +10,10 @@ use dialect::kernel::{Affine, Contraction, Index, Input, Nest, Window};
 use half::{bf16, f16};
 
 use super::join::Spread;
-use super::micro::Number;
 use super::problem::{self, Problem};
 use super::product::{Plan, are_finite};
-use crate::native::{Native, View, ViewMut, share};
+use crate::kernels::micro::Number;
+use crate::kernels::native::{Native, View, ViewMut, share};
 
 /// A product over windows, and the plans that compute it.
 pub(crate) struct Convolution {

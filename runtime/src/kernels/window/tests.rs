@@ -11,7 +11,7 @@ use dialect::proofs::{example_block, example_program};
 use dialect::scalar::Scalar;
 
 use super::Code;
-use crate::native::{View, ViewMut};
+use crate::kernels::native::{View, ViewMut};
 
 /// The last op of a program given as `(%a: type, ...) ops`, and its native code.
 struct Case {

@@ -6,8 +6,8 @@ use dialect::scalar::Scalar;
 use smallvec::smallvec;
 
 use super::keys::{Key, Source};
-use crate::native::View;
-use crate::native::routine::{Places, Routine, read, write};
+use crate::kernels::native::View;
+use crate::kernels::native::routine::{Places, Routine, read, write};
 
 /// The elements of one operand that are sorted together.
 #[derive(Clone, Copy)]

@@ -5,8 +5,8 @@ use std::ops::Range;
 use dialect::scalar::ScalarOp;
 
 use super::places::{Block, Places};
-use crate::native::number::Number;
-use crate::native::{View, prefetch};
+use crate::kernels::native::number::Number;
+use crate::kernels::native::{View, prefetch};
 
 /// The prefetch distance, in single elements.
 const AHEAD: usize = 16;
@@ -120,7 +120,7 @@ fn replace_all<T: Copy + Send + Sync>(
     });
 }
 
-/// Combines elements by an operation that [`has`](crate::native::number::has) allows for the type.
+/// Combines elements by an operation that [`has`](crate::kernels::native::number::has) allows for the type.
 pub(super) fn combine<T: Number>(
     places: &Places,
     indices: View<'_>,

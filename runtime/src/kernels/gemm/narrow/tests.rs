@@ -40,7 +40,7 @@ impl Case {
         let [left, right] = self.turned;
         let ([down, along], [deep, across]) = (if left { [1, m] } else { [k, 1] }, if right { [1, k] } else { [n, 1] });
         let run = |size: isize, [lhs, rhs, out]: [isize; 3]| vec![Run { size: size as usize, lhs, rhs, out }];
-        let loops = crate::gemm::Loops {
+        let loops = crate::kernels::gemm::Loops {
             batch: Vec::new(),
             rows: run(m, [down, 0, n]),
             columns: run(n, [0, across, 1]),

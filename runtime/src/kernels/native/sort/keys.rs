@@ -8,7 +8,7 @@ use dialect::kernel::{Arg, Body, Inst};
 use dialect::scalar::{Comparison, Scalar, ScalarOp};
 
 use super::words::{self, Slice};
-use crate::native::{Routine, Times};
+use crate::kernels::native::{Routine, Times};
 
 /// A number by which elements are ordered.
 pub(super) struct Key {

@@ -11,7 +11,7 @@ use bytemuck::{AnyBitPattern, NoUninit};
 use smallvec::smallvec;
 
 use super::words::Slice;
-use crate::native::routine::{Places, Routine, read};
+use crate::kernels::native::routine::{Places, Routine, read};
 
 /// The number of elements that are sorted before others are read, so that they stay in the cache.
 const CHUNK: usize = 1 << 12;
