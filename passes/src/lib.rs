@@ -6,6 +6,7 @@
 mod compile_options;
 pub mod dimension_classes;
 pub mod estimate;
+mod layouts;
 pub mod options;
 mod padding;
 mod pass;
@@ -38,6 +39,7 @@ passes! {
     pub mod import: PASS, UNIFY_MESHES;
     pub mod propagate: PASS;
     mod one_device: PASS;
+    pub mod prepare: DECOMPOSE_SHARDED, SLICE_GATHERS, ASSEMBLE_ROWS, MERGE_SHIFTS;
     pub mod plan: PASS;
     mod replicate: PASS;
     pub mod partition: PASS;
@@ -65,6 +67,11 @@ pub static PIPELINES: &[Pipeline] = &[
         name: "planned",
         doc: "To the global program with every change of distribution as a collective.",
         passes: "sharded,one-device,cse{elementwise=false},plan,replicate",
+    },
+    Pipeline {
+        name: prepare::PIPELINE,
+        doc: "Rewrites ops that move less data in another form; plan runs it before each plan that it compares.",
+        passes: "decompose-sharded,slice-gathers,assemble-rows,merge-shifts",
     },
     Pipeline {
         name: "several-meshes",

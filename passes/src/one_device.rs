@@ -18,7 +18,7 @@ use dialect::scalar::{Comparison, Scalar, ScalarOp};
 use dialect::sharding::{AxisPart, MeshAxes, TensorSharding};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::plan::main_axes;
+use crate::layouts::main_axes;
 
 /// The pass.
 pub(crate) static PASS: crate::Pass = crate::Pass {

@@ -257,9 +257,13 @@ fn check(program: &Program, step: &Step, report: &mut Report) {
 /// Runs `steps` in order on a program known to be valid, without verifying it again, for callers that try many variants
 /// of a program. Returns whether every pass ran without an error.
 pub fn run_unverified(program: &mut Program, steps: &[Step]) -> bool {
-    let mut diagnostics = Diagnostics::default();
+    run_reporting(program, steps, &mut Diagnostics::default())
+}
+
+/// Runs [`run_unverified`], and adds what the passes report to `diagnostics`, which have no errors yet.
+pub(crate) fn run_reporting(program: &mut Program, steps: &[Step], diagnostics: &mut Diagnostics) -> bool {
     steps.iter().all(|step| {
-        step.run(program, step.pass.run, &mut diagnostics);
+        step.run(program, step.pass.run, diagnostics);
         step.options.take_statistics();
         !diagnostics.has_errors()
     })

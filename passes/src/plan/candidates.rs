@@ -12,11 +12,12 @@ use dialect::ops::func;
 use dialect::parallel::on_all_cores;
 
 use super::{PlanOptions, PlanReport, Search, plan_with};
-use crate::compile_options::OverMemory;
+use crate::compile_options::{CompileOptions, OverMemory};
 use crate::estimate::{Estimate, Machine, Target, estimate, estimate_time};
 use crate::mpmd::Pipeline;
 use crate::options::Options;
-use crate::pass::{Steps, run_unverified};
+use crate::pass::{Steps, run_reporting, run_unverified};
+use crate::prepare;
 use crate::units;
 
 /// The pipeline of the passes after `plan`.
@@ -39,14 +40,26 @@ pub(super) fn plan_best(
     options: &PlanOptions,
     diagnostics: &mut Diagnostics,
 ) -> PlanReport {
-    let rewrites = given.registry().rewrites();
+    dialect::verify_transitions(program, diagnostics);
+    if diagnostics.has_errors() {
+        return PlanReport::default();
+    }
+    // The greedy plan keeps ops that the full one decomposes, so each plan prepares a copy of the program.
+    let plan = |program: &mut Program, search: Search, memory: Option<u64>, diagnostics: &mut Diagnostics| {
+        let compile = CompileOptions { search, ..given.compile.clone() };
+        match given.registry().pipeline(prepare::PIPELINE, &compile) {
+            Ok(steps) => drop(run_reporting(program, &steps, diagnostics)),
+            Err(faults) => diagnostics.append(faults),
+        }
+        let options = PlanOptions { search, memory, ..*options };
+        plan_with(program, &options, given.registry().rewrites(), diagnostics)
+    };
     if options.search == Search::Greedy || Pipeline::of(program).is_some() {
-        return plan_with(program, options, rewrites, diagnostics);
+        return plan(program, options.search, options.memory, diagnostics);
     }
     let plan = |search: Search, memory: Option<u64>| {
         let (mut program, mut diagnostics) = (program.clone(), Diagnostics::default());
-        let options = PlanOptions { search, memory, ..*options };
-        let report = plan_with(&mut program, &options, rewrites, &mut diagnostics);
+        let report = plan(&mut program, search, memory, &mut diagnostics);
         Planned { program, report, diagnostics }
     };
     let (chosen, given_up) = best(given, options.memory, &plan);

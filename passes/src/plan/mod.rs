@@ -32,17 +32,16 @@ pub use search::egraph::rewrite::{Class, Made, PlannedOp, Plans, Rewrite};
 use crate::check_memory::OVER_MEMORY;
 use crate::compile_options::{CompileOptions, Field, MEMORY, TARGET};
 use crate::estimate::{Machine, Target};
+use crate::layouts::Layouts;
 use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
+use crate::prepare;
 use model::choice::{Choice, Cost, Rates};
 use model::machine_cost::MachineCost;
 use model::meaning::Models;
 use program::carried::{PartialSum, Planned};
 use program::emit::{self, Emit};
-use program::graph::{self, Graph, Reader, ValueId};
-pub(crate) use program::propagated::main_axes;
-use program::propagated::{self, Propagated};
-use program::{assemblies, partial, shifts, steps, takes};
+use program::graph::{self, Graph, Reader, ValueId, Variant};
 use reshard::cache::ReshardCache;
 use search::draft::{Draft, Learned};
 use search::{between, egraph, greedy, portfolio};
@@ -123,19 +122,23 @@ pub fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
     egraph::rules()
 }
 
-/// Plans `program`.
+/// Prepares `program` by the passes of `prepare` and plans it.
 pub fn plan(program: &mut Program, options: &PlanOptions, diagnostics: &mut Diagnostics) -> PlanReport {
+    dialect::verify_transitions(program, diagnostics);
+    if diagnostics.has_errors() {
+        return PlanReport::default();
+    }
+    prepare::prepare(program, options.search, options.target, diagnostics);
     plan_with(program, options, &[], diagnostics)
 }
 
-/// Plans `program` with `rewrites` in addition to the built-in ones.
-pub fn plan_with(
+/// Plans a prepared program, unless it has errors, with `rewrites` in addition to the built-in ones.
+fn plan_with(
     program: &mut Program,
     options: &PlanOptions,
     rewrites: &[&'static Rewrite],
     diagnostics: &mut Diagnostics,
 ) -> PlanReport {
-    dialect::verify_transitions(program, diagnostics);
     if diagnostics.has_errors() {
         return PlanReport::default();
     }
@@ -145,37 +148,24 @@ pub fn plan_with(
         return PlanReport::default();
     };
     let Some(block) = func::block(program, main) else { return PlanReport::default() };
-    let mesh_axes = propagated::main_axes(program, main, block);
+    let layouts = Layouts::of(program, main, block);
+    let mesh_axes = layouts.mesh_axes();
     crate::custom_partitioning::refuse(program, mesh_axes.data.devices(), diagnostics);
-    let mut propagated = Propagated::read(program, &mesh_axes, main, block, diagnostics);
+    layouts.check(program, main, block, diagnostics);
     if diagnostics.has_errors() {
         return PlanReport::default();
     }
-    let sizes: Vec<u64> = mesh_axes.data.axes.iter().map(|a| a.1.max(1) as u64).collect();
-    let machine = match Machine::new(options.target, &sizes) {
-        Ok(machine) => machine,
-        Err(fault) => {
-            let d = Diagnostic::error(codes::TARGET_SIZE, Span::default(), fault.message);
-            diagnostics.push(d.note("name a slice whose chips are a multiple of the mesh's devices"));
-            return PlanReport::default();
-        }
-    };
+    let Some(machine) = prepare::machine(mesh_axes, options.target, diagnostics) else { return PlanReport::default() };
     let cost = MachineCost::new(&machine);
-    partial::leave(program, &propagated, block);
-    if options.search == Search::Full {
-        steps::split(program, &mut propagated, &cost, block);
-    }
-    takes::rewrite(program, &mut propagated, block);
-    assemblies::rewrite(program, &mut propagated, &cost, block);
-    shifts::join(program, &mut propagated, block);
-    let (args, wanted) = graph::signature(program, &mesh_axes, &propagated, main, block, diagnostics);
-    let mut cache = ReshardCache::new(&mesh_axes, &cost);
+    program.rename(layouts.combined());
+    let (args, wanted) = graph::signature(program, &layouts, main, block, diagnostics);
+    let mut cache = ReshardCache::new(mesh_axes, &cost);
     let (models, report) = (program.take_memo(), PlanReport::default());
     let donated = program.block_args(block).iter().enumerate().filter(|a| func::is_donated(program, main, a.0));
     let donated = donated.map(|a| *a.1).collect();
     let spaces = MemorySpaces::of(program, main);
     let mut pass = Planner {
-        propagated: &propagated,
+        layouts: &layouts,
         models,
         diagnostics,
         report,
@@ -185,17 +175,27 @@ pub fn plan_with(
         donated,
         spaces,
     };
-    pass.block(program, &mut cache, block, &args, &wanted);
+    pass.block(program, &mut cache, Body { block, args: &args, wanted: &wanted });
     let Planner { report, models, .. } = pass;
     program.keep_memo(models);
-    state_signature(program, &mesh_axes, main, &args, &wanted);
+    state_signature(program, mesh_axes, main, &args, &wanted);
     keep_one_mesh(program, &mesh_axes.mesh);
     report
 }
 
+/// A block to plan: that of `@main`, or of a partly manual region.
+#[derive(Clone, Copy)]
+struct Body<'a> {
+    block: Block,
+    /// The distributions of its arguments.
+    args: &'a [Distribution],
+    /// The distributions in which its terminator wants its operands.
+    wanted: &'a [Distribution],
+}
+
 /// The state shared by the planning of all blocks.
 struct Planner<'a> {
-    propagated: &'a Propagated,
+    layouts: &'a Layouts,
     models: Models,
     diagnostics: &'a mut Diagnostics,
     report: PlanReport,
@@ -209,28 +209,17 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// Plans one block: that of `@main`, or of a partly manual region.
-    fn block(
-        &mut self,
-        program: &mut Program,
-        cache: &mut ReshardCache<'_>,
-        block: Block,
-        args: &[Distribution],
-        wanted: &[Distribution],
-    ) {
-        self.propagated.set_even(false);
-        self.propagated.carry([]);
+    /// Plans one block.
+    fn block(&mut self, program: &mut Program, cache: &mut ReshardCache<'_>, body: Body<'_>) {
         cache.send_parts(false);
-        let mut learned = Learned::default();
-        let io = (args, wanted);
-        let Some(mut found) = self.search(program, cache, block, io, &mut learned, None) else { return };
+        let (mut variant, mut learned) = (Variant::default(), Learned::default());
+        let Some(mut found) = self.search(program, cache, body, &variant, &mut learned, None) else { return };
         let too_large = self.options.memory.is_some_and(|bytes| found.peak > bytes as f64);
-        if self.propagated.are_uneven() && (too_large || found.graph.padding_costs(cache, &found.choice)) {
-            self.propagated.set_even(true);
-            let even = self.search(program, cache, block, io, &mut learned, None);
-            match even.filter(|e| e.is_better(&found, self.options.memory)) {
-                Some(even) => found = even,
-                None => self.propagated.set_even(false),
+        if found.graph.is_uneven && (too_large || found.graph.padding_costs(cache, &found.choice)) {
+            let next = Variant { even: true, ..Variant::default() };
+            let even = self.search(program, cache, body, &next, &mut learned, None);
+            if let Some(even) = even.filter(|even| even.is_better(&found, self.options.memory)) {
+                (found, variant) = (even, next);
             }
         }
         if self.options.search == Search::Full {
@@ -242,12 +231,11 @@ impl Planner<'_> {
                 if moved.is_empty() {
                     continue;
                 }
-                let known = self.propagated.carried();
-                self.propagated.carry(known.clone().into_iter().chain(moved));
-                let next = self.search(program, cache, block, io, &mut learned, Some(&found));
-                match next.filter(|next| next.is_better(&found, self.options.memory)) {
-                    Some(next) => found = next,
-                    None => self.propagated.carry(known),
+                let mut next = variant.clone();
+                next.carried.extend(moved);
+                let carried = self.search(program, cache, body, &next, &mut learned, Some(&found));
+                if let Some(carried) = carried.filter(|carried| carried.is_better(&found, self.options.memory)) {
+                    (found, variant) = (carried, next);
                 }
             }
         }
@@ -279,7 +267,7 @@ impl Planner<'_> {
         self.report.greedy_peak = self.report.greedy_peak.max(greedy_peak);
         self.report.peak = self.report.peak.max(peak);
         let mut partly_manual: Vec<Op> = Vec::new();
-        Emit::new(program, &graph, &choice.places, cache, &mut |_, op| partly_manual.push(op)).block(block);
+        Emit::new(program, &graph, &choice.places, cache, &mut |_, op| partly_manual.push(op)).block(body.block);
         for op in partly_manual {
             self.inside(program, cache, op);
         }
@@ -309,24 +297,23 @@ impl Planner<'_> {
         self.options.memory.map_or(f64::INFINITY, |bytes| bytes as f64)
     }
 
-    /// Returns the best plan found for one block, starting from the shardings in `propagated`, or from a plan of the
-    /// same block with other shardings.
+    /// Returns the best plan found for one block, starting from the layouts of `variant`, or from a plan `before` of the
+    /// same block in another variant.
     fn search(
         &mut self,
         program: &Program,
         cache: &mut ReshardCache<'_>,
-        block: Block,
-        (args, wanted): (&[Distribution], &[Distribution]),
+        body: Body<'_>,
+        variant: &Variant,
         learned: &mut Learned,
         before: Option<&Found>,
     ) -> Option<Found> {
-        let graph = self.graph(program, cache, block, (args, wanted))?;
+        let graph = self.graph(program, cache, body, variant)?;
         let rates = self.rates();
         let start = Instant::now();
         let mut choice = greedy::greedy(&graph, cache, &self.models, &mut learned.placer, rates);
         // A greedy plan that isn't compared with another plan is priced only once, when it is used.
-        let compared =
-            self.options.search == Search::Full || self.options.memory.is_some() || self.propagated.are_uneven();
+        let compared = self.options.search == Search::Full || self.options.memory.is_some() || graph.is_uneven;
         let price = |cache: &mut ReshardCache<'_>| (graph.cost(cache, rates, &choice), graph.peak(cache, &choice));
         let (mut cost, mut peak) = if compared { price(cache) } else { Default::default() };
         if let Some(before) = before {
@@ -360,24 +347,25 @@ impl Planner<'_> {
         &mut self,
         program: &Program,
         cache: &mut ReshardCache<'_>,
-        block: Block,
-        (args, wanted): (&[Distribution], &[Distribution]),
+        body: Body<'_>,
+        variant: &Variant,
     ) -> Option<Graph> {
-        let (propagated, models, diagnostics) = (self.propagated, &mut self.models, &mut *self.diagnostics);
+        let (layouts, models, diagnostics) = (self.layouts, &mut self.models, &mut *self.diagnostics);
         let mut reader = Reader {
             program,
-            propagated,
+            layouts,
+            variant,
             models,
             cache,
             diagnostics,
             machine: self.machine,
             donated: &self.donated,
             spaces: &self.spaces,
-            graph: Graph::with_capacity(program.ops_under(block).len()),
+            graph: Graph::with_capacity(program.ops_under(body.block).len()),
             moments: Vec::new(),
             weight: 1.0,
         };
-        reader.block(block, args, wanted);
+        reader.block(body.block, body.args, body.wanted);
         let graph = reader.finish();
         (!self.diagnostics.has_errors()).then_some(graph)
     }
@@ -386,17 +374,17 @@ impl Planner<'_> {
     fn inside(&mut self, program: &mut Program, cache: &ReshardCache<'_>, op: Op) {
         let Some(manual) = sdy::ManualComputation::of(program.view(op)) else { return };
         let axes = manual.manual_axes.to_vec();
-        let Some(body) = program.region_block(op, 0) else { return };
+        let Some(block) = program.region_block(op, 0) else { return };
         let mesh_axes = cache.mesh_axes();
         let (operands, results) = graph::manual_places(program, mesh_axes, op, self.diagnostics);
         let is_manual = |p: AxisPart| axes.contains(&mesh_axes.axis_ref(p).name);
         let free = |list: &[Distribution]| list.iter().map(|d| graph::without(d, &is_manual)).collect::<Vec<_>>();
         let along: Axes = mesh_axes.nontrivial().filter(|&a| is_manual(a)).collect();
         let mut inner = cache.without_axes(&along);
-        self.block(program, &mut inner, body, &free(&operands), &free(&results));
+        self.block(program, &mut inner, Body { block, args: &free(&operands), wanted: &free(&results) });
         // A region that is manual over all axes also lists axes of size 1, but not those that are manual in the region
         // around it.
-        for op in program.ops_under(body) {
+        for op in program.ops_under(block) {
             let Some(nested) = sdy::ManualComputation::of(program.view(op)) else { continue };
             if nested.manual_axes.iter().any(|axis| axes.contains(axis)) {
                 let own = nested.manual_axes.iter().copied().filter(|axis| !axes.contains(axis)).collect();

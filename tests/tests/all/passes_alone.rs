@@ -15,11 +15,15 @@ use shardc_tests::sharded::number;
 const PROGRAMS: u64 = 40;
 
 /// The pipeline whose prefixes are run, pass by pass.
-const PIPELINE: [&str; 13] = [
+const PIPELINE: [&str; 17] = [
     "import",
     "propagate",
     "unify-meshes",
     "one-device",
+    "decompose-sharded",
+    "slice-gathers",
+    "assemble-rows",
+    "merge-shifts",
     "plan",
     "replicate",
     "partition",

@@ -20,9 +20,9 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::estimate::{Machine, Precision, Trips};
+use crate::layouts::{self, Layouts};
 
 use super::memory::{Held, Moment};
-use super::propagated::{self, Propagated};
 use crate::plan::model::meaning::{Model, Models, Work, rematerializable};
 use crate::plan::model::strategy::Exchanged;
 use crate::plan::reshard::cache::{Dist, Rematerializable, ReshardCache, Type};
@@ -127,6 +127,18 @@ pub(crate) struct Graph {
     pub(crate) values: TiVec<ValueId, Made>,
     pub(crate) op_at: FxHashMap<Op, OpId>,
     pub(crate) value_at: FxHashMap<Value, ValueId>,
+    /// Whether axes that don't divide a dimension shard a value whose layout isn't fixed.
+    pub(crate) is_uneven: bool,
+}
+
+/// How a search changes the layouts that propagation chose.
+#[derive(Clone, Default)]
+pub(crate) struct Variant {
+    /// Whether axes that don't divide a dimension are dropped from layouts that aren't fixed, since moving shards with
+    /// padding may cost more than it saves.
+    pub(crate) even: bool,
+    /// Layouts in which loops carry results: partial sums, or stacks as they are computed.
+    pub(crate) carried: FxHashMap<Value, Distribution>,
 }
 
 impl Graph {
@@ -137,6 +149,7 @@ impl Graph {
             values: TiVec::with_capacity(ops),
             op_at: FxHashMap::with_capacity_and_hasher(ops, FxBuildHasher),
             value_at: FxHashMap::with_capacity_and_hasher(ops, FxBuildHasher),
+            ..Self::default()
         }
     }
 
@@ -189,7 +202,8 @@ impl Graph {
 /// The state for building a graph.
 pub(crate) struct Reader<'a, 's> {
     pub(crate) program: &'a Program,
-    pub(crate) propagated: &'a Propagated,
+    pub(crate) layouts: &'a Layouts,
+    pub(crate) variant: &'a Variant,
     pub(crate) models: &'a mut Models,
     pub(crate) cache: &'a mut ReshardCache<'s>,
     pub(crate) diagnostics: &'a mut Diagnostics,
@@ -237,7 +251,8 @@ impl Reader<'_, '_> {
 
     fn value(&mut self, value: Value, maker: Option<(OpId, u32)>) -> Option<ValueId> {
         let ty = self.program.tensor_type(value)?;
-        let propagated = self.cache.dist(&self.propagated.get(self.program, value));
+        let propagated = self.layout(value);
+        let propagated = self.cache.dist(&propagated);
         let made = Made {
             ty: self.cache.ty(ty),
             maker,
@@ -316,21 +331,35 @@ impl Reader<'_, '_> {
         self.node(op, None, Some(places))
     }
 
-    fn propagated_of(&self, values: impl IntoIterator<Item = Value>) -> Vec<Distribution> {
-        values.into_iter().map(|v| self.propagated.get(self.program, v)).collect()
+    /// Returns the layout of a value in this variant.
+    fn layout(&mut self, value: Value) -> Distribution {
+        let Some(ty) = self.program.tensor_type(value) else { return Distribution::replicated(0) };
+        let found = match self.variant.carried.get(&value) {
+            Some(carried) => layouts::useful(carried, ty),
+            None => self.layouts.get(self.program, value),
+        };
+        if found.is_even(&ty.shape) || self.layouts.is_fixed(value) {
+            return found;
+        }
+        self.graph.is_uneven = true;
+        if self.variant.even { layouts::even(found, ty) } else { found }
+    }
+
+    fn layouts_of(&mut self, values: impl IntoIterator<Item = Value>) -> Vec<Distribution> {
+        values.into_iter().map(|v| self.layout(v)).collect()
     }
 
     fn op(&mut self, op: Op) {
         let view = self.program.view(op);
-        if sdy::group_id(view).is_some() {
+        if sdy::group_id(view).is_some() || view.results().any(|v| self.layouts.combined().contains_key(&v)) {
             return;
         }
         if sdy::stated_sharding(view).is_some() {
-            let propagated = self.propagated_of(view.results());
+            let propagated = self.layouts_of(view.results());
             return self.border(op, &propagated, &propagated);
         }
         let Some(control) = view.def().control(view) else { return self.computation(op) };
-        let results = self.propagated_of(view.results());
+        let results = self.layouts_of(view.results());
         match control {
             Control::While => self.whole_loop(op, &results),
             Control::Case | Control::If => {
@@ -344,7 +373,7 @@ impl Reader<'_, '_> {
             }
             Control::Inline => {
                 self.before(op);
-                let args = self.propagated_of(view.region_args(0).iter().copied());
+                let args = self.layouts_of(view.region_args(0).iter().copied());
                 if let Some(block) = view.block(0) {
                     self.block(block, &args, &results);
                 }
@@ -356,7 +385,7 @@ impl Reader<'_, '_> {
             }
             // Collectives are between devices' own memories: after a copy from the host, before one to it.
             Control::Identity if self.spaces.moved(view) == Some(MemorySpace::Device) => {
-                let operands = self.propagated_of(view.operands().iter().copied());
+                let operands = self.layouts_of(view.operands().iter().copied());
                 let whole = operands.iter().all(|d| d.unreduced.is_empty());
                 let places = if whole { operands } else { results };
                 self.border(op, &places, &places);
@@ -408,7 +437,7 @@ impl Reader<'_, '_> {
         let view = self.program.view(op);
         let rematerializable = rematerializable(view);
         if rematerializable != Rematerializable::No {
-            let propagated = self.propagated_of(view.results());
+            let propagated = self.layouts_of(view.results());
             self.border(op, &[], &propagated);
             if let Some(last) = self.graph.values.last_mut() {
                 last.rematerializable = rematerializable;
@@ -450,8 +479,7 @@ pub(crate) fn manual_places(
     let Some(manual) = sdy::ManualComputation::of(view) else { return Default::default() };
     let mut at = |values: Vec<Value>, shardings: &[dialect::sharding::TensorSharding]| {
         let one = |(v, s): (Value, &dialect::sharding::TensorSharding)| {
-            propagated::fixed(program, mesh_axes, s, v, diagnostics)
-                .unwrap_or_else(|| Distribution::replicated(s.rank()))
+            layouts::fixed(program, mesh_axes, s, v, diagnostics).unwrap_or_else(|| Distribution::replicated(s.rank()))
         };
         values.into_iter().zip(shardings).map(one).collect::<Vec<_>>()
     };
@@ -470,19 +498,18 @@ pub(crate) fn without(d: &Distribution, gone: &dyn Fn(AxisPart) -> bool) -> Dist
 /// Returns the distributions of the arguments of `@main`, and those wanted for its results.
 pub(crate) fn signature(
     program: &Program,
-    mesh_axes: &MeshAxes,
-    propagated: &Propagated,
+    layouts: &Layouts,
     main: Op,
     block: Block,
     diagnostics: &mut Diagnostics,
 ) -> (Vec<Distribution>, Vec<Distribution>) {
-    let args = program.block_args(block).iter().map(|&v| propagated.get(program, v)).collect();
+    let args = program.block_args(block).iter().map(|&v| layouts.get(program, v)).collect();
     let returned = program.terminator(block).map(|op| program.op(op).operands.to_vec()).unwrap_or_default();
     let mut results = Vec::new();
     for (i, &value) in returned.iter().enumerate() {
         let stated = func::result_sharding(program, main, i);
-        let fixed = stated.and_then(|s| propagated::fixed(program, mesh_axes, s, value, diagnostics));
-        results.push(fixed.unwrap_or_else(|| propagated.get(program, value)));
+        let fixed = stated.and_then(|s| layouts::fixed(program, layouts.mesh_axes(), s, value, diagnostics));
+        results.push(fixed.unwrap_or_else(|| layouts.get(program, value)));
     }
     (args, results)
 }

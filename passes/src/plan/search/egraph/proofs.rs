@@ -19,13 +19,12 @@ use super::rewrite::Rewrite;
 use super::term::{Facts, Term, TermKind, Terms, class, moved};
 use super::window::Window;
 use crate::estimate::{Machine, Target};
+use crate::layouts::Layouts;
 use crate::plan::model::choice::{Choice, Placer};
 use crate::plan::model::machine_cost::MachineCost;
 use crate::plan::model::meaning::Models;
 use crate::plan::model::strategy::{OpModel, Strategy};
-use crate::plan::program::graph::{Graph, OpId, Reader, ValueId};
-use crate::plan::program::propagated;
-use crate::plan::program::propagated::Propagated;
+use crate::plan::program::graph::{Graph, OpId, Reader, ValueId, Variant};
 use crate::plan::reshard::cache::ReshardCache;
 use crate::plan::reshard::simulate::Pieces;
 use crate::plan::reshard::step::Step;
@@ -253,24 +252,24 @@ pub(super) fn prove_on(
     let program = &written.program;
     let main = func::function(program, "main").expect("main");
     let block = func::block(program, main).expect("a body");
-    let mesh_axes = propagated::main_axes(program, main, block);
-    let mut diagnostics = Diagnostics::default();
-    let propagated = Propagated::read(program, &mesh_axes, main, block, &mut diagnostics);
+    let layouts = Layouts::of(program, main, block);
+    let (mesh_axes, mut diagnostics) = (layouts.mesh_axes(), Diagnostics::default());
     let machine =
         Machine::new(Target::default(), &sizes.iter().map(|&n| n as u64).collect::<Vec<_>>()).expect("a machine");
     let cost = MachineCost::new(&machine);
-    let mut cache = ReshardCache::new(&mesh_axes, &cost);
+    let mut cache = ReshardCache::new(mesh_axes, &cost);
     let mut models = Models::default();
     let args: Vec<Distribution> =
-        written.types[..written.args].iter().map(|t| random.distribution(&mesh_axes, t.0.len())).collect();
+        written.types[..written.args].iter().map(|t| random.distribution(mesh_axes, t.0.len())).collect();
     let last = written.types.last().expect("a value").0.len();
-    let wanted = [random.distribution(&mesh_axes, last)];
+    let wanted = [random.distribution(mesh_axes, last)];
     let graph = {
-        let (propagated, models, cache, diagnostics) = (&propagated, &mut models, &mut cache, &mut diagnostics);
+        let (models, cache, diagnostics) = (&mut models, &mut cache, &mut diagnostics);
         let (donated, spaces) = (&Default::default(), &MemorySpaces::default());
         let mut reader = Reader {
             program,
-            propagated,
+            layouts: &layouts,
+            variant: &Variant::default(),
             models,
             cache,
             diagnostics,
@@ -293,7 +292,7 @@ pub(super) fn prove_on(
             continue;
         };
         let meaning = models.get(model).clone();
-        let strategy = choose(&meaning, &mesh_axes, random);
+        let strategy = choose(&meaning, mesh_axes, random);
         let id = placer.strategy_id(strategy);
         choice.places.push(placer.places(&models, &mut cache, model, id));
         choice.strategies.push(id);
@@ -309,7 +308,7 @@ pub(super) fn prove_on(
         let rank = written.types[value.index()].0.len();
         let Some(mut id) = class(&terms, value, graph.made(&choice.places, value)) else { continue };
         for _ in 0..3 {
-            let to = random.distribution(&mesh_axes, rank);
+            let to = random.distribution(mesh_axes, rank);
             let to = terms.analysis.cache.dist(&to);
             id = moved(&mut terms, id, to);
         }
@@ -344,8 +343,8 @@ pub(super) fn prove_on(
         {
             reduced.push(value);
         }
-        let made = result(written, &mut terms, &mesh_axes, &term);
-        let checked = made.and_then(|m| m.check(&mesh_axes, &|i| written.number(value, i)));
+        let made = result(written, &mut terms, mesh_axes, &term);
+        let checked = made.and_then(|m| m.check(mesh_axes, &|i| written.number(value, i)));
         if let Err(fault) = checked {
             return Err(format!("{}: {} doesn't hold for {term:?}: {fault}", row.name, row.doc));
         }

@@ -1,15 +1,24 @@
-//! Rewrites gathers at known, regular positions as repeats and strided slices, which can be computed in shards:
+//! slice-gathers: rewrites gathers at known, regular positions as repeats and strided slices, which can be computed in shards:
 //! enlarging an image repeats its rows, shrinking it skips some.
 
 use dialect::fold::Constants;
 use dialect::ir::build::Builder;
-use dialect::ir::{Block, Op, Program, Value};
+use dialect::ir::{Op, Program, Value};
 use dialect::ops::build;
 use dialect::ops::stablehlo::indexing::GatherDims;
 use dialect::sharding::Distribution;
-use rustc_hash::FxHashMap;
 
-use super::propagated::Propagated;
+use super::Prepared;
+use crate::pass::{Effect, Pass};
+
+/// The pass.
+pub(crate) static PASS: Pass = Pass {
+    name: "slice-gathers",
+    doc: "Writes gathers at regular positions of a sharded dimension as repeats and strided slices.",
+    effect: Effect::Rewrite,
+    options: &[],
+    run: |program, _, _| slice(program),
+};
 
 /// The limit on how often a row is repeated.
 const MAX_REPEATS: i64 = 16;
@@ -45,52 +54,27 @@ impl Regular {
     }
 }
 
-/// Rewrites the gathers under `block` that take rows of a sharded dimension at regular positions.
-pub(crate) fn rewrite(program: &mut Program, propagated: &mut Propagated, block: Block) {
+/// Rewrites the gathers under `@main` that take rows of a sharded dimension at regular positions.
+pub(super) fn slice(program: &mut Program) {
+    let Some(prepared) = Prepared::of(program) else { return };
     let mut constants = Constants::default();
-    let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
-    for block in program.blocks_under(block) {
-        let found: Vec<(Op, usize, Regular)> = program
-            .block_ops(block)
-            .iter()
-            .filter_map(|&op| {
-                let (dim, positions) = taken(program, propagated, op, &mut constants)?;
-                Some((op, dim, Regular::of(&positions)?))
-            })
-            .collect();
-        if found.is_empty() {
-            continue;
-        }
-        let mut found = found.into_iter().peekable();
-        let mut ops = Vec::new();
-        for op in program.block_ops(block).to_vec() {
-            match found.next_if(|f| f.0 == op) {
-                Some((_, dim, regular)) => {
-                    let first = ops.len();
-                    let value = build(program, propagated, op, dim, regular, &mut ops);
-                    for &made in &ops[first..] {
-                        program.op_mut(made).span = program.op(op).span;
-                    }
-                    renamed.insert(program.result(op, 0), value);
-                }
-                None => ops.push(op),
-            }
-        }
-        program.set_block_ops(block, ops);
-    }
-    program.rename(&renamed);
+    prepared.rewrite(program, |prepared, program, (op, _), ops| {
+        let (dim, positions) = taken(program, prepared, op, &mut constants)?;
+        let regular = Regular::of(&positions)?;
+        Some(vec![build(program, prepared, op, dim, regular, ops)])
+    });
 }
 
 /// Returns the sharded dimension of which a gather takes single positions (and all of every other dimension), and those
 /// positions.
-fn taken(program: &Program, propagated: &Propagated, op: Op, constants: &mut Constants) -> Option<(usize, Vec<i64>)> {
+fn taken(program: &Program, prepared: &Prepared, op: Op, constants: &mut Constants) -> Option<(usize, Vec<i64>)> {
     let view = program.view(op);
     let GatherDims { dims, sizes } = GatherDims::of(view)?;
     let ([dim], [_], [batch]) = (&dims.index_map[..], &dims.collapsed[..], &dims.batch[..]) else { return None };
     let (source, result) = (*view.operands().first()?, program.result(op, 0));
     let shape = &program.tensor_type(source)?.shape;
     let others = (0..sizes.len()).all(|d| d == *dim || sizes[d] == shape[d]);
-    let sharded = |v: Value| propagated.get(program, v).dims.get(*dim).is_some_and(|axes| !axes.is_empty());
+    let sharded = |v: Value| prepared.get(program, v).dims.get(*dim).is_some_and(|axes| !axes.is_empty());
     if dims.collapsed[0] != *dim || batch != dim || !others || !(sharded(source) || sharded(result)) {
         return None;
     }
@@ -103,14 +87,14 @@ fn taken(program: &Program, propagated: &Propagated, op: Op, constants: &mut Con
 
 fn build(
     program: &mut Program,
-    propagated: &mut Propagated,
+    prepared: &mut Prepared,
     op: Op,
     dim: usize,
     regular: Regular,
     ops: &mut Vec<Op>,
 ) -> Value {
     let (source, result, loc) = (program.op(op).operands[0], program.result(op, 0), program.op(op).loc);
-    let (from, place) = (propagated.get(program, source), propagated.get(program, result));
+    let (from, place) = (prepared.get(program, source), prepared.get(program, result));
     let shape = program.tensor_type(source).map(|t| t.shape.clone()).unwrap_or_default();
     let count = program.tensor_type(result).map_or(0, |t| t.shape[dim]);
     let mut b = Builder::new(program, ops, loc);
@@ -122,17 +106,17 @@ fn build(
         value = build::shape::broadcast_in_dim(&mut b, value, &repeated, &dims);
         let mut axes = from.dims.clone();
         axes.insert(dim + 1, Default::default());
-        propagated.set(value, Distribution::of_dims(axes));
+        prepared.set(value, Distribution::of_dims(axes));
         rows *= regular.repeats;
         repeated.remove(dim + 1);
         repeated[dim] = rows;
         value = build::shape::reshape(&mut b, value, &repeated);
-        propagated.set(value, from.clone());
+        prepared.set(value, from.clone());
     }
     let mut start = regular.offset;
     if regular.step < 0 {
         value = build::shape::reverse(&mut b, value, &[dim as i64]);
-        propagated.set(value, from);
+        prepared.set(value, from);
         start = rows - 1 - regular.offset;
     }
     let stride = regular.step.abs();
@@ -143,7 +127,7 @@ fn build(
         value = build::shape::slice(&mut b, value, &starts, &limits, &strides);
     }
     if value != source {
-        propagated.set(value, place);
+        prepared.set(value, place);
     }
     value
 }

@@ -1,4 +1,4 @@
-//! Fuses chains of slices, pads, reversals and concatenations along a sharded dimension into one move of the rows that
+//! assemble-rows: fuses chains of slices, pads, reversals and concatenations along a sharded dimension into one move of the rows that
 //! the last op of the chain returns.
 //!
 //! Run one by one, each op sends rows to where its own result is sharded: a reversed concatenation sends every row
@@ -8,6 +8,7 @@
 //! counts the rows sent if the result is sharded as propagation sharded it; the plan later sees the op with its price
 //! and may still shard another dimension.
 
+use dialect::diagnostic::Diagnostics;
 use dialect::ir::build::Builder;
 use dialect::ir::{Block, Loc, Op, Program, Uses, Value};
 use dialect::op::CollectiveKind;
@@ -17,8 +18,26 @@ use dialect::sharding::{Assembly, AssemblyPiece, Axes, Distribution, Exchange, P
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::propagated::Propagated;
+use super::Prepared;
+use crate::compile_options::TARGET;
+use crate::estimate;
+use crate::options::OptionDef;
+use crate::pass::{Effect, Pass};
 use crate::plan::model::cost::CollectiveCost;
+use crate::plan::model::machine_cost::MachineCost;
+
+/// The pass.
+pub(crate) static PASS: Pass = Pass {
+    name: "assemble-rows",
+    doc: "Fuses slices, pads, reversals and concatenations along a sharded dimension into one move of the rows needed.",
+    effect: Effect::Rewrite,
+    options: &[OptionDef { doc: "What runs it: flat, or a slice of TPUs like v5e:4x2.", ..TARGET }],
+    run: |program, given, diagnostics| {
+        if let Some(target) = given.target(diagnostics) {
+            assemble(program, target, diagnostics);
+        }
+    },
+};
 
 /// A value of more pieces isn't traced further: selecting among its pieces on each device would cost more than moving
 /// them.
@@ -49,61 +68,50 @@ struct Made {
     is_shift: bool,
 }
 
-/// Rewrites the ops under `block`.
-pub(crate) fn rewrite(program: &mut Program, propagated: &mut Propagated, cost: &dyn CollectiveCost, block: Block) {
-    let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
-    let mut uses = None;
-    for inner in program.blocks_under(block) {
-        let old = program.block_ops(inner).to_vec();
-        if !old.iter().any(|&op| joins(program, propagated, op)) {
-            continue;
-        }
-        let uses = &*uses.get_or_insert_with(|| Uses::of(program, block));
-        let mut rewriting = Rewriting { program, propagated, cost, uses, made: FxHashMap::default(), ops: Vec::new() };
-        for &op in &old {
-            let first = rewriting.ops.len();
-            let value = rewriting.op(op);
-            let Rewriting { program, ops, .. } = &mut rewriting;
-            for &made in &ops[first..] {
-                program.op_mut(made).span = program.op(op).span;
-            }
-            match value {
-                Some(value) => {
-                    let value = renamed.get(&value).copied().unwrap_or(value);
-                    renamed.insert(program.result(op, 0), value);
-                }
-                None => ops.push(op),
-            }
-        }
-        let ops = rewriting.ops;
-        if ops != old {
-            program.set_block_ops(inner, ops);
-        }
+/// Rewrites the ops under `@main`.
+pub(super) fn assemble(program: &mut Program, target: estimate::Target, diagnostics: &mut Diagnostics) {
+    let Some(prepared) = Prepared::of(program) else { return };
+    let blocks: FxHashSet<Block> = program
+        .blocks_under(prepared.block)
+        .into_iter()
+        .filter(|&block| program.block_ops(block).iter().any(|&op| joins(program, &prepared, op)))
+        .collect();
+    if blocks.is_empty() {
+        return;
     }
-    if !renamed.is_empty() {
-        program.rename(&renamed);
-        remove_unread(program, block);
-    }
+    let Some(machine) = prepared.machine(program, target, diagnostics) else { return };
+    let (cost, uses) = (MachineCost::new(&machine), Uses::of(program, prepared.block));
+    let (mut of, mut known) = (prepared.block, FxHashMap::default());
+    prepared.rewrite(program, |prepared, program, (op, block), ops| {
+        if block != of {
+            (of, known) = (block, FxHashMap::default());
+        }
+        if !blocks.contains(&block) {
+            return None;
+        }
+        let mut rewriting = Rewriting { program, prepared, cost: &cost, uses: &uses, made: &mut known, ops };
+        rewriting.op(op).map(|value| vec![value])
+    });
 }
 
-/// Returns whether `op` moves rows along a sharded dimension in a way that `shifts` doesn't handle.
-fn joins(program: &Program, propagated: &Propagated, op: Op) -> bool {
+/// Returns whether `op` moves rows along a sharded dimension in a way that `merge-shifts` doesn't handle.
+fn joins(program: &Program, prepared: &Prepared, op: Op) -> bool {
     let view = program.view(op);
     let Some(assembly) = view.def().assembly(view) else { return false };
     let sources = assembly.pieces.iter().filter(|p| assembly.sizes[p.operand].is_some());
     let joins = sources.clone().count() > 1 || assembly.pieces.iter().any(|p| p.reversed);
-    joins && propagated.get(program, program.result(op, 0)).dims.get(assembly.dim).is_some_and(|axes| !axes.is_empty())
+    joins && prepared.get(program, program.result(op, 0)).dims.get(assembly.dim).is_some_and(|axes| !axes.is_empty())
 }
 
 struct Rewriting<'a> {
     program: &'a mut Program,
-    propagated: &'a mut Propagated,
+    prepared: &'a mut Prepared,
     cost: &'a dyn CollectiveCost,
     /// The uses in the program before any rewrite.
     uses: &'a Uses,
     /// The values of this block that were moved.
-    made: FxHashMap<Value, Made>,
-    ops: Vec<Op>,
+    made: &'a mut FxHashMap<Value, Made>,
+    ops: &'a mut Vec<Op>,
 }
 
 /// The forms in which rows can be written.
@@ -120,7 +128,7 @@ impl Rewriting<'_> {
         let view = self.program.view(op);
         let assembly = view.def().assembly(view)?;
         let (operands, result) = (view.operands().to_vec(), self.program.result(op, 0));
-        let place = self.propagated.get(self.program, result);
+        let place = self.prepared.get(self.program, result);
         let axes = place.dims.get(assembly.dim).filter(|axes| axis::size_of(axes) > 1)?.clone();
         let rows = |p: &AssemblyPiece| Rows {
             source: operands[p.operand],
@@ -140,7 +148,7 @@ impl Rewriting<'_> {
             axes,
         };
         let unary = own.iter().filter(|r| !self.is_fill(r.source)).count() == 1 && own.iter().all(|r| !r.reversed);
-        // `shifts` makes one shift of slices and pads of one value, also where they are operands of a concatenation.
+        // `merge-shifts` makes one shift of slices and pads of one value, also where they are operands of a concatenation.
         let mut made = Made { dim: assembly.dim, rows: Vec::new(), seconds: 0.0, alone: true, is_shift: unary };
         let (mut inside, mut shifted) = (FxHashMap::default(), FxHashMap::default());
         let mut seen = FxHashSet::default();
@@ -239,17 +247,17 @@ impl Rewriting<'_> {
 
     /// Returns the axes that shard dimension `dim` of `value`.
     fn axes(&self, value: Value, dim: usize) -> Axes {
-        self.propagated.get(self.program, value).dims.get(dim).cloned().unwrap_or_default()
+        self.prepared.get(self.program, value).dims.get(dim).cloned().unwrap_or_default()
     }
 
-    /// Returns whether `shifts` would stack these operands, because they and the result are sharded alike.
+    /// Returns whether `merge-shifts` would stack these operands, because they and the result are sharded alike.
     fn stacks(&self, rows: &[Rows], place: &Distribution, target: &Target) -> bool {
         let (first, count, shards) = (&rows[0], rows.len() as i64, axis::size_of(&target.axes));
         let alike = |r: &Rows| {
             let same = self.program.value_type(r.source) == self.program.value_type(first.source);
             same && !r.reversed
                 && !self.made.contains_key(&r.source)
-                && self.propagated.get(self.program, r.source) == *place
+                && self.prepared.get(self.program, r.source) == *place
         };
         let size = self.size(first.source, target.dim);
         let divides = count > 1 && shards % count == 0 && size % shards == 0 && first.count == size;
@@ -344,7 +352,7 @@ impl Rewriting<'_> {
             return None;
         }
         let size = self.size(rows[at].source, dim);
-        let mut b = Builder::new(self.program, &mut self.ops, loc);
+        let mut b = Builder::new(self.program, self.ops, loc);
         let rank = b.tensor(rows[at].source).rank();
         let (mut low, mut high) = (vec![0; rank], vec![0; rank]);
         let count = |rows: &[Rows]| rows.iter().map(|r| r.count).sum::<i64>();
@@ -355,23 +363,23 @@ impl Rewriting<'_> {
 
     fn write(&mut self, op: Op, made: &Made, form: &Form) -> Value {
         let (loc, result) = (self.program.op(op).loc, self.program.result(op, 0));
-        let place = self.propagated.get(self.program, result);
+        let place = self.prepared.get(self.program, result);
         let dim = made.dim;
         if let (Form::Assembled, Some((assembly, sources))) = (form, self.assembly(&made.rows, dim)) {
-            let value = Assemble::build(&mut Builder::new(self.program, &mut self.ops, loc), &assembly, &sources);
-            self.propagated.set(value, place);
+            let value = Assemble::build(&mut Builder::new(self.program, self.ops, loc), &assembly, &sources);
+            self.prepared.set(value, place);
             return value;
         }
         let shape = self.program.tensor_type(result).map(|t| t.shape.clone()).unwrap_or_default();
         if let Some(value) = self.padded(&made.rows, loc, dim) {
-            self.propagated.set(value, place);
+            self.prepared.set(value, place);
             return value;
         }
         let fills: Vec<bool> = made.rows.iter().map(|r| self.is_fill(r.source)).collect();
         let mut parts = Vec::new();
         for (r, is_fill) in made.rows.iter().zip(fills) {
             let size = self.size(r.source, dim);
-            let mut b = Builder::new(self.program, &mut self.ops, loc);
+            let mut b = Builder::new(self.program, self.ops, loc);
             let part = if is_fill {
                 let mut shape = shape.clone();
                 shape[dim] = r.count;
@@ -382,13 +390,13 @@ impl Rewriting<'_> {
                 build::shape::slice_dim(&mut b, r.source, dim, r.start, r.start + r.count)
             };
             if part != r.source {
-                self.propagated.set(part, place.clone());
+                self.prepared.set(part, place.clone());
             }
             parts.push(part);
         }
-        let value = build::shape::concatenate(&mut Builder::new(self.program, &mut self.ops, loc), &parts, dim);
+        let value = build::shape::concatenate(&mut Builder::new(self.program, self.ops, loc), &parts, dim);
         if parts.len() > 1 {
-            self.propagated.set(value, place);
+            self.prepared.set(value, place);
         }
         value
     }
@@ -416,30 +424,4 @@ fn send(sent: &mut Vec<(Value, Run)>, source: Value, run: Run) {
         }
     }
     sent.push((source, run));
-}
-
-/// Removes the moves without users.
-fn remove_unread(program: &mut Program, block: Block) {
-    let mut readers: FxHashMap<Value, usize> = FxHashMap::default();
-    program.walk(block, &mut |op| {
-        program.op(op).operands.iter().for_each(|&v| *readers.entry(v).or_default() += 1);
-    });
-    let mut removed: FxHashSet<Op> = FxHashSet::default();
-    let moves: Vec<Op> = program.ops_under(block);
-    for &op in moves.iter().rev() {
-        let view = program.view(op);
-        if view.def().assembly(view).is_none() || readers.get(&program.result(op, 0)).is_some_and(|&n| n > 0) {
-            continue;
-        }
-        removed.insert(op);
-        for v in view.operands() {
-            readers.entry(*v).and_modify(|n| *n -= 1);
-        }
-    }
-    for block in program.blocks_under(block) {
-        if program.block_ops(block).iter().any(|op| removed.contains(op)) {
-            let ops = program.block_ops(block).iter().copied().filter(|op| !removed.contains(op)).collect();
-            program.set_block_ops(block, ops);
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! Rewrites slices, pads and concatenations along sharded dimensions as one shift each of the tensor that they move.
+//! merge-shifts: rewrites slices, pads and concatenations along sharded dimensions as one shift each of the tensor that they move.
 //!
 //! A stencil is written as one pad, and a slice of it for each neighbor; a roll as a concatenation of two slices.
 //! Planned one by one, the intermediate values would be split at other elements than the tensor itself, and rows would
@@ -7,7 +7,7 @@
 //! types are stacked instead, and the stack is resharded.
 
 use dialect::ir::build::Builder;
-use dialect::ir::{Block, ElementType, Op, Program, Value, ValueSource};
+use dialect::ir::{ElementType, Op, Program, Value, ValueSource};
 use dialect::ops::build;
 use dialect::ops::stablehlo::joining::{Concatenate, Padding};
 use dialect::ops::stablehlo::slicing::SliceRanges;
@@ -15,7 +15,17 @@ use dialect::scalar::{Comparison, Scalar};
 use dialect::sharding::{Axes, Distribution};
 use rustc_hash::FxHashMap;
 
-use super::propagated::Propagated;
+use super::Prepared;
+use crate::pass::{Effect, Pass};
+
+/// The pass.
+pub(crate) static PASS: Pass = Pass {
+    name: "merge-shifts",
+    doc: "Merges slices, pads and concatenations along sharded dimensions into one shift of each tensor they move.",
+    effect: Effect::Rewrite,
+    options: &[],
+    run: |program, _, _| merge(program),
+};
 
 /// Concatenations of more operands are left alone: selecting among the operands would cost more than moving them.
 const MAX_JOINED: usize = 8;
@@ -96,41 +106,19 @@ fn same_constant(program: &Program, a: Value, b: Value) -> bool {
     constant(a).zip(constant(b)).is_some_and(|(a, b)| a == b)
 }
 
-/// Rewrites the ops under `block` that move elements along sharded dimensions.
-pub(crate) fn join(program: &mut Program, propagated: &mut Propagated, block: Block) {
-    let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
+/// Rewrites the ops under `@main` that move elements along sharded dimensions.
+pub(super) fn merge(program: &mut Program) {
+    let Some(prepared) = Prepared::of(program) else { return };
     let mut known: FxHashMap<Value, Shift> = FxHashMap::default();
-    for block in program.blocks_under(block) {
-        let old = program.block_ops(block).to_vec();
-        let mut ops = Vec::with_capacity(old.len());
-        for &op in &old {
-            let first = ops.len();
-            let joined = join_op(program, propagated, op, &mut known, &mut ops);
-            for &made in &ops[first..] {
-                program.op_mut(made).span = program.op(op).span;
-            }
-            match joined {
-                Some(value) => {
-                    let value = renamed.get(&value).copied().unwrap_or(value);
-                    renamed.insert(program.result(op, 0), value);
-                }
-                None => ops.push(op),
-            }
-        }
-        if ops != old {
-            program.set_block_ops(block, ops);
-        }
-    }
-    if !renamed.is_empty() {
-        program.rename(&renamed);
-        remove_unread(program, block);
-    }
+    prepared.rewrite(program, |prepared, program, (op, _), ops| {
+        join_op(program, prepared, op, &mut known, ops).map(|value| vec![value])
+    });
 }
 
 /// Returns the value that replaces the result of `op`.
 fn join_op(
     program: &mut Program,
-    propagated: &mut Propagated,
+    prepared: &mut Prepared,
     op: Op,
     known: &mut FxHashMap<Value, Shift>,
     ops: &mut Vec<Op>,
@@ -138,45 +126,45 @@ fn join_op(
     if let Some(shift) = Shift::of(program, op) {
         let result = program.result(op, 0);
         // An inner shift that only cuts off edges of unsharded dimensions needn't be composed.
-        let here = propagated.get(program, shift.source);
+        let here = prepared.get(program, shift.source);
         let moves = |inner: &Shift| {
-            inner.fill.is_some() || inner.moves(&propagated.get(program, inner.source)) || inner.moves(&here)
+            inner.fill.is_some() || inner.moves(&prepared.get(program, inner.source)) || inner.moves(&here)
         };
         let inner = Shift::of_value(program, shift.source, known).filter(moves);
         let joined = inner.and_then(|inner| shift.after(&inner, program));
         known.insert(result, joined.clone().unwrap_or(shift));
         let joined = joined?;
-        let place = propagated.get(program, result);
+        let place = prepared.get(program, result);
         let nothing = joined.low.iter().chain(&joined.high).all(|&n| n == 0);
-        if !nothing && !joined.moves(&propagated.get(program, joined.source)) && !joined.moves(&place) {
+        if !nothing && !joined.moves(&prepared.get(program, joined.source)) && !joined.moves(&place) {
             return None;
         }
         let loc = program.op(op).loc;
         let value = joined.build(&mut Builder::new(program, ops, loc));
         if value != joined.source {
-            propagated.set(value, place);
+            prepared.set(value, place);
         }
         return Some(value);
     }
     let dim = Concatenate::of(program.view(op))?;
-    concatenate(program, propagated, op, dim, known, ops)
+    concatenate(program, prepared, op, dim, known, ops)
 }
 
 /// Writes a concatenation along a sharded dimension as a select among its operands, each shifted to its position.
 fn concatenate(
     program: &mut Program,
-    propagated: &mut Propagated,
+    prepared: &mut Prepared,
     op: Op,
     dim: usize,
     known: &FxHashMap<Value, Shift>,
     ops: &mut Vec<Op>,
 ) -> Option<Value> {
     let (operands, result) = (program.op(op).operands.to_vec(), program.result(op, 0));
-    if let Some(value) = stack(program, propagated, op, dim, known, ops) {
+    if let Some(value) = stack(program, prepared, op, dim, known, ops) {
         return Some(value);
     }
     let ty = program.tensor_type(result)?.clone();
-    let place = propagated.get(program, result);
+    let place = prepared.get(program, result);
     let mut shifts = Vec::new();
     let mut start = 0;
     for &operand in &operands {
@@ -193,8 +181,8 @@ fn concatenate(
         start += size;
         shifts.push((shift, start));
     }
-    let sharded = |p: &Propagated, program: &Program, value: Value| !p.get(program, value).dims[dim].is_empty();
-    let any = !place.dims[dim].is_empty() || shifts.iter().any(|s| sharded(propagated, program, s.0.source));
+    let sharded = |p: &Prepared, program: &Program, value: Value| !p.get(program, value).dims[dim].is_empty();
+    let any = !place.dims[dim].is_empty() || shifts.iter().any(|s| sharded(prepared, program, s.0.source));
     shifts.retain(|s| program.tensor_type(s.0.source).is_some_and(|t| !t.shape.contains(&0)));
     if !any || shifts.len() < 2 || shifts.len() > MAX_JOINED || shifts.len() != operands.len() {
         return None;
@@ -205,7 +193,7 @@ fn concatenate(
     for (shift, end) in shifts.iter().rev() {
         let moved = shift.build(&mut b);
         if moved != shift.source {
-            propagated.set(moved, place.clone());
+            prepared.set(moved, place.clone());
         }
         let Some(others) = value else {
             value = Some(moved);
@@ -216,13 +204,13 @@ fn concatenate(
         let end = build::splat(&mut b, ElementType::I64, &line, Scalar::Int((*end).into()));
         let before = build::compare(&mut b, Comparison::Lt, at, end);
         let along = Distribution::of_dims([place.dims[dim].clone()]);
-        [at, end, before].into_iter().for_each(|v| propagated.set(v, along.clone()));
+        [at, end, before].into_iter().for_each(|v| prepared.set(v, along.clone()));
         let before = match ty.rank() {
             1 => before,
             _ => build::shape::broadcast_in_dim(&mut b, before, &ty.shape, &[dim as i64]),
         };
         let chosen = build::select(&mut b, before, moved, others);
-        [before, chosen].into_iter().for_each(|v| propagated.set(v, place.clone()));
+        [before, chosen].into_iter().for_each(|v| prepared.set(v, place.clone()));
         value = Some(chosen);
     }
     value
@@ -232,7 +220,7 @@ fn concatenate(
 /// sharded dimension: the reshard between the two sends every shard straight to its destination.
 fn stack(
     program: &mut Program,
-    propagated: &mut Propagated,
+    prepared: &mut Prepared,
     op: Op,
     dim: usize,
     known: &FxHashMap<Value, Shift>,
@@ -240,11 +228,11 @@ fn stack(
 ) -> Option<Value> {
     let (operands, result) = (program.op(op).operands.to_vec(), program.result(op, 0));
     let (ty, count) = (program.tensor_type(result)?.clone(), operands.len() as i64);
-    let place = propagated.get(program, result);
+    let place = prepared.get(program, result);
     let shards = place.shards(dim);
     let alike = |&v: &Value| {
         let same = program.value_type(v) == program.value_type(operands[0]);
-        same && Shift::of_value(program, v, known).is_none() && propagated.get(program, v) == place
+        same && Shift::of_value(program, v, known).is_none() && prepared.get(program, v) == place
     };
     let one = program.tensor_type(operands[0])?.shape.clone();
     let divides = count > 1 && shards % count == 0 && one[dim] % shards == 0 && one[dim] > 0;
@@ -261,39 +249,8 @@ fn stack(
     let mut b = Builder::new(program, ops, loc);
     let parts: Vec<Value> = operands.iter().map(|&v| build::shape::reshape(&mut b, v, &single)).collect();
     let all = build::shape::concatenate(&mut b, &parts, dim);
-    parts.iter().chain([&all]).for_each(|&v| propagated.set(v, stacked.clone()));
+    parts.iter().chain([&all]).for_each(|&v| prepared.set(v, stacked.clone()));
     let merged = build::shape::reshape(&mut b, all, &ty.shape);
-    propagated.set(merged, place);
+    prepared.set(merged, place);
     Some(merged)
-}
-
-/// Removes the moves without users.
-fn remove_unread(program: &mut Program, block: Block) {
-    let mut readers: FxHashMap<Value, usize> = FxHashMap::default();
-    program.walk(block, &mut |op| {
-        program.op(op).operands.iter().for_each(|&v| *readers.entry(v).or_default() += 1);
-    });
-    for block in program.blocks_under(block) {
-        let ops = program.block_ops(block).to_vec();
-        let mut kept = Vec::with_capacity(ops.len());
-        for &op in ops.iter().rev() {
-            let unread = Shift::of(program, op).is_some() && !readers.contains_key(&program.result(op, 0));
-            if !unread {
-                kept.push(op);
-                continue;
-            }
-            for v in &program.op(op).operands {
-                if let Some(n) = readers.get_mut(v) {
-                    *n -= 1;
-                    if *n == 0 {
-                        readers.remove(v);
-                    }
-                }
-            }
-        }
-        if kept.len() < ops.len() {
-            kept.reverse();
-            program.set_block_ops(block, kept);
-        }
-    }
 }
