@@ -6,6 +6,7 @@
 mod compile_options;
 pub mod dimension_classes;
 pub mod estimate;
+mod heuristics;
 mod layouts;
 pub mod options;
 mod padding;
@@ -14,6 +15,7 @@ mod registry;
 mod statistics;
 mod symbols;
 pub mod units;
+mod variants;
 
 pub use compile_options::{CompileOptions, Field, MEMORY, Microbatches, OverMemory, Replicate, Schedule, TARGET};
 pub use dialect::ir::Stage;

@@ -10,8 +10,7 @@ use dialect::sharding::{Axes, Mesh, axis};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// The limit on the devices of a ring: each device adds a product to the program.
-pub(super) const MOST_DEVICES: i64 = 32;
+use crate::heuristics::MOST_RING_DEVICES;
 
 /// The collective of a product that is decomposed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -126,7 +125,7 @@ fn candidate(program: &Program, mesh: &Mesh, uses: &Uses, block: Block, op: Op) 
             SmallVec::from_iter([Product::making(program.view(product), dim)?])
         }
     };
-    let fits = (2..=MOST_DEVICES).contains(&devices) && !products.is_empty();
+    let fits = (2..=MOST_RING_DEVICES).contains(&devices) && !products.is_empty();
     fits.then_some(Candidate { side, collective: op, products, axes, devices, order: None, class: 0 })
 }
 

@@ -15,10 +15,12 @@ use dialect::sharding::Mesh;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::compile_options::{MEMORY, TARGET};
-use crate::estimate::{Estimate, Machine, Target, estimate};
+use crate::estimate::{Machine, Target, estimate};
+use crate::heuristics::GAIN;
 use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
 use crate::spmd;
+use crate::variants::{Best, Figures, dearest};
 pub(crate) use find::divided;
 use find::{Candidate, Side, candidates};
 use ring::{Directions, unroll};
@@ -54,7 +56,9 @@ pub(crate) static PASS: Pass = Pass {
             "always" => always(program, &mesh, &machine, directions[0]),
             _ => {
                 let memory = options.compile.memory.unwrap_or(machine.memory_bytes());
-                where_shorter(program, &mesh, &machine, memory, directions);
+                if let Some(best) = where_shorter(program, &mesh, &machine, memory, directions) {
+                    best.report(program, options, diagnostics);
+                }
             }
         }
     },
@@ -69,11 +73,6 @@ fn overlaps(target: &Target) -> bool {
     }
 }
 
-/// The limit on the classes of collectives that are tried; those that take longest are tried.
-const MOST_CLASSES: usize = 12;
-/// A timeline must get shorter by at least this share.
-const WORTH: f64 = 1e-3;
-
 /// The chosen candidates, by index, with their directions.
 type Chosen = Vec<(usize, Directions)>;
 
@@ -87,36 +86,37 @@ fn always(program: &mut Program, mesh: &Mesh, machine: &Machine, directions: Dir
     apply(program, mesh, &found, &chosen);
 }
 
-fn where_shorter(program: &mut Program, mesh: &Mesh, machine: &Machine, memory: u64, directions: &[Directions]) {
+fn where_shorter(
+    program: &mut Program,
+    mesh: &Mesh,
+    machine: &Machine,
+    memory: u64,
+    directions: &[Directions],
+) -> Option<Best<Chosen>> {
     let found = on_rings(program, mesh, machine);
     if found.is_empty() {
-        return;
+        return None;
     }
-    let mut best = estimate(program, machine);
-    let memory = best.peak_bytes.max(memory as f64);
+    let before = estimate(program, machine);
+    let best = Best::new(Chosen::new(), Figures::from(&before), before.peak_bytes.max(memory as f64), GAIN);
     let allowed = allowed(program, &found);
-    let mut chosen = Chosen::new();
-    for class in dearest(&found, &best) {
-        for &directions in directions {
-            let mut trial = chosen.clone();
-            let tried = trial.iter().any(|c| found[c.0].class == class);
-            trial.retain(|c| found[c.0].class != class);
-            // Between two devices there is only one direction.
-            if tried && found.iter().any(|c| c.class == class && c.devices == 2) {
-                break;
-            }
-            if !add(&found, &allowed, class, directions, &mut trial) {
-                break;
-            }
+    let least = before.exposed_seconds().min(before.step_seconds) * GAIN;
+    let classes = dearest(found.iter().map(|c| (c.collective, c.class)), &before, least);
+    let choices = classes.into_iter().flat_map(|class| directions.iter().map(move |&directions| (class, directions)));
+    let best = best.improve(choices, |chosen, (class, directions)| {
+        let (tried, mut trial): (Chosen, Chosen) = chosen.iter().copied().partition(|c| found[c.0].class == class);
+        // Between two devices there is only one direction.
+        if !tried.is_empty() && found.iter().any(|c| c.class == class && c.devices == 2) {
+            return None;
+        }
+        add(&found, &allowed, class, directions, &mut trial).then(|| {
             let mut unrolled = program.clone();
             apply(&mut unrolled, mesh, &found, &trial);
-            let after = estimate(&unrolled, machine);
-            if after.step_seconds < best.step_seconds * (1.0 - WORTH) && after.peak_bytes <= memory {
-                (best, chosen) = (after, trial);
-            }
-        }
-    }
-    apply(program, mesh, &found, &chosen);
+            (trial, Figures::from(&estimate(&unrolled, machine)))
+        })
+    });
+    apply(program, mesh, &found, &best.kept);
+    Some(best)
 }
 
 /// Returns all candidates, with the cheapest order of their rings.
@@ -132,23 +132,6 @@ fn on_rings(program: &Program, mesh: &Mesh, machine: &Machine) -> Vec<Candidate>
         candidate.order = order.clone();
     }
     found
-}
-
-/// Returns the classes whose collectives take most of the time in which nothing is computed, the most expensive first.
-fn dearest(found: &[Candidate], before: &Estimate) -> Vec<usize> {
-    let count = found.iter().map(|c| c.class + 1).max().unwrap_or(0);
-    let mut seconds = vec![0.0; count];
-    let class: FxHashMap<Op, usize> = found.iter().map(|c| (c.collective, c.class)).collect();
-    for collective in &before.collectives {
-        if let Some(&class) = class.get(&collective.op) {
-            seconds[class] += collective.seconds * collective.count as f64;
-        }
-    }
-    let worth = before.exposed_seconds().min(before.step_seconds) * WORTH;
-    let mut classes: Vec<usize> = (0..count).filter(|&c| seconds[c] > worth).collect();
-    classes.sort_by(|&a, &b| seconds[b].total_cmp(&seconds[a]).then(a.cmp(&b)));
-    classes.truncate(MOST_CLASSES);
-    classes
 }
 
 /// Chooses the candidates of a class that share no op with the chosen ones; returns whether there were any.

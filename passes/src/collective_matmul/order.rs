@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 
 use crate::estimate::Machine;
 use crate::estimate::placement::{DIMS, Place};
+use crate::heuristics::RING_BYTES;
 
 /// Returns the positions in a group in the order of the cheapest ring; `None` where that is the group's own order, or
 /// distances don't matter.
@@ -31,7 +32,6 @@ pub(super) fn ring_order(machine: &Machine, groups: &Groups) -> Option<Rc<[i64]>
 
 /// Returns the seconds in which every device sends a large message to the device before it.
 fn seconds(machine: &Machine, groups: &Groups, order: &[i64]) -> f64 {
-    const BYTES: u64 = 1 << 20;
     let mut pairs = Vec::new();
     for group in groups.iter() {
         let devices: Vec<u64> = group.map(|d| machine.position(d)).collect();
@@ -40,7 +40,7 @@ fn seconds(machine: &Machine, groups: &Groups, order: &[i64]) -> f64 {
     }
     pairs.sort_unstable();
     pairs.dedup();
-    machine.permute_seconds(BYTES, machine.route(&pairs).as_ref())
+    machine.permute_seconds(RING_BYTES, machine.route(&pairs).as_ref())
 }
 
 /// Returns orders of these positions along links, if they fill a box: the cycle through each side that is even, or that

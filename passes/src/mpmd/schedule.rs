@@ -15,6 +15,7 @@ use crate::compile_options::{Keyword, Schedule};
 use crate::estimate::Machine;
 use crate::options::Options;
 use crate::units;
+use crate::variants::{Best, Figures};
 
 /// The model's estimate of a program over several meshes.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -75,68 +76,57 @@ pub(super) fn schedule(program: &mut Program, options: &Options, diagnostics: &m
     let Some(main) = func::function(program, "main") else { return };
     let Some(topology) = Topology::of(program, main) else { return };
     let Some((graph, found)) = choose(program, options, diagnostics) else { return };
-    if found.excess > 0.0 {
-        let [peak, memory] = [found.peak, found.peak - found.excess].map(units::bytes);
-        let message = format!("a device holds {peak} under schedule {}, more than {memory}", found.word);
+    if found.excess() > 0.0 {
+        let [peak, memory] = [found.figures.bytes, memory(options)].map(units::bytes);
+        let message = format!("a device holds {peak} under schedule {}, more than {memory}", found.kept.word);
         let d = Diagnostic::warning(codes::DEVICE_MEMORY, program.op(main).span, message);
         diagnostics.push(d.note("more microbatches, or more stages, make each smaller"));
     }
-    reorder(program, main, &graph, &found.line);
-    state(program, &topology, found.word, &found.line);
+    reorder(program, main, &graph, &found.kept.line);
+    state(program, &topology, found.kept.word, &found.kept.line);
 }
 
 /// A schedule that was run under the model.
 struct Scheduled {
     word: &'static str,
     line: Timeline,
-    /// The most bytes that a device holds, and by how many bytes that exceeds its memory.
-    peak: f64,
-    excess: f64,
-}
-
-impl Scheduled {
-    fn is_better(&self, than: &Self) -> bool {
-        let by = self.excess.total_cmp(&than.excess).then(self.line.seconds.total_cmp(&than.line.seconds));
-        by.then(self.peak.total_cmp(&than.peak)).is_lt()
-    }
 }
 
 /// Returns the best of the schedules that the options allow; `None` where there is nothing to schedule.
-fn choose(program: &Program, options: &Options, diagnostics: &mut Diagnostics) -> Option<(Graph, Scheduled)> {
+fn choose(program: &Program, options: &Options, diagnostics: &mut Diagnostics) -> Option<(Graph, Best<Scheduled>)> {
     let main = func::function(program, "main")?;
     let (topology, block) = (Topology::of(program, main)?, func::block(program, main)?);
     let machine = Machine::of_mesh(options.target(diagnostics)?, &Default::default()).ok()?;
     let graph = Graph::of(program, block, &topology, &machine).filter(|graph| !graph.units.is_empty())?;
-    let memory = options.compile.memory.map_or(f64::INFINITY, |bytes| bytes as f64);
     let run = |schedule| {
-        let (line, word) = (graph.run(schedule), Some(schedule).word());
-        let peak = line.peaks.iter().copied().fold(0.0, f64::max);
-        Scheduled { word, line, peak, excess: (peak - memory).max(0.0) }
+        let line = graph.run(schedule);
+        let figures = Figures { seconds: line.seconds, bytes: line.peaks.iter().copied().fold(0.0, f64::max) };
+        (Scheduled { word: Some(schedule).word(), line }, figures)
     };
-    let best = options.compile.schedule.map_or(COMPARED.to_vec(), |given| vec![given]).into_iter();
-    let best = best.map(run).reduce(|best, next| if next.is_better(&best) { next } else { best })?;
+    let schedules = options.compile.schedule.map_or(COMPARED.to_vec(), |given| vec![given]);
+    let best = Best::of(schedules.into_iter().map(run), memory(options))?;
     Some((graph, best))
 }
 
 /// Returns, of programs that are not split yet, the one that is fastest under the schedules that the options allow,
 /// within memory if any is; the first of equally fast ones. `None` if none can be split.
-pub(super) fn fastest(programs: Vec<Program>, options: &Options) -> Option<Program> {
-    let mut best: Option<(Scheduled, Program)> = None;
-    for program in programs {
+pub(super) fn fastest(programs: Vec<Program>, options: &Options) -> Option<Best<Program>> {
+    let scheduled = |program: Program| {
         let (mut apart, mut faults) = (program.clone(), Diagnostics::default());
         assign::assign(&mut apart, options, &mut faults);
         if !faults.has_errors() {
             partition::partition(&mut apart, options, &mut faults);
         }
         // The passes that follow report errors in the program.
-        if !faults.has_errors()
-            && let Some((_, found)) = choose(&apart, options, &mut faults)
-            && best.as_ref().is_none_or(|best| found.is_better(&best.0))
-        {
-            best = Some((found, program));
-        }
-    }
-    best.map(|best| best.1)
+        let (_, found) = choose(&apart, options, &mut faults).filter(|_| !faults.has_errors())?;
+        Some((program, found.figures))
+    };
+    Best::of(programs.into_iter().filter_map(scheduled), memory(options))
+}
+
+/// Returns the bytes that a device may hold.
+fn memory(options: &Options) -> f64 {
+    options.compile.memory.map_or(f64::INFINITY, |bytes| bytes as f64)
 }
 
 /// Sorts fragments by their start, and puts each transfer right after its value is computed.

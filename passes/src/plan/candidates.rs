@@ -5,20 +5,18 @@
 //! end of the pipeline. It compares the full plan with the greedy one, and with plans that need less memory where the
 //! full plan's program doesn't fit.
 
-use dialect::codes;
-use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
+use dialect::diagnostic::Diagnostics;
 use dialect::ir::{Program, Stage};
-use dialect::ops::func;
 use dialect::parallel::on_all_cores;
 
 use super::{PlanOptions, PlanReport, Search, plan_with};
-use crate::compile_options::{CompileOptions, OverMemory};
+use crate::compile_options::CompileOptions;
 use crate::estimate::{Estimate, Machine, Target, estimate, estimate_time};
 use crate::mpmd::Pipeline;
 use crate::options::Options;
 use crate::pass::{Steps, run_reporting, run_unverified};
 use crate::prepare;
-use crate::units;
+use crate::variants::{Best, Figures};
 
 /// The pipeline of the passes after `plan`.
 const LATER: &str = "per-device";
@@ -62,14 +60,10 @@ pub(super) fn plan_best(
         let report = plan(&mut program, search, memory, &mut diagnostics);
         Planned { program, report, diagnostics }
     };
-    let (chosen, given_up) = best(given, options.memory, &plan);
+    let (chosen, compared) = best(given, options.memory, &plan);
     diagnostics.append(chosen.diagnostics);
     *program = chosen.program;
-    if given.compile.over_memory != OverMemory::Allow
-        && let (Some(text), Some(main)) = (given_up, func::function(program, "main"))
-    {
-        diagnostics.push(warning(program.op(main).span, text));
-    }
+    compared.into_iter().for_each(|best| best.report(program, given, diagnostics));
     chosen.report
 }
 
@@ -98,12 +92,12 @@ struct Later<'a> {
 }
 
 /// Returns the plan with the shortest step that fits; where none fits, the shortest of those that hold no more bytes
-/// than the greedy plan. The second result describes what was given up for memory.
+/// than the greedy plan. The second result is the comparison of their programs, if they were compared.
 fn best(
     given: &Options,
     memory: Option<u64>,
     plan: &(impl Fn(Search, Option<u64>) -> Planned + Sync),
-) -> (Planned, Option<String>) {
+) -> (Planned, Option<Best<usize>>) {
     // If an embedder's pipeline can't be read, the error is reported where the pipeline is run.
     let Some(later) = Later::new(given) else { return (plan(Search::Full, memory), None) };
     // The two plans are independent, and they take most of the time.
@@ -140,20 +134,14 @@ fn best(
 }
 
 /// Returns the shortest of the candidates (the second is the greedy plan) that hold at most `limit` bytes, or at most
-/// the greedy plan's bytes where none does; and what was given up for memory.
-fn shortest(mut candidates: Vec<Candidate>, limit: f64) -> (Planned, Option<String>) {
+/// the greedy plan's bytes where none does.
+fn shortest(mut candidates: Vec<Candidate>, limit: f64) -> (Planned, Option<Best<usize>>) {
     let bytes = |c: &Candidate| c.estimate.peak_bytes;
-    let most = if candidates.iter().any(|c| bytes(c) <= limit) { limit } else { bytes(&candidates[1]) };
-    let within = |most: f64| {
-        let held = candidates.iter().enumerate().filter(|c| bytes(c.1) <= most);
-        held.min_by(|a, b| a.1.estimate.step_seconds.total_cmp(&b.1.estimate.step_seconds)).map_or(1, |c| c.0)
-    };
-    let (chosen, free) = (within(most), within(f64::INFINITY));
-    let (used, given) = (&candidates[chosen].estimate, &candidates[free].estimate);
-    let text = (free != chosen).then(|| given_up(given, used, limit));
-    let mut planned = candidates.swap_remove(chosen).planned;
+    let memory = if candidates.iter().any(|c| bytes(c) <= limit) { limit } else { bytes(&candidates[1]) };
+    let best = Best::of(candidates.iter().map(|c| Figures::from(&c.estimate)).enumerate(), memory);
+    let mut planned = candidates.swap_remove(best.as_ref().map_or(1, |best| best.kept)).planned;
     candidates.iter().for_each(|c| planned.report.effort.add(&c.planned.report.effort));
-    (planned, text)
+    (planned, best.map(|best| best.within(limit)))
 }
 
 impl Candidate {
@@ -228,16 +216,4 @@ impl<'a> Later<'a> {
             }
         }
     }
-}
-
-fn given_up(free: &Estimate, used: &Estimate, limit: f64) -> String {
-    let text = |cost: &Estimate| {
-        format!("a step of {} that holds {}", units::seconds(cost.step_seconds), units::bytes(cost.peak_bytes))
-    };
-    format!("{} doesn't fit into {}; planned is {}", text(free), units::bytes(limit), text(used))
-}
-
-fn warning(span: Span, text: String) -> Diagnostic {
-    let d = Diagnostic::warning(codes::MEMORY_COSTS_TIME, span, text);
-    d.note("--memory BYTES sets another limit, --allow memory says nothing of it")
 }

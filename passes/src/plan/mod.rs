@@ -36,6 +36,7 @@ use crate::layouts::Layouts;
 use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
 use crate::prepare;
+use crate::variants::{Best, Figures};
 use model::choice::{Choice, Cost, Rates};
 use model::machine_cost::MachineCost;
 use model::meaning::Models;
@@ -212,34 +213,38 @@ impl Planner<'_> {
     /// Plans one block.
     fn block(&mut self, program: &mut Program, cache: &mut ReshardCache<'_>, body: Body<'_>) {
         cache.send_parts(false);
-        let (mut variant, mut learned) = (Variant::default(), Learned::default());
-        let Some(mut found) = self.search(program, cache, body, &variant, &mut learned, None) else { return };
-        let too_large = self.options.memory.is_some_and(|bytes| found.peak > bytes as f64);
+        let (start, mut learned) = (Variant::default(), Learned::default());
+        let Some(found) = self.search(program, cache, body, &start, &mut learned, None) else { return };
+        let figures = found.figures();
+        let mut best = Best::new((found, start), figures, self.limit(), 0.0);
+        let found = &best.kept.0;
+        let too_large = best.excess() > 0.0;
         if found.graph.is_uneven && (too_large || found.graph.padding_costs(cache, &found.choice)) {
             let next = Variant { even: true, ..Variant::default() };
             let even = self.search(program, cache, body, &next, &mut learned, None);
-            if let Some(even) = even.filter(|even| even.is_better(&found, self.options.memory)) {
-                (found, variant) = (even, next);
+            if let Some(even) = even {
+                best.offer(even.figures(), || (even, next));
             }
         }
         if self.options.search == Search::Full {
             for stacks in [true, false] {
+                let (found, variant) = &best.kept;
                 let (graph, places, models) = (&found.graph, &found.choice.places, &self.models);
                 let planned = Planned { program, graph, places, models, cache };
                 let moved =
-                    if stacks { planned.as_made() } else { self.sums_to_carry(&planned.partial_sums(), &found, cache) };
+                    if stacks { planned.as_made() } else { self.sums_to_carry(&planned.partial_sums(), found, cache) };
                 if moved.is_empty() {
                     continue;
                 }
                 let mut next = variant.clone();
                 next.carried.extend(moved);
-                let carried = self.search(program, cache, body, &next, &mut learned, Some(&found));
-                if let Some(carried) = carried.filter(|carried| carried.is_better(&found, self.options.memory)) {
-                    (found, variant) = (carried, next);
+                let carried = self.search(program, cache, body, &next, &mut learned, Some(found));
+                if let Some(carried) = carried {
+                    best.offer(carried.figures(), || (carried, next));
                 }
             }
         }
-        let Found { graph, mut choice, mut greedy, mut greedy_peak, mut cost, mut peak, mut effort } = found;
+        let Found { graph, mut choice, mut greedy, mut greedy_peak, mut cost, mut peak, mut effort } = best.kept.0;
         cache.send_parts(true);
         let in_parts = graph.peak(cache, &choice);
         if in_parts > peak && self.options.memory.is_some_and(|bytes| in_parts > bytes as f64) {
@@ -438,14 +443,8 @@ impl Found {
         choice
     }
 
-    /// Returns whether it fits into `memory` where `other` doesn't, or is cheaper where both do.
-    fn is_better(&self, other: &Found, memory: Option<u64>) -> bool {
-        let fits = |plan: &Found| memory.is_none_or(|bytes| plan.peak <= bytes as f64);
-        match (fits(self), fits(other)) {
-            (true, true) => self.cost.total() < other.cost.total(),
-            (false, false) => self.peak < other.peak,
-            (this, _) => this,
-        }
+    fn figures(&self) -> Figures {
+        Figures { seconds: self.cost.total(), bytes: self.peak }
     }
 }
 

@@ -14,8 +14,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::compile_options::{MEMORY, TARGET};
 use crate::estimate::{Machine, estimate};
+use crate::heuristics::REMATERIALIZE_ROUNDS;
 use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
+use crate::variants::{Best, Figures};
 use held::{Candidate, Held};
 
 /// The pass.
@@ -39,19 +41,20 @@ pub(crate) static PASS: Pass = Pass {
     },
 };
 
-/// The limit on rounds of choosing values, each with the memory that the previous one left.
-const ROUNDS: usize = 64;
-
 /// Recomputes values until a device holds at most `limit` bytes, or no further reduction is found.
 fn fit(program: &mut Program, machine: &Machine, limit: u64) {
     let Some(main) = func::function(program, "main") else { return };
     let Some(mut held) = Held::of(program, main) else { return };
-    let mut bytes = held.bytes;
-    if bytes <= limit {
+    if held.bytes <= limit {
         return;
     }
+    let figures = |held: &Held| Figures { seconds: 0.0, bytes: held.bytes as f64 };
+    let mut best = Best::new(None, figures(&held), limit as f64, 0.0);
     let mut trial = program.clone();
-    for _ in 0..ROUNDS {
+    for _ in 0..REMATERIALIZE_ROUNDS {
+        if best.excess() == 0.0 {
+            break;
+        }
         let seconds = seconds(&trial, machine);
         let chosen = choose(&held, held.candidates(&trial, &seconds), limit);
         if chosen.is_empty() {
@@ -61,13 +64,13 @@ fn fit(program: &mut Program, machine: &Machine, limit: u64) {
         let before = held.most_needed();
         let Some(now) = Held::of(&trial, main) else { break };
         held = now;
-        if held.bytes < bytes {
-            bytes = held.bytes;
-            *program = trial.clone();
-        }
-        if bytes <= limit || held.most_needed() > before {
+        best.offer(figures(&held), || Some(trial.clone()));
+        if held.most_needed() > before {
             break;
         }
+    }
+    if let Some(kept) = best.kept {
+        *program = kept;
     }
 }
 

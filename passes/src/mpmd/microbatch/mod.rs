@@ -92,7 +92,8 @@ pub(super) fn microbatch(program: &mut Program, options: &Options, diagnostics: 
                 count *= 2;
             }
             if let Some(best) = schedule::fastest(tried, options) {
-                *program = best;
+                best.report(program, options, diagnostics);
+                *program = best.kept;
             }
         }
     }
