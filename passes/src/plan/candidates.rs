@@ -15,21 +15,12 @@ use crate::estimate::{Estimate, Machine, Target, estimate, estimate_time};
 use crate::mpmd::Pipeline;
 use crate::options::Options;
 use crate::pass::{Steps, run_reporting, run_unverified};
+use crate::plan::heuristics::{COMPARED_OPS, CORRECTED_LIMIT, LEAST_COMPUTE};
 use crate::prepare;
 use crate::variants::{Best, Figures};
 
 /// The pipeline of the passes after `plan`.
 const LATER: &str = "per-device";
-
-/// The least share of arithmetic's seconds that remains after all passes, which fuse and merge ops.
-const LEAST_COMPUTE: f64 = 0.75;
-
-/// Below this number of ops, both programs are always made and compared, because later passes change their steps by
-/// more than the bounds allow for.
-const SMALL: usize = 400;
-
-/// The least ratio of a corrected limit on the plan's own peak to the limit itself that is worth a separate search.
-const WORTH: f64 = 1.02;
 
 /// Plans `program` by the options of the pass; `options` are those already read for the plan.
 pub(super) fn plan_best(
@@ -115,7 +106,7 @@ fn best(
     let limit = full.limit;
     let fits = |c: &Candidate| c.estimate.peak_bytes <= limit;
     let floor = greedy.least_seconds();
-    let large = full.device.op_count() >= SMALL;
+    let large = full.device.op_count() >= COMPARED_OPS;
     let clear = |c: &Candidate| large && fits(c) && c.estimate.step_seconds <= floor;
     let fitted = fits(&full);
     if clear(&full) {
@@ -204,7 +195,7 @@ impl<'a> Later<'a> {
         let limit = full.limit;
         let corrected = limit * full.planned.report.peak / full.estimate.peak_bytes;
         for aim in [corrected, limit] {
-            if aim != limit && aim < limit * WORTH {
+            if aim != limit && aim < limit * CORRECTED_LIMIT {
                 continue;
             }
             let Ok(mut smaller) = self.partitioned(plan(Search::Full, Some(aim as u64))) else { continue };

@@ -9,6 +9,7 @@
 
 mod candidates;
 mod effort;
+mod heuristics;
 pub mod model;
 mod program;
 pub mod reshard;
@@ -35,6 +36,7 @@ use crate::estimate::{Machine, Target};
 use crate::layouts::Layouts;
 use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
+use crate::plan::heuristics::{CLEAR_GAIN, REPLANNED_OPS};
 use crate::prepare;
 use crate::variants::{Best, Figures};
 use model::choice::{Choice, Cost, Rates};
@@ -46,11 +48,6 @@ use program::graph::{self, Graph, Reader, ValueId, Variant};
 use reshard::cache::ReshardCache;
 use search::draft::{Draft, Learned};
 use search::{between, egraph, greedy, portfolio};
-
-/// Blocks of at most `SMALL` ops are planned again whenever that may gain anything, larger ones where it may gain the
-/// fraction `WORTH` of their cost.
-const SMALL: usize = 256;
-const WORTH: f64 = 0.01;
 
 /// How much of the program the plan considers at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -287,7 +284,7 @@ impl Planner<'_> {
         cache: &mut ReshardCache<'_>,
     ) -> Vec<(Value, Distribution)> {
         let most = PartialSum::most_gained(sums, &found.graph, &found.choice, cache, self.rates());
-        if found.graph.ops.len() > SMALL && most < WORTH * found.cost.total() {
+        if found.graph.ops.len() > REPLANNED_OPS && most < CLEAR_GAIN * found.cost.total() {
             return Vec::new();
         }
         sums.iter().map(|sum| (sum.result, sum.at.clone())).collect()

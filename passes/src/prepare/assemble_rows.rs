@@ -21,6 +21,7 @@ use smallvec::SmallVec;
 use super::Prepared;
 use crate::compile_options::TARGET;
 use crate::estimate;
+use crate::heuristics::GAIN;
 use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
 use crate::plan::model::cost::CollectiveCost;
@@ -42,9 +43,6 @@ pub(crate) static PASS: Pass = Pass {
 /// A value of more pieces isn't traced further: selecting among its pieces on each device would cost more than moving
 /// them.
 const MAX_PIECES: usize = 16;
-
-/// A rewrite must save at least this share of the seconds.
-const WORTH: f64 = 1e-3;
 
 /// Consecutive rows of a value; for a source of rank 0, `count` copies of its element.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -184,8 +182,8 @@ impl Rewriting<'_> {
         let best = forms.reduce(|a, b| if b.1 <= a.1 { b } else { a });
         // If inner values have other users, they are computed anyway, so the rewrite saves nothing of their cost.
         let worth = |seconds: f64| {
-            let most = if made.alone { before } else { before.min(alone * (1.0 + 2.0 * WORTH)) };
-            seconds < most * (1.0 - WORTH)
+            let most = if made.alone { before } else { before.min(alone * (1.0 + 2.0 * GAIN)) };
+            seconds < most * (1.0 - GAIN)
         };
         let chosen = best.filter(|(_, seconds)| !made.is_shift && worth(*seconds));
         made.seconds = chosen.as_ref().map_or(before, |c| c.1);

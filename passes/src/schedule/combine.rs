@@ -18,11 +18,9 @@ use super::Forms;
 use super::order::Dependences;
 use super::pack::{pack, unpack};
 use crate::estimate::{Machine, bytes_of};
+use crate::heuristics::GAIN;
 
 const SCATTERED: &str = "scatter_dimension";
-
-/// Combining two must save at least this share of the shorter one's time.
-const WORTH: f64 = 1e-3;
 
 /// Combines collectives in every block where that is faster, into the allowed `forms`; returns whether it combined any.
 /// Reduce_scatters are packed, all others get several operands.
@@ -270,7 +268,7 @@ impl Group {
             }
             saved -= worth.machine.memory_seconds(2.0 * packed as f64);
         }
-        saved >= WORTH * self.seconds.min(other.seconds)
+        saved >= GAIN * self.seconds.min(other.seconds)
     }
 
     /// Returns the bytes if every device's row also holds the operands of `other`.

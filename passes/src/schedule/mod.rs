@@ -12,6 +12,7 @@ use dialect::ir::Program;
 
 use crate::compile_options::{MEMORY, TARGET};
 use crate::estimate::{Machine, estimate};
+use crate::heuristics::COMBINED_BYTES;
 use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
 use combine::Worth;
@@ -60,10 +61,6 @@ struct Forms {
     packed: bool,
 }
 
-/// The limits in bytes on the operands and results of a combined collective, all of which are live at once. The smaller
-/// limits are tried where a device would exceed its memory.
-const LARGEST: [u64; 4] = [64 << 20, 8 << 20, 1 << 20, 1 << 17];
-
 /// Schedules `program` for `machine`, where a device may hold `memory` bytes.
 fn schedule(program: &mut Program, machine: &Machine, forms: Forms, memory: Option<f64>) {
     let combine = |program: &mut Program, largest: u64| {
@@ -72,11 +69,11 @@ fn schedule(program: &mut Program, machine: &Machine, forms: Forms, memory: Opti
     };
     if memory.is_none() && !machine.overlaps_communication() {
         // Without overlap everything runs in sequence, so saved latency is saved time.
-        combine(program, LARGEST[0]);
+        combine(program, COMBINED_BYTES[0]);
         return;
     }
     let mut before = None;
-    for &largest in if memory.is_some() { &LARGEST[..] } else { &LARGEST[..1] } {
+    for &largest in if memory.is_some() { &COMBINED_BYTES[..] } else { &COMBINED_BYTES[..1] } {
         let mut combined = program.clone();
         if !combine(&mut combined, largest) {
             return;

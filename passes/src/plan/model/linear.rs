@@ -6,13 +6,11 @@
 
 use std::collections::BTreeSet;
 
+use crate::plan::heuristics::LINEAR_SETS;
 use dialect::ir::{ElementType, OpRef};
 use dialect::kernel::{Arg, Body, External, Init, Inst, Kernel, Outside};
 use dialect::scalar::ScalarOp;
 use smallvec::SmallVec;
-
-/// The limit on the sets tracked per scalar.
-const MAX_SETS: usize = 8;
 
 /// How a scalar inside a body depends on the operands.
 #[derive(Clone, Debug)]
@@ -51,7 +49,7 @@ fn both(a: &Form, b: &Form) -> Form {
     }
     let mut sets: Vec<BTreeSet<usize>> = Vec::new();
     let mut add = |set: BTreeSet<usize>| {
-        if a.within(&set) && b.within(&set) && !sets.contains(&set) && sets.len() < MAX_SETS {
+        if a.within(&set) && b.within(&set) && !sets.contains(&set) && sets.len() < LINEAR_SETS {
             sets.push(set);
         }
     };
@@ -71,7 +69,7 @@ fn times(a: &Form, b: &Form) -> Form {
         sets.extend(x.linear.iter().filter(|s| s.is_disjoint(&y.depends)).cloned());
     }
     sets.dedup();
-    sets.truncate(MAX_SETS);
+    sets.truncate(LINEAR_SETS);
     Form { linear: sets, depends: &a.depends | &b.depends, zero: a.zero || b.zero }
 }
 

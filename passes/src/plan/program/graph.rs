@@ -21,15 +21,12 @@ use smallvec::SmallVec;
 
 use crate::estimate::{Machine, Precision, Trips};
 use crate::layouts::{self, Layouts};
+use crate::plan::heuristics::READ_IN_PARTS;
 
 use super::memory::{Held, Moment};
 use crate::plan::model::meaning::{Model, Models, Work, rematerializable};
 use crate::plan::model::strategy::Exchanged;
 use crate::plan::reshard::cache::{Dist, Rematerializable, ReshardCache, Type};
-
-/// The most bytes of a value that is moved before a loop although the loop reads it in parts: 64 KiB, which every
-/// iteration's move of a part exceeds in latency on all targets.
-const READ_IN_PARTS: usize = 1 << 16;
 
 define_id!(
     /// An op of a [`Graph`].

@@ -10,8 +10,8 @@ use dialect::sharding::{AxisPart, Distribution, MeshAxes, ReductionKind, Reshard
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::search::ROUNDING;
 use super::{Resharder, Sequence};
+use crate::plan::heuristics::ROUNDING;
 use crate::plan::model::cost::CollectiveCost;
 
 define_id!(

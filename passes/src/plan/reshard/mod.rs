@@ -25,13 +25,11 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::model::cost::CollectiveCost;
+use crate::plan::heuristics::{MAX_ATOMS, MAX_SPLIT};
 use greedy::greedy;
 use search::{Edge, Problem, Question, Shard};
-use state::{List, MAX_ATOMS, State};
+use state::{List, State};
 use step::{Step, cost_of, exchanged_bytes, step_cost};
-
-/// The limit on the number of axis parts after splitting.
-const MAX_SPLIT: usize = 8;
 
 /// A sequence of steps with its modeled seconds and moved bytes.
 #[derive(Clone, PartialEq, Debug, Default)]

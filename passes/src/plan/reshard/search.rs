@@ -15,16 +15,8 @@ use smallvec::{SmallVec, smallvec};
 
 use super::state::{List, State, atoms_of};
 use super::step::{exchanged, parts_seconds};
+use crate::plan::heuristics::{MAX_PARTS, MAX_PERMUTES, MAX_STATES, ROUNDING};
 use crate::plan::model::cost::CollectiveCost;
-
-/// The limit on the visited states.
-const MAX_STATES: usize = 400;
-/// The limit on the arrangements tried for a permute.
-const MAX_PERMUTES: usize = 12;
-/// The limit on the parts in which a shard is sent: each part takes a permute and a dozen ops of the program.
-const MAX_PARTS: i64 = 16;
-/// The relative rounding error below which two costs count as equal.
-pub(super) const ROUNDING: f64 = 1e-12;
 
 /// How a state was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,9 +1,7 @@
 //! The states of the search for a redistribution, in a few machine words each.
 
+use crate::plan::heuristics::MAX_ATOMS;
 use smallvec::SmallVec;
-
-/// The limit on the atoms of a search; with more, no search is run.
-pub(super) const MAX_ATOMS: usize = 12;
 
 /// At most [`MAX_ATOMS`] atoms of one dimension, major first, in four bits each (its number plus one) from the lowest
 /// bits on. They are packed because states are copied, compared and hashed often.

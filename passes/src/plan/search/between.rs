@@ -7,15 +7,9 @@ use dialect::sharding::Distribution;
 use rustc_hash::FxHashSet;
 
 use super::draft::Draft;
+use crate::plan::heuristics::{CLEAR_GAIN, TRIED_PER_OP};
 use crate::plan::model::strategy::Kept;
 use crate::plan::program::graph::OpId;
-
-/// A change must save at least this share: start-ups of permutes can't be combined as well as those of other
-/// collectives.
-const WORTH: f64 = 0.01;
-/// The most strategies of one op that are tried. Trying one takes as long as the op has operands, and a concatenate of
-/// thousands of operands may have as many.
-const MOST_TRIED: usize = 64;
 
 /// Computes ops whose operands and results are both moved in the distribution of one of them, if that makes the plan
 /// cheaper and its peak memory stays within `limit` bytes.
@@ -47,11 +41,11 @@ pub(crate) fn settle(draft: &mut Draft<'_, '_>, limit: f64) {
         // Of an op with thousands of operands most are sharded alike, and lead to the same strategy.
         let mut known: FxHashSet<Kept<'_>> = FxHashSet::default();
         let given = wanted.iter().map(|(tensor, at)| model.kept(*tensor, at)).filter(|kept| known.insert(kept.clone()));
-        for given in given.take(MOST_TRIED) {
+        for given in given.take(TRIED_PER_OP) {
             let id = draft.placer.strategy_id(model.keeping_all([&given]));
             draft.try_out(op, id);
             let seconds = draft.cost(&[op], &values);
-            if seconds < best * (1.0 - WORTH) && draft.peak() <= limit {
+            if seconds < best * (1.0 - CLEAR_GAIN) && draft.peak() <= limit {
                 (kept, best) = (id, seconds);
             }
             draft.try_out(op, first);

@@ -8,17 +8,11 @@ use smallvec::SmallVec;
 use super::wanted::Wanted;
 use super::{egraph, timeline};
 use crate::plan::effort::Effort;
+use crate::plan::heuristics::{CLEAR_GAIN, INTERMEDIATE_PLANS, ROUNDING};
 use crate::plan::model::choice::{Choice, Cost, Placer, Rates, StrategyId};
 use crate::plan::model::meaning::Models;
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::cache::{Dist, ReshardCache};
-
-/// The limit on the intermediate plans tried by `shorten`, and the share by which a step must get shorter: the passes
-/// after the plan reorder collectives, which changes the step by less.
-const MOST_TRIED: usize = 8;
-const WORTH: f64 = 0.01;
-/// The relative rounding error below which two sums count as equal.
-const ROUNDING: f64 = 1e-12;
 
 /// Results of searches that later searches of the same block reuse.
 #[derive(Default)]
@@ -228,14 +222,14 @@ impl<'a, 's> Draft<'a, 's> {
         let all = self.undo.len();
         let mut now = all;
         let mut best = (all, timeline::step_seconds(self));
-        for changes in (0..MOST_TRIED).rev().map(|i| i * all / MOST_TRIED) {
+        for changes in (0..INTERMEDIATE_PLANS).rev().map(|i| i * all / INTERMEDIATE_PLANS) {
             if changes == now {
                 continue;
             }
             self.go(now, changes);
             now = changes;
             let seconds = timeline::step_seconds(self);
-            if seconds < best.1 * (1.0 - WORTH) && self.peak() <= limit {
+            if seconds < best.1 * (1.0 - CLEAR_GAIN) && self.peak() <= limit {
                 best = (changes, seconds);
             }
         }

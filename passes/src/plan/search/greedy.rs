@@ -9,6 +9,7 @@ use dialect::id::{TiSlice, TiVec};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use crate::plan::heuristics::TRIED_PER_OP;
 use crate::plan::model::choice::{Choice, Placer, Rates, StrategyId};
 use crate::plan::model::meaning::{Model, Models};
 use crate::plan::model::strategy::{Kept, OpModel, Strategy};
@@ -145,9 +146,6 @@ impl Moved<'_> {
     }
 }
 
-/// The limit on the distributions (those of the largest tensors of an op) that are each tried as the first to keep.
-const MAX_FIRST: usize = 64;
-
 /// Returns strategies that start from the distribution of one tensor and add what fits of the others, the largest
 /// first.
 fn candidates(model: &OpModel, op: &Moved<'_>, cache: &ReshardCache<'_>) -> Vec<Strategy> {
@@ -169,7 +167,7 @@ fn candidates(model: &OpModel, op: &Moved<'_>, cache: &ReshardCache<'_>) -> Vec<
     let mut known = FxHashSet::default();
     let given: Vec<&Kept<'_>> = given.iter().map(|g| &g.0).filter(|kept| known.insert(*kept)).collect();
     let mut out: Vec<Strategy> = Vec::new();
-    for first in 0..given.len().min(MAX_FIRST) {
+    for first in 0..given.len().min(TRIED_PER_OP) {
         let others = given.iter().enumerate().filter(|g| g.0 != first).map(|g| *g.1);
         let strategy = model.keeping_all(std::iter::once(given[first]).chain(others));
         if !out.contains(&strategy) {

@@ -13,26 +13,9 @@ use super::draft::Draft;
 use super::egraph::rewrite::Rewrite;
 use super::{egraph, expand, timeline};
 use crate::plan::effort::Effort;
+use crate::plan::heuristics::{CLEAR_GAIN, COMBINED_STARTUP, FAR, FEWER_ROUNDS, MANY_OPS, REWRITE_ROUNDS, STARTUPS};
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::cache::{Copies, Copy, Dist, ReshardCache};
-
-/// Start-up costs matter if they are at least this fraction of all communication.
-const STARTUPS: f64 = 0.02;
-/// A search is skipped if its initial plan, even without any start-up costs, takes more than this factor of the best
-/// plan found: rewrites around single values don't gain that much.
-const FAR: f64 = 2.0;
-/// Combining collectives saves start-up costs; a collective is combined if its start-up is at least this fraction of
-/// its time.
-const WORTH_JOINING: f64 = 0.1;
-
-/// If the costs of two plans differ by less than this fraction, the plan that moves less is used, because costs of work
-/// are less certain.
-const AS_GOOD: f64 = 0.01;
-
-/// The limit on rounds of all rewrites in a window; `FEWER_ROUNDS` for graphs of at least `MANY` ops.
-const ROUNDS: usize = 4;
-const FEWER_ROUNDS: usize = 2;
-const MANY: usize = 500;
 
 /// Replaces the plan by the cheapest one found whose peak memory is at most `limit` bytes or, if there is none, at most
 /// that of the initial plan. Never makes it more expensive.
@@ -41,7 +24,7 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
     let (seconds, moves) = expand::expand(draft);
     draft.effort.expanded = seconds;
     let expanded = draft.changes();
-    let rounds = if draft.graph.ops.len() < MANY { ROUNDS } else { FEWER_ROUNDS };
+    let rounds = if draft.graph.ops.len() < MANY_OPS { REWRITE_ROUNDS } else { FEWER_ROUNDS };
     let blocks = expand::blocks(draft, moves);
     egraph::improve(draft, rewrites, rounds);
     if blocks {
@@ -66,7 +49,7 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
         draft.restart(found, cost);
         return;
     }
-    egraph::improve(draft, rewrites, ROUNDS);
+    egraph::improve(draft, rewrites, REWRITE_ROUNDS);
     let rewritten = draft.total();
     let other_fits = draft.fit(limit);
     let (other, joined) = (draft.whole_cost(), Startups::of(draft).joined);
@@ -75,7 +58,7 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
         None => (cost.total() - startups.joined, other.total() - joined),
     };
     let moves_less = other.seconds - joined < cost.seconds - startups.joined;
-    let better = this < that && !(moves_less && that < this * (1.0 + AS_GOOD));
+    let better = this < that && !(moves_less && that < this * (1.0 + CLEAR_GAIN));
     if fits && !other_fits || fits == other_fits && better {
         draft.restart(found, cost);
     } else {
@@ -149,7 +132,7 @@ impl Startups {
                         found.all += startup;
                         let element = cache.tensor_type(v.ty).element;
                         let key = (level, collective, axes, element, v.weight.to_bits());
-                        if !started.insert(key) && startup >= WORTH_JOINING * seconds {
+                        if !started.insert(key) && startup >= COMBINED_STARTUP * seconds {
                             found.joined += startup;
                         }
                         level += 1;
@@ -184,7 +167,7 @@ impl<'a> Rows<'a> {
             for p in &e.sent {
                 let values = self.sent.entry((level, &e.axes[..], &*p.pairs, node.weight.to_bits())).or_default();
                 let others = !values.is_empty();
-                let worth = startup >= WORTH_JOINING * cache.permute_seconds(p.share * bytes, &e.axes);
+                let worth = startup >= COMBINED_STARTUP * cache.permute_seconds(p.share * bytes, &e.axes);
                 let first = !own.contains(&(&e.axes[..], &*p.pairs));
                 own.push((&e.axes[..], &*p.pairs));
                 if values.insert(value) && first && others && worth {

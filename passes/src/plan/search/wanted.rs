@@ -4,12 +4,10 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::plan::heuristics::FEW_USERS;
 use crate::plan::model::choice::Choice;
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::cache::Dist;
-
-/// Values with at most this many readers are examined reader by reader.
-const FEW: usize = 16;
 
 /// By value with many readers: the distributions that readers want, and the number of readers of each.
 #[derive(Default)]
@@ -19,7 +17,7 @@ impl Wanted {
     /// Counts the readers under the plan `choice`.
     pub(super) fn of(graph: &Graph, choice: &Choice) -> Self {
         let mut wanted = Self::default();
-        for (value, v) in graph.values.iter_enumerated().filter(|v| v.1.uses.len() > FEW) {
+        for (value, v) in graph.values.iter_enumerated().filter(|v| v.1.uses.len() > FEW_USERS) {
             let counts = wanted.0.entry(value).or_default();
             let needs = v.uses.iter().filter_map(|&(op, i)| choice.places[op].operands.get(i as usize));
             needs.for_each(|&at| add(counts, at));
@@ -29,7 +27,7 @@ impl Wanted {
 
     /// Returns the distributions in which a value's readers want it; `None` where there are few readers.
     pub(super) fn needs(&self, graph: &Graph, value: ValueId) -> Option<SmallVec<[Dist; 4]>> {
-        let counts = (graph.values[value].uses.len() > FEW).then(|| self.0.get(&value))??;
+        let counts = (graph.values[value].uses.len() > FEW_USERS).then(|| self.0.get(&value))??;
         Some(counts.iter().map(|c| c.0).collect())
     }
 
@@ -39,7 +37,7 @@ impl Wanted {
             return;
         }
         for (i, value) in graph.ops[op].operands.iter().enumerate() {
-            let Some(value) = value.filter(|&v| graph.values[v].uses.len() > FEW) else { continue };
+            let Some(value) = value.filter(|&v| graph.values[v].uses.len() > FEW_USERS) else { continue };
             let Some(counts) = self.0.get_mut(&value) else { continue };
             if let Some(at) = before.operands.get(i) {
                 counts.iter_mut().filter(|c| c.0 == *at).for_each(|c| c.1 -= 1);

@@ -20,22 +20,12 @@ use std::time::Instant;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::draft::Draft;
+use crate::plan::heuristics::{COST_OF_ONE, FAILED_WINDOWS, STRATEGY_SWEEPS, VISITS_PER_VALUE, WINDOW_SHARE};
 use crate::plan::model::choice::StrategyId;
 use crate::plan::program::graph::ValueId;
 use rewrite::Rewrite;
 use term::Facts;
 use window::{Solved, Window, WindowKey};
-
-/// The limit on visited windows per value that is moved in the initial plan.
-const VISITS_PER_VALUE: usize = 4;
-/// A value is frozen after this many windows around it were searched without improvement.
-const MOST_IN_VAIN: usize = 2;
-/// A window whose redistributions take less than this fraction of the plan's seconds isn't searched.
-const LEAST: f64 = 1e-4;
-/// Rewrites of a window may spend this factor of the seconds of moving all of its values to move one value.
-const MOST: f64 = 2.0;
-/// The limit on sweeps over the ops of a window; a sweep gives every op the best of its strategies in the e-graph.
-const SWEEPS: usize = 3;
 
 /// Strategies for the ops of windows, by key; `None` where the search found nothing better. They hold for all plans
 /// with the same models, strategies and distributions by id.
@@ -71,14 +61,14 @@ impl Search<'_, '_, '_> {
         let mut visits = queue.len() * VISITS_PER_VALUE;
         // The number of searched windows without improvement that each value was in.
         let mut in_vain: FxHashMap<ValueId, usize> = FxHashMap::default();
-        let worth = self.draft.total() * LEAST;
+        let worth = self.draft.total() * WINDOW_SHARE;
         while let Some(value) = queue.pop_front() {
             if visits == 0 {
                 return;
             }
             visits -= 1;
             queued.remove(&value);
-            let is_settled = in_vain.get(&value).is_some_and(|&windows| windows >= MOST_IN_VAIN);
+            let is_settled = in_vain.get(&value).is_some_and(|&windows| windows >= FAILED_WINDOWS);
             if is_settled || !self.draft.is_moved(value) {
                 continue;
             }
@@ -123,7 +113,7 @@ impl Search<'_, '_, '_> {
         let before: Vec<StrategyId> = window.ops.iter().map(|&op| self.draft.choice.strategies[op]).collect();
         let at_first = self.draft.cost(&window.ops, &window.values);
         let d = &mut *self.draft;
-        let limit = MOST * d.cost(&[], &window.values);
+        let limit = COST_OF_ONE * d.cost(&[], &window.values);
         let facts = Facts::new(d.graph, d.models, d.cache, d.placer, limit);
         let Solved { found, others, size } = window.solve(facts, &d.choice, d.rates, self.rewrites, self.rounds);
         d.effort.distinct_windows += 1;
@@ -150,7 +140,7 @@ impl Search<'_, '_, '_> {
     /// Gives each op the best of its strategies while the others keep theirs; returns the saved seconds.
     fn polish(&mut self, window: &Window, strategies: &mut [StrategyId], others: &[Vec<StrategyId>]) -> f64 {
         let mut gained = 0.0;
-        for _ in 0..SWEEPS {
+        for _ in 0..STRATEGY_SWEEPS {
             let mut changed = false;
             for (i, &op) in window.ops.iter().enumerate() {
                 let values = self.draft.graph.values_of([op]);

@@ -11,23 +11,14 @@ use smallvec::SmallVec;
 use super::extract::extract;
 use super::rewrite::Rewrite;
 use super::term::{Facts, Term, TermKind, Terms, add, class, moved};
+use crate::plan::heuristics::{MAX_NODES, WINDOW_OPS, WINDOW_TENSORS, WINDOW_USERS};
 use crate::plan::model::choice::{Choice, Rates, StrategyId};
 use crate::plan::program::graph::{Graph, OpId, ValueId};
 use crate::plan::reshard::cache::{Dist, Rematerializable};
 
-/// The limit on ops in a window.
-const MAX_OPS: usize = 8;
-/// The limit on the readers of a value through which a window is extended.
-const MAX_READERS: usize = 6;
-/// The limit on the operands and results of an op in a window: each result is a term over all operands, and each of
-/// their values would have a window with all the others.
-const MAX_TENSORS: usize = 64;
-/// Approximate limit on the nodes of an e-graph.
-const MAX_NODES: usize = 1500;
-
 /// Some ops of a graph, in program order.
 pub(super) struct Window {
-    pub(super) ops: SmallVec<[OpId; MAX_OPS]>,
+    pub(super) ops: SmallVec<[OpId; WINDOW_OPS]>,
     /// Every value that they read or make.
     pub(super) values: Vec<ValueId>,
 }
@@ -48,19 +39,19 @@ pub(super) type WindowKey = Vec<u64>;
 impl Window {
     /// Returns the window of the ops nearest to value `value`.
     pub(super) fn around(graph: &Graph, value: ValueId) -> Self {
-        let mut ops: SmallVec<[OpId; MAX_OPS]> = SmallVec::new();
+        let mut ops: SmallVec<[OpId; WINDOW_OPS]> = SmallVec::new();
         let mut queue = vec![value];
         let mut at = 0;
-        while at < queue.len() && ops.len() < MAX_OPS {
+        while at < queue.len() && ops.len() < WINDOW_OPS {
             let v = &graph.values[queue[at]];
             at += 1;
-            if v.rematerializable != Rematerializable::No || v.uses.len() > MAX_READERS {
+            if v.rematerializable != Rematerializable::No || v.uses.len() > WINDOW_USERS {
                 continue;
             }
             for op in v.maker.iter().map(|m| m.0).chain(v.uses.iter().map(|u| u.0)) {
                 let node = &graph.ops[op];
-                let is_wide = node.operands.len() + node.results.len() > MAX_TENSORS;
-                if node.model.is_none() || is_wide || ops.contains(&op) || ops.len() == MAX_OPS {
+                let is_wide = node.operands.len() + node.results.len() > WINDOW_TENSORS;
+                if node.model.is_none() || is_wide || ops.contains(&op) || ops.len() == WINDOW_OPS {
                     continue;
                 }
                 ops.push(op);

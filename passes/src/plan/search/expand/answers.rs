@@ -5,10 +5,8 @@ use super::changes::Asked;
 use super::cut::{Cut, Question};
 use super::moves::Moves;
 use super::roles::Values;
+use crate::plan::heuristics::MAX_CUTS;
 use crate::plan::program::graph::OpId;
-
-/// The limit on cuts of one move before all redistributions are searched for.
-const MAX_CUTS: usize = 16;
 
 /// Ops whose answer is yes, and the seconds saved.
 struct Answers {

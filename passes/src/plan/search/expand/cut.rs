@@ -8,10 +8,9 @@
 
 use std::collections::VecDeque;
 
+use crate::plan::heuristics::MAX_PATHS;
 use dialect::define_id;
 
-/// The limit on paths per question, after which the search gives up and every answer is no.
-const MAX_PATHS: usize = 200;
 const NEVER: u64 = u64::MAX / 4;
 
 define_id!(

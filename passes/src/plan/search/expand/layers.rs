@@ -5,14 +5,10 @@ use std::ops::Range;
 use dialect::id::Interner;
 use rustc_hash::FxHashMap;
 
+use crate::plan::heuristics::{LAYER_DISTANCES, LAYER_PREFIX};
 use crate::plan::model::meaning::Model;
 use crate::plan::model::strategy::OpModel;
 use crate::plan::search::draft::Draft;
-
-/// The length of the prefix by which repetitions are found.
-const SEED: usize = 8;
-/// The limit on the distances to the next layer that are tried at each op.
-const MAX_TRIED: usize = 16;
 
 /// A repeated stretch: `times` layers of `period` ops each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,18 +38,18 @@ impl Repeat {
 pub(super) fn repeats(keys: &[u32], may_join: &mut dyn FnMut(Repeat) -> bool) -> Vec<Repeat> {
     let prefixes = Prefixes::of(keys);
     let mut starts: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
-    for at in 0..(keys.len() + 1).saturating_sub(SEED) {
-        starts.entry(prefixes.hash(at, SEED)).or_default().push(at as u32);
+    for at in 0..(keys.len() + 1).saturating_sub(LAYER_PREFIX) {
+        starts.entry(prefixes.hash(at, LAYER_PREFIX)).or_default().push(at as u32);
     }
     let mut found = Vec::new();
     // A refused repeat isn't tried again one op later.
     let mut refused: FxHashMap<usize, usize> = FxHashMap::default();
     let mut start = 0;
-    while start + 2 * SEED <= keys.len() {
-        let same = &starts[&prefixes.hash(start, SEED)];
+    while start + 2 * LAYER_PREFIX <= keys.len() {
+        let same = &starts[&prefixes.hash(start, LAYER_PREFIX)];
         let later = &same[same.partition_point(|&at| at as usize <= start)..];
         let mut repeats: Vec<Repeat> = Vec::new();
-        for &next in later.iter().take(MAX_TRIED) {
+        for &next in later.iter().take(LAYER_DISTANCES) {
             let period = next as usize - start;
             let common = prefixes.common(start, next as usize);
             let is_refused = refused.get(&period).is_some_and(|&end| start < end);

@@ -24,19 +24,12 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::draft::Draft;
+use crate::plan::heuristics::{CUT_SHARE, EXPAND_ROUNDS, GAIN};
 use crate::plan::model::choice::StrategyId;
 use changes::Change;
 pub(crate) use moves::Moves;
 use moves::Target;
 use roles::ValueRole;
-
-/// The limit on rounds over all moves.
-const ROUNDS: usize = 3;
-/// Another round follows a round that saved at least this fraction of the total cost.
-const WORTH: f64 = 1e-3;
-/// The cut of a move must save at least this fraction of the total cost; less is not worth a search for
-/// redistributions.
-const LEAST: f64 = 3e-4;
 
 /// Makes a plan cheaper; returns its seconds, and all moves for [`blocks`].
 pub(crate) fn expand(draft: &mut Draft<'_, '_>) -> (f64, Moves) {
@@ -70,7 +63,7 @@ fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
     let mut last = draft.total();
     // Parts of axes that didn't help in a round.
     let mut idle = vec![false; moves.halves];
-    for round in 0..ROUNDS {
+    for round in 0..EXPAND_ROUNDS {
         let mut helped = vec![false; moves.targets.len()];
         let groups = if round == 0 { moves.wholes } else { moves.halves };
         for group in 0..groups {
@@ -90,7 +83,7 @@ fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
                 if tried.is_some_and(|tried| moves.is_settled(target, tried)) {
                     continue;
                 }
-                let made = Move { draft, moves, group, target, tried, worth: last * LEAST }.make();
+                let made = Move { draft, moves, group, target, tried, worth: last * CUT_SHARE }.make();
                 draft.effort.moves += 1;
                 draft.effort.helpful_moves += usize::from(made);
                 *helped |= made;
@@ -106,7 +99,7 @@ fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
         });
         let total = draft.total();
         debug_assert!((moves.roles.total(draft) - total).abs() <= 1e-6 * total, "layers that are not alike");
-        if total > last * (1.0 - WORTH) && groups == moves.halves {
+        if total > last * (1.0 - GAIN) && groups == moves.halves {
             return total;
         }
         last = total;

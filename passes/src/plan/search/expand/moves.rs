@@ -12,19 +12,12 @@ use super::layers;
 use super::now::Now;
 use super::prices::Prices;
 use super::roles::{Role, Roles, ValueRole};
+use crate::plan::heuristics::{HALVED_AXIS, MOVED_CLASSES, NEAR};
 use crate::plan::model::choice::StrategyId;
 use crate::plan::model::meaning::Model;
 use crate::plan::model::strategy::Strategy;
 use crate::plan::program::graph::{Graph, OpId, Places};
 use crate::plan::search::draft::Draft;
-
-/// Axes of at least this size are also moved in halves.
-const MIN_SPLIT: u32 = 8;
-/// The limit on dimension classes tried on each axis; those with the most work are tried.
-const MAX_CLASSES: usize = 16;
-
-/// After a move without improvement, it asks only ops within this distance of later changes.
-const NEAR: usize = 2;
 
 /// The target of a move of an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -127,13 +120,13 @@ impl Moves {
             groups.insert(0, axes.clone());
         }
         let wholes = groups.len();
-        let large = || axes.iter().rev().filter(|a| a.size >= MIN_SPLIT);
+        let large = || axes.iter().rev().filter(|a| a.size >= HALVED_AXIS);
         for (axis, major) in large().filter_map(|a| Some((a, half(a)?))) {
             groups.extend(split(axis, major));
         }
         let halves = groups.len();
         for axis in axes.iter().rev() {
-            let known = |major: u32| axis.size >= MIN_SPLIT && half(axis) == Some(major);
+            let known = |major: u32| axis.size >= HALVED_AXIS && half(axis) == Some(major);
             let others = (2..axis.size).filter(|&major| axis.size.is_multiple_of(major) && !known(major));
             groups.extend(others.flat_map(|major| split(axis, major)));
         }
@@ -142,7 +135,7 @@ impl Moves {
         let roles = Roles::of(draft.graph, &draft.choice, &repeats);
         let classes = DimensionClasses::of(dimensions, draft.graph, draft.cache, draft.rates, &roles);
         let mut targets: Vec<Target> = Vec::new();
-        for &class in classes.by_weight.iter().take(MAX_CLASSES) {
+        for &class in classes.by_weight.iter().take(MOVED_CLASSES) {
             targets.push(Target::First(class));
             if classes.ops(class).iter().any(|op| classes.factors(op.1).len() > 1) {
                 targets.push(Target::Last(class));

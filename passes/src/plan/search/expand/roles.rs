@@ -12,14 +12,12 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::layers::Repeat;
+use crate::plan::heuristics::MARKED_PART;
 use crate::plan::model::choice::{Choice, StrategyId};
 use crate::plan::model::meaning::Model;
 use crate::plan::program::graph::{Graph, OpId, ValueId};
 use crate::plan::reshard::cache::{Dist, Rematerializable, ReshardCache, Type};
 use crate::plan::search::draft::Draft;
-
-/// A list with at least this part (1/`MANY`) of all values is sorted by marking its values.
-const MANY: usize = 8;
 
 define_id! {
     /// The position of an op in its layer.
@@ -156,7 +154,7 @@ impl Roles {
     /// Returns the values that these ops and the ops they represent read or make, sorted.
     pub(super) fn values_of(&self, ops: impl IntoIterator<Item = OpId>) -> Vec<ValueRole> {
         let mut values: Vec<ValueRole> = ops.into_iter().flat_map(|op| self.touched(op)).copied().collect();
-        if values.len() >= self.values.len() / MANY {
+        if values.len() >= self.values.len() / MARKED_PART {
             let mut touched = vec![false; self.values.len()];
             values.iter().for_each(|&v| touched[v.index()] = true);
             return self.values.keys().filter(|v| touched[v.index()]).collect();

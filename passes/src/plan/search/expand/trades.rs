@@ -13,24 +13,15 @@ use dialect::sharding::AxisPart;
 use super::Move;
 use super::classes::DimensionClass;
 use super::moves::{Moves, Target};
+use crate::plan::heuristics::{FAILED_TRADES, GAIN, TRADE_CHANGES, TRADED_CLASSES};
 use crate::plan::search::draft::Draft;
-
-/// After this many parts of axes without improvement, blocks are tried along no more parts.
-const MAX_IN_VAIN: usize = 2;
-/// The limit on classes that trades try; those with the most work are tried.
-const CLASSES: usize = 7;
-/// A trade must save at least this fraction of the total cost.
-const WORTH: f64 = 1e-3;
-/// The limits on computed changes of ops, after which no more trades that remove a part (first) or make it innermost
-/// (second) are tried: each trade asks nearly all ops of a graph.
-const MAX_ASKED: [usize; 2] = [2000, 3000];
 
 /// Removes parts of axes from all ops but those of one class; returns whether that made the plan cheaper.
 pub(super) fn narrow(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> bool {
     let classes = classes(moves);
     let parts = moves.wholes..moves.groups.len();
     let all = parts.flat_map(|group| classes.iter().map(move |&class| (group, Target::Only(class))));
-    let most = moves.asked + MAX_ASKED[0];
+    let most = moves.asked + TRADE_CHANGES[0];
     make(draft, moves, all, most)
 }
 
@@ -41,11 +32,11 @@ pub(super) fn blocks(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> bool {
     classes.retain(|&class| 2 * moves.classes.ops(class).len() <= moves.roles.ops.len());
     let is_small = |group: &usize| matches!(&moves.groups[*group][..], [part] if part.size == least_part(moves, part));
     let groups: Vec<usize> = (moves.wholes..moves.groups.len()).filter(is_small).collect();
-    let most = moves.asked + MAX_ASKED[1];
+    let most = moves.asked + TRADE_CHANGES[1];
     let mut helped = false;
     for (i, group) in groups.into_iter().enumerate() {
         helped |= make(draft, moves, classes.iter().map(|&class| (group, Target::Inside(class))), most);
-        if i + 1 >= MAX_IN_VAIN && !helped {
+        if i + 1 >= FAILED_TRADES && !helped {
             break;
         }
     }
@@ -53,7 +44,7 @@ pub(super) fn blocks(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> bool {
 }
 
 fn classes(moves: &Moves) -> Vec<DimensionClass> {
-    moves.classes.by_weight.iter().copied().take(CLASSES).collect()
+    moves.classes.by_weight.iter().copied().take(TRADED_CLASSES).collect()
 }
 
 /// Returns the size of the smallest parts into which the axis of `part` is split.
@@ -69,7 +60,7 @@ fn make(
     all: impl IntoIterator<Item = (usize, Target)>,
     most: usize,
 ) -> bool {
-    let worth = draft.total() * WORTH;
+    let worth = draft.total() * GAIN;
     let mut helped = false;
     for (group, target) in all {
         if moves.asked >= most {
