@@ -3,7 +3,8 @@
 //! A change of one is judged by `make bench-plan` (modeled steps and compile times of large programs) and by the
 //! snapshots of `lit-tests` and `tests/plan`, which have the resulting programs.
 
-/// The least share of a cost that a change must save: a smaller saving isn't worth the ops and the search that it takes.
+/// The least share of a cost that a change must save: a smaller saving isn't worth the ops and the search that it
+/// takes.
 pub(crate) const GAIN: f64 = 1e-3;
 
 /// Variants that one pass tries of a program. Each is a copy of the program and an estimate of all of it, so this

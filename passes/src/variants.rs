@@ -1,7 +1,8 @@
 //! The choice among variants: try one, estimate it, keep the better.
 //!
 //! Every pass that compares variants of a program or a plan uses [`Best`], so that all compare alike: a variant that
-//! exceeds the memory by fewer bytes is better and, of two that exceed it equally or fit, the one with the shorter step.
+//! exceeds the memory by fewer bytes is better and, of two that exceed it equally or fit, the one with the shorter
+//! step.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
@@ -80,7 +81,8 @@ impl<T> Best<T> {
         }
     }
 
-    /// Tries the variants that `vary` makes from the kept one by each choice in turn; `None` for choices that make none.
+    /// Tries the variants that `vary` makes from the kept one by each choice in turn; `None` for choices that make
+    /// none.
     pub(crate) fn improve<C>(
         mut self,
         choices: impl IntoIterator<Item = C>,

@@ -107,7 +107,7 @@ pub(crate) const NEAR: usize = 2;
 /// Cuts of one move, after which all redistributions of its answer are searched for at once.
 pub(crate) const MAX_CUTS: usize = 16;
 
-/// Augmenting paths of one cut, after which every answer is no.
+/// Augmenting paths per question of a cut, after which every answer is no.
 pub(crate) const MAX_PATHS: usize = 200;
 
 /// Parts of axes without improvement, after which trades try no further part.

@@ -299,8 +299,8 @@ impl Planner<'_> {
         self.options.memory.map_or(f64::INFINITY, |bytes| bytes as f64)
     }
 
-    /// Returns the best plan found for one block, starting from the layouts of `variant`, or from a plan `before` of the
-    /// same block in another variant.
+    /// Returns the best plan found for one block, starting from the layouts of `variant`, or from a plan `before` of
+    /// the same block in another variant.
     fn search(
         &mut self,
         program: &Program,

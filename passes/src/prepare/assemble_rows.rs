@@ -1,5 +1,5 @@
-//! assemble-rows: fuses chains of slices, pads, reversals and concatenations along a sharded dimension into one move of the rows that
-//! the last op of the chain returns.
+//! assemble-rows: fuses chains of slices, pads, reversals and concatenations along a sharded dimension into one move of
+//! the rows that the last op of the chain returns.
 //!
 //! Run one by one, each op sends rows to where its own result is sharded: a reversed concatenation sends every row
 //! twice, and rows that a later slice drops are sent for nothing. So this pass traces the result rows of each such op
@@ -146,7 +146,8 @@ impl Rewriting<'_> {
             axes,
         };
         let unary = own.iter().filter(|r| !self.is_fill(r.source)).count() == 1 && own.iter().all(|r| !r.reversed);
-        // `merge-shifts` makes one shift of slices and pads of one value, also where they are operands of a concatenation.
+        // `merge-shifts` makes one shift of slices and pads of one value, also where they are operands of a
+        // concatenation.
         let mut made = Made { dim: assembly.dim, rows: Vec::new(), seconds: 0.0, alone: true, is_shift: unary };
         let (mut inside, mut shifted) = (FxHashMap::default(), FxHashMap::default());
         let mut seen = FxHashSet::default();

@@ -1,9 +1,9 @@
 //! decompose-sharded: writes ops that need all of a dimension which propagation shards as several ops that don't.
 //!
-//! Reductions whose partial results no collective combines (the index of a maximum) and the first elements of a sort are
-//! computed in each shard and then over the shards' results. Cumulative sums start in each shard from the total of the
-//! shards before it. Long sorts deal elements out to all devices between two sorts of shards. Triangular systems are
-//! solved block by block, and transforms over several dimensions are done one dimension after the other.
+//! Reductions whose partial results no collective combines (the index of a maximum) and the first elements of a sort
+//! are computed in each shard and then over the shards' results. Cumulative sums start in each shard from the total of
+//! the shards before it. Long sorts deal elements out to all devices between two sorts of shards. Triangular systems
+//! are solved block by block, and transforms over several dimensions are done one dimension after the other.
 
 use std::cell::OnceCell;
 use std::ops::Range;

@@ -1,4 +1,5 @@
-//! merge-shifts: rewrites slices, pads and concatenations along sharded dimensions as one shift each of the tensor that they move.
+//! merge-shifts: rewrites slices, pads and concatenations along sharded dimensions as one shift each of the tensor that
+//! they move.
 //!
 //! A stencil is written as one pad, and a slice of it for each neighbor; a roll as a concatenation of two slices.
 //! Planned one by one, the intermediate values would be split at other elements than the tensor itself, and rows would

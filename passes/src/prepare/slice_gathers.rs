@@ -1,5 +1,5 @@
-//! slice-gathers: rewrites gathers at known, regular positions as repeats and strided slices, which can be computed in shards:
-//! enlarging an image repeats its rows, shrinking it skips some.
+//! slice-gathers: rewrites gathers at known, regular positions as repeats and strided slices, which can be computed in
+//! shards: enlarging an image repeats its rows, shrinking it skips some.
 
 use dialect::fold::Constants;
 use dialect::ir::build::Builder;

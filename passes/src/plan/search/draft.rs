@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::wanted::Wanted;
+use super::demand::UserDemand;
 use super::{egraph, timeline};
 use crate::plan::effort::Effort;
 use crate::plan::heuristics::{CLEAR_GAIN, INTERMEDIATE_PLANS, ROUNDING};
@@ -31,7 +31,7 @@ pub(crate) struct Draft<'a, 's> {
     pub(crate) rates: Rates,
     pub(crate) choice: Choice,
     pub(crate) effort: Effort,
-    wanted: Wanted,
+    demand: UserDemand,
     /// The cost of `choice`, if it has been computed.
     cost: Option<Cost>,
     /// The strategies that each kept change replaced, oldest first. Each change as a whole made the plan cheaper.
@@ -58,7 +58,7 @@ impl<'a, 's> Draft<'a, 's> {
         (choice, cost): (Choice, Option<Cost>),
     ) -> Self {
         let Learned { placer, answers } = learned;
-        let wanted = Wanted::of(graph, &choice);
+        let demand = UserDemand::of(graph, &choice);
         Self {
             graph,
             cache,
@@ -68,7 +68,7 @@ impl<'a, 's> Draft<'a, 's> {
             rates,
             choice,
             effort: Effort::default(),
-            wanted,
+            demand,
             cost,
             undo: Vec::new(),
         }
@@ -78,7 +78,7 @@ impl<'a, 's> Draft<'a, 's> {
     pub(crate) fn restart(&mut self, choice: Choice, cost: Cost) -> Choice {
         self.undo.clear();
         self.cost = Some(cost);
-        self.wanted = Wanted::of(self.graph, &choice);
+        self.demand = UserDemand::of(self.graph, &choice);
         mem::replace(&mut self.choice, choice)
     }
 
@@ -90,7 +90,7 @@ impl<'a, 's> Draft<'a, 's> {
     /// Continues with a saved plan.
     pub(crate) fn resume(&mut self, saved: Saved) {
         (self.choice, self.undo, self.cost) = (saved.choice, saved.undo, None);
-        self.wanted = Wanted::of(self.graph, &self.choice);
+        self.demand = UserDemand::of(self.graph, &self.choice);
     }
 
     /// Returns the number of changes.
@@ -124,7 +124,7 @@ impl<'a, 's> Draft<'a, 's> {
             return None;
         }
         let places = self.placer.places(self.models, self.cache, model, id);
-        self.wanted.replace(self.graph, op, at, &places);
+        self.demand.replace(self.graph, op, at, &places);
         Some((op, mem::replace(old, id), mem::replace(at, places)))
     }
 
@@ -159,7 +159,7 @@ impl<'a, 's> Draft<'a, 's> {
     /// Returns the distribution in which a value is computed, and those in which its users want it.
     fn made_and_needs(&self, value: ValueId) -> (Dist, SmallVec<[Dist; 4]>) {
         let places = &self.choice.places;
-        let needs = self.wanted.needs(self.graph, value);
+        let needs = self.demand.needs(self.graph, value);
         (self.graph.made(places, value), needs.unwrap_or_else(|| self.graph.needs(places, value)))
     }
 
@@ -267,7 +267,7 @@ impl<'a, 's> Draft<'a, 's> {
             for (op, id, places) in &mut self.undo[i] {
                 mem::swap(id, &mut self.choice.strategies[*op]);
                 mem::swap(places, &mut self.choice.places[*op]);
-                self.wanted.replace(self.graph, *op, places, &self.choice.places[*op]);
+                self.demand.replace(self.graph, *op, places, &self.choice.places[*op]);
             }
         };
         (to..from).rev().for_each(&mut swap);

@@ -60,7 +60,7 @@ impl Search<'_, '_, '_> {
         let mut queued: FxHashSet<ValueId> = queue.iter().copied().collect();
         let mut visits = queue.len() * VISITS_PER_VALUE;
         // The number of searched windows without improvement that each value was in.
-        let mut in_vain: FxHashMap<ValueId, usize> = FxHashMap::default();
+        let mut failed: FxHashMap<ValueId, usize> = FxHashMap::default();
         let worth = self.draft.total() * WINDOW_SHARE;
         while let Some(value) = queue.pop_front() {
             if visits == 0 {
@@ -68,7 +68,7 @@ impl Search<'_, '_, '_> {
             }
             visits -= 1;
             queued.remove(&value);
-            let is_settled = in_vain.get(&value).is_some_and(|&windows| windows >= FAILED_WINDOWS);
+            let is_settled = failed.get(&value).is_some_and(|&windows| windows >= FAILED_WINDOWS);
             if is_settled || !self.draft.is_moved(value) {
                 continue;
             }
@@ -77,10 +77,10 @@ impl Search<'_, '_, '_> {
                 continue;
             }
             if self.window(&window) {
-                window.values.iter().for_each(|v| _ = in_vain.remove(v));
+                window.values.iter().for_each(|v| _ = failed.remove(v));
                 queue.extend(window.values.iter().copied().filter(|&v| self.draft.is_moved(v) && queued.insert(v)));
             } else {
-                window.values.iter().for_each(|&v| *in_vain.entry(v).or_default() += 1);
+                window.values.iter().for_each(|&v| *failed.entry(v).or_default() += 1);
             }
         }
     }

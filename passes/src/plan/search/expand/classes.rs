@@ -1,4 +1,4 @@
-//! Dimension classes: sets of dimensions that ops keep together.
+//! Dimension classes of a graph, each with the factors of ops that a move of the class shards.
 //!
 //! Dimensions of two values are in one class when an op's sharding rule maps both to one factor: the batch of a network
 //! is one class, its features, heads and vocabulary are others. Sharding a class along an axis shards the whole program
@@ -23,8 +23,9 @@ use dialect::disjoint_sets::DisjointSets;
 /// A class of dimensions.
 pub(super) type DimensionClass = u32;
 
-/// The dimension classes of a graph.
-pub(super) struct DimensionClasses {
+/// The dimension classes of a graph, with the ops that have factors of each. `crate::dimension_classes` has the classes
+/// of a program's text instead, with its products.
+pub(super) struct FactorClasses {
     /// All classes, those with the most work first.
     pub(super) by_weight: Vec<DimensionClass>,
     /// The ops with factors of each class, one per role, and these factors.
@@ -103,7 +104,7 @@ impl Dimensions {
     }
 }
 
-impl DimensionClasses {
+impl FactorClasses {
     /// Builds the classes of these dimensions; each class lists one op per role.
     pub(super) fn of(
         dimensions: Dimensions,

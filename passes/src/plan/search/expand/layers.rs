@@ -169,14 +169,14 @@ mod tests {
     fn what_may_not_be_joined_leaves_what_may() {
         // 3 layers of 4 groups that are equal, too: the groups may not be merged.
         let layer: Vec<u32> = (0..10).collect::<Vec<_>>().repeat(4).into_iter().chain([50, 51, 52]).collect();
-        let mut asked = Vec::new();
+        let mut candidates = Vec::new();
         let found = repeats(&layer.repeat(3), &mut |r| {
-            asked.push(r.period);
+            candidates.push(r.period);
             r.period != 10
         });
         assert_eq!(found, [Repeat { start: 0, period: 43, times: 3 }]);
         let found = repeats(&layer, &mut |_| false);
         assert_eq!(found, []);
-        assert!(asked.len() < 4, "{asked:?}");
+        assert!(candidates.len() < 4, "{candidates:?}");
     }
 }

@@ -1,21 +1,29 @@
 //! The search over whole programs: it moves one mesh axis for one dimension class (a *class*) at a time.
 //!
-//! A move asks every op with the class whether to keep the axis or to shard the class along it. A minimum cut over the
-//! joint cost finds all answers at once: these are the expansion moves of Y. Boykov, O. Veksler and R. Zabih, "Fast
-//! approximate energy minimization via graph cuts", 2001. Two more moves remove the axis from all ops or restore the
-//! propagated sharding along it. At the end, *trades* shard one class along a part of an axis and remove that part from
-//! all other ops, or make it innermost in them. Ops with the same role in repeated layers share one answer. The changes
-//! of a move are split into independent groups, and a group is kept only if it lowers the exact cost.
+//! The steps of one move, in order:
+//!
+//! 1. `moves` chooses a group of axes and a [`Target`]: shard a class along the axes, remove them from all ops, or
+//!    restore the propagated sharding along them. Classes are in `classes`. Ops with the same role in repeated layers
+//!    (`layers`, `roles`) are treated as one.
+//! 2. `candidates` has the ops that the move may change, and computes the strategy of each after the move.
+//! 3. `costs` has what ops and values cost now, the upper bound of what the move can save, and after the move.
+//! 4. `solve` decides for all candidates at once, whether they change, by a minimum cut (`cut`) over these costs: the
+//!    expansion moves of Y. Boykov, O. Veksler and R. Zabih, "Fast approximate energy minimization via graph cuts",
+//!    2001.
+//! 5. [`Move::parts`] splits the changes into independent groups, and [`Move::take`] keeps a group only if it lowers
+//!    the exact cost.
+//!
+//! At the end, `trades` shard one class along a part of an axis and remove that part from all other ops, or make it
+//! innermost in them, by the same five steps.
 
-mod answers;
-mod changes;
+mod candidates;
 mod classes;
+mod costs;
 mod cut;
 mod layers;
 mod moves;
-mod now;
-mod prices;
 mod roles;
+mod solve;
 mod trades;
 
 use std::time::Instant;
@@ -26,7 +34,7 @@ use smallvec::SmallVec;
 use super::draft::Draft;
 use crate::plan::heuristics::{CUT_SHARE, EXPAND_ROUNDS, GAIN};
 use crate::plan::model::choice::StrategyId;
-use changes::Change;
+use candidates::Change;
 pub(crate) use moves::Moves;
 use moves::Target;
 use roles::ValueRole;
@@ -122,10 +130,10 @@ struct Move<'d, 'a, 's> {
 impl Move<'_, '_, '_> {
     /// Makes the changes that lower the cost; returns whether it made any.
     fn make(&mut self) -> bool {
-        let mut asked = self.asked();
-        let yeses = self.answers(&mut asked);
-        self.moves.asked += asked.found();
-        let chosen: Vec<&Change> = yeses.into_iter().filter_map(|q| asked.change(q)).collect();
+        let mut candidates = self.candidates();
+        let yeses = self.cheapest(&mut candidates);
+        self.moves.computed += candidates.found();
+        let chosen: Vec<&Change> = yeses.into_iter().filter_map(|q| candidates.change(q)).collect();
         let mut changed = false;
         for part in self.parts(&chosen) {
             changed |= self.take(&part);

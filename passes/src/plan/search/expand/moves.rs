@@ -6,11 +6,10 @@ use dialect::id::TiVec;
 use dialect::sharding::{Axes, AxisPart};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::classes::{DimensionClass, DimensionClasses, Dimensions, FactorSet};
+use super::classes::{DimensionClass, Dimensions, FactorClasses, FactorSet};
+use super::costs::{CurrentCosts, MoveCosts};
 use super::cut::{Cut, Question};
 use super::layers;
-use super::now::Now;
-use super::prices::Prices;
 use super::roles::{Role, Roles, ValueRole};
 use crate::plan::heuristics::{HALVED_AXIS, MOVED_CLASSES, NEAR};
 use crate::plan::model::choice::StrategyId;
@@ -41,8 +40,8 @@ pub(super) enum Target {
 pub(crate) struct Moves {
     pub(super) roles: Roles,
     /// The number of changes of ops computed so far.
-    pub(super) asked: usize,
-    pub(super) classes: DimensionClasses,
+    pub(super) computed: usize,
+    pub(super) classes: FactorClasses,
     /// The position of each axis in the order of axes that shard one dimension.
     pub(super) ranks: Vec<usize>,
     /// Axes that are moved together: all of them; then pairs; then each alone, the last one first; then halves of large
@@ -55,18 +54,18 @@ pub(crate) struct Moves {
     /// The targets of the groups.
     pub(super) targets: Vec<Target>,
     /// Strategies of ops after moves that change them, and their distributions.
-    pub(super) strategies: FxHashMap<Asked, Option<(StrategyId, Rc<Places>)>>,
+    pub(super) strategies: FxHashMap<StrategyKey, Option<(StrategyId, Rc<Places>)>>,
     /// Strategies without the axes of a group.
     pub(super) without: FxHashMap<(StrategyId, usize), Rc<Strategy>>,
     /// By group: the ops with factors that the group's axes shard in the propagated distributions, and these factors.
     pub(super) propagated: FxHashMap<usize, Rc<[(OpId, FactorSet)]>>,
     /// The question that the last move which asked each role gave it.
     pub(super) question_of: TiVec<Role, Question>,
-    pub(super) now: Now,
+    pub(super) now: CurrentCosts,
     pub(super) changes: Changes,
     /// The last cut, kept to reuse its memory.
     pub(super) cut: Cut,
-    pub(super) prices: Prices,
+    pub(super) costs: MoveCosts,
     /// The number of changes when each move was last tried.
     tried: FxHashMap<(usize, Target), usize>,
     /// The values that the ops of each class read or make.
@@ -104,7 +103,7 @@ pub(super) enum Along {
 
 /// The key of an op's strategy after a move: its model, its strategy, the index of the group of axes, and what they
 /// shard.
-pub(super) type Asked = (Model, StrategyId, usize, Along);
+pub(super) type StrategyKey = (Model, StrategyId, usize, Along);
 
 impl Moves {
     /// Returns all moves on the graph of `draft`.
@@ -133,7 +132,7 @@ impl Moves {
         let mut dimensions = Dimensions::of(draft.graph, draft.models, draft.cache);
         let repeats = layers::repeats(&layers::keys(draft), &mut |repeat| dimensions.join(repeat));
         let roles = Roles::of(draft.graph, &draft.choice, &repeats);
-        let classes = DimensionClasses::of(dimensions, draft.graph, draft.cache, draft.rates, &roles);
+        let classes = FactorClasses::of(dimensions, draft.graph, draft.cache, draft.rates, &roles);
         let mut targets: Vec<Target> = Vec::new();
         for &class in classes.by_weight.iter().take(MOVED_CLASSES) {
             targets.push(Target::First(class));
@@ -143,15 +142,15 @@ impl Moves {
         }
         targets.extend([Target::Replicated, Target::Propagated]);
         let question_of = vec![Question::number(0); roles.ops.len()].into();
-        let now = Now::of(&roles, draft);
+        let now = CurrentCosts::of(&roles, draft);
         let ranks = ranks(draft);
         let changes = Changes { count: 0, last: vec![0; roles.values.len()].into() };
-        let (without, propagated, cut, prices, tried, values) = Default::default();
+        let (without, propagated, cut, costs, tried, values) = Default::default();
         // Most ops are asked once per group and per each of a few targets.
         let strategies = FxHashMap::with_capacity_and_hasher(4 * roles.ops.len(), FxBuildHasher);
         Self {
             roles,
-            asked: 0,
+            computed: 0,
             classes,
             ranks,
             groups,
@@ -165,7 +164,7 @@ impl Moves {
             now,
             changes,
             cut,
-            prices,
+            costs,
             tried,
             values,
         }
@@ -200,10 +199,10 @@ impl Moves {
 
     /// Returns the ops near those that changed after the first `tried` changes: if a move that didn't help before helps
     /// now, it is because of these.
-    pub(super) fn near(&self, asked: Vec<(OpId, Along)>, tried: usize, graph: &Graph) -> Vec<(OpId, Along)> {
+    pub(super) fn near(&self, candidates: Vec<(OpId, Along)>, tried: usize, graph: &Graph) -> Vec<(OpId, Along)> {
         let Self { roles, changes, .. } = self;
         let mut left = vec![false; roles.ops.len()];
-        asked.iter().for_each(|(op, _)| left[roles.of[*op].index()] = true);
+        candidates.iter().for_each(|(op, _)| left[roles.of[*op].index()] = true);
         let mut near = vec![false; roles.ops.len()];
         let mut reached: Vec<bool> = changes.last.iter().map(|&last| last > tried).collect();
         let mut border: Vec<ValueRole> = changes.last.keys().filter(|v| reached[v.index()]).collect();
@@ -223,7 +222,7 @@ impl Moves {
             }
             border = next;
         }
-        asked.into_iter().filter(|(op, _)| near[roles.of[*op].index()]).collect()
+        candidates.into_iter().filter(|(op, _)| near[roles.of[*op].index()]).collect()
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn narrow(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> bool {
     let classes = classes(moves);
     let parts = moves.wholes..moves.groups.len();
     let all = parts.flat_map(|group| classes.iter().map(move |&class| (group, Target::Only(class))));
-    let most = moves.asked + TRADE_CHANGES[0];
+    let most = moves.computed + TRADE_CHANGES[0];
     make(draft, moves, all, most)
 }
 
@@ -32,7 +32,7 @@ pub(super) fn blocks(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> bool {
     classes.retain(|&class| 2 * moves.classes.ops(class).len() <= moves.roles.ops.len());
     let is_small = |group: &usize| matches!(&moves.groups[*group][..], [part] if part.size == least_part(moves, part));
     let groups: Vec<usize> = (moves.wholes..moves.groups.len()).filter(is_small).collect();
-    let most = moves.asked + TRADE_CHANGES[1];
+    let most = moves.computed + TRADE_CHANGES[1];
     let mut helped = false;
     for (i, group) in groups.into_iter().enumerate() {
         helped |= make(draft, moves, classes.iter().map(|&class| (group, Target::Inside(class))), most);
@@ -63,7 +63,7 @@ fn make(
     let worth = draft.total() * GAIN;
     let mut helped = false;
     for (group, target) in all {
-        if moves.asked >= most {
+        if moves.computed >= most {
             return helped;
         }
         let made = Move { draft, moves, group, target, tried: None, worth }.make();

@@ -1,31 +1,93 @@
-//! The resharding costs of values before and after a move, as costs of questions. They are read from the graph once for
-//! all cuts of the move, and computed again only where they were lower bounds.
+//! The costs of a move: those of the current plan, which bound what it can save, and the resharding costs of values
+//! before and after it, as costs of questions. The latter are read from the graph once for all cuts of the move, and
+//! computed again only where they were lower bounds.
 
 use std::ops::Range;
 
+use dialect::id::TiVec;
 use smallvec::SmallVec;
 
 use super::Move;
-use super::changes::Asked;
+use super::candidates::Candidates;
 use super::cut::{Cut, Question};
 use super::moves::Moves;
-use super::roles::{ValueRole, Values};
+use super::roles::{Role, Roles, ValueRole, Values};
 use crate::plan::program::graph::{OpId, Places};
 use crate::plan::reshard::cache::Dist;
+use crate::plan::search::draft::Draft;
+
+/// Costs under the current plan.
+pub(super) struct CurrentCosts {
+    /// Seconds of work of all ops of each role.
+    work: TiVec<Role, f64>,
+    /// Whether redistributing the values of each role costs anything.
+    moved: TiVec<ValueRole, bool>,
+    /// The roles for which it does, in order.
+    list: Vec<ValueRole>,
+}
+
+impl CurrentCosts {
+    pub(super) fn of(roles: &Roles, draft: &mut Draft<'_, '_>) -> Self {
+        let work = roles.ops.iter().map(|ops| work(roles, draft, ops[0])).collect();
+        let moved: TiVec<ValueRole, bool> = roles.values.iter().map(|values| is_moved(values, draft)).collect();
+        let list = list(&moved);
+        Self { work, moved, list }
+    }
+
+    /// Updates the costs after the roles of these ops, which read or make these values, got other strategies.
+    pub(super) fn update(
+        &mut self,
+        roles: &Roles,
+        draft: &mut Draft<'_, '_>,
+        ops: impl IntoIterator<Item = OpId>,
+        values: &[ValueRole],
+    ) {
+        ops.into_iter().for_each(|op| self.work[roles.of[op]] = work(roles, draft, op));
+        values.iter().for_each(|&role| self.moved[role] = is_moved(&roles.values[role], draft));
+        self.list = list(&self.moved);
+    }
+
+    /// Returns the seconds of work of all ops of a role.
+    pub(super) fn work(&self, role: Role) -> f64 {
+        self.work[role]
+    }
+
+    /// Returns the values that are redistributed at some cost, in order.
+    pub(super) fn moved(&self) -> &[ValueRole] {
+        &self.list
+    }
+}
+
+fn list(moved: &TiVec<ValueRole, bool>) -> Vec<ValueRole> {
+    moved.keys().filter(|&role| moved[role]).collect()
+}
+
+fn work(roles: &Roles, draft: &Draft<'_, '_>, op: OpId) -> f64 {
+    roles.works(op).iter().map(|&(op, count)| draft.work(op, &draft.choice.places[op]) * count).sum()
+}
+
+fn is_moved(values: &Values, draft: &mut Draft<'_, '_>) -> bool {
+    let v = &draft.graph.values[values.value];
+    let made = draft.graph.made(&draft.choice.places, values.value);
+    let needs = draft.graph.needs(&draft.choice.places, values.value);
+    needs
+        .into_iter()
+        .any(|to| !draft.cache.is_free(v.rematerializable, to) && draft.cache.seconds(v.ty, made, to) > 0.0)
+}
 
 /// The values that one move may redistribute, by role; the lists of all roles are ranges of shared vectors.
 #[derive(Default)]
-pub(super) struct Prices {
+pub(super) struct MoveCosts {
     /// By role, if computed: the index in `ends`, or `None` if the move changes neither its producer nor any reader.
     of: Vec<Option<Option<u32>>>,
-    ends: Vec<Ends>,
+    ends: Vec<ValueCosts>,
     groups: Vec<Group>,
     readers: Vec<Question>,
     anyway: Vec<Dist>,
 }
 
 /// The producer and the readers of the values of a role.
-struct Ends {
+struct ValueCosts {
     role: ValueRole,
     /// The distributions in which they are computed now and after the move.
     made: [Dist; 2],
@@ -48,7 +110,7 @@ struct Group {
     seconds: [[f64; 2]; 2],
 }
 
-impl Prices {
+impl MoveCosts {
     /// Clears the table for another move.
     pub(super) fn clear(&mut self, roles: usize) {
         self.of.clear();
@@ -63,47 +125,47 @@ impl Prices {
 impl Move<'_, '_, '_> {
     /// Adds the costs of redistributing the values of a role, exactly or at lower bounds; returns whether all are
     /// exact.
-    pub(super) fn price(&mut self, asked: &mut Asked, role: ValueRole, exact: bool, cut: &mut Cut) -> bool {
-        let known = match self.moves.prices.of[role.index()] {
+    pub(super) fn price(&mut self, candidates: &mut Candidates, role: ValueRole, exact: bool, cut: &mut Cut) -> bool {
+        let known = match self.moves.costs.of[role.index()] {
             Some(known) => known,
             None => {
-                let found = self.ends(asked, role);
-                self.moves.prices.of[role.index()] = Some(found);
+                let found = self.ends(candidates, role);
+                self.moves.costs.of[role.index()] = Some(found);
                 found
             }
         };
         let Some(i) = known.map(|i| i as usize) else { return true };
-        if !self.moves.prices.ends[i].exact {
+        if !self.moves.costs.ends[i].exact {
             self.find_seconds(i, exact);
         }
-        let Prices { ends, groups, readers, .. } = &self.moves.prices;
-        let Ends { maker, groups: of, more, exact, .. } = &ends[i];
+        let MoveCosts { ends, groups, readers, .. } = &self.moves.costs;
+        let ValueCosts { maker, groups: of, more, exact, .. } = &ends[i];
         maker.iter().for_each(|&maker| cut.yes_costs(maker, *more));
         groups[of.clone()].iter().for_each(|group| add(*maker, group, &readers[group.readers.clone()], cut));
         *exact
     }
 
     /// Reads the producer and readers of the values of a role; `None` if the move changes none of them.
-    fn ends(&mut self, asked: &mut Asked, role: ValueRole) -> Option<u32> {
+    fn ends(&mut self, candidates: &mut Candidates, role: ValueRole) -> Option<u32> {
         let Values { value, ref uses, .. } = self.moves.roles.values[role];
         let readers = uses.len();
         let made = self.draft.graph.made(&self.draft.choice.places, value);
         let (mut maker, mut made) = (None, [made; 2]);
         if let Some((op, i)) = self.draft.graph.values[value].maker
-            && let Some((q, then)) = self.change_at(asked, op, |places| places.results[i as usize])
+            && let Some((q, then)) = self.change_at(candidates, op, |places| places.results[i as usize])
         {
             (maker, made[1]) = (Some(q), then);
         }
-        let (begin, first) = (self.moves.prices.anyway.len(), self.moves.prices.groups.len());
+        let (begin, first) = (self.moves.costs.anyway.len(), self.moves.costs.groups.len());
         // Readers that change, with their group.
         let mut changed: SmallVec<[(usize, Question); 8]> = SmallVec::new();
         let mut changes = maker.is_some();
         for reader in 0..readers {
             let (op, i) = self.moves.roles.values[role].uses[reader];
             let Some(&now) = self.draft.choice.places[op].operands.get(i as usize) else { continue };
-            let change = self.change_at(asked, op, |places| places.operands[i as usize]);
+            let change = self.change_at(candidates, op, |places| places.operands[i as usize]);
             changes |= change.is_some();
-            let Prices { groups, anyway, .. } = &mut self.moves.prices;
+            let MoveCosts { groups, anyway, .. } = &mut self.moves.costs;
             match change {
                 Some((q, then)) if then != now => {
                     let known = groups[first..].iter().position(|g| g.wanted == [now, then]);
@@ -116,7 +178,7 @@ impl Move<'_, '_, '_> {
                 _ => anyway.push(now),
             }
         }
-        let Prices { ends, groups, readers, anyway, .. } = &mut self.moves.prices;
+        let MoveCosts { ends, groups, readers, anyway, .. } = &mut self.moves.costs;
         if !changes {
             anyway.truncate(begin);
             return None;
@@ -128,23 +190,28 @@ impl Move<'_, '_, '_> {
             groups[first + of[0].0].readers = start..readers.len();
         }
         let (anyway, groups) = (begin..anyway.len(), first..groups.len());
-        ends.push(Ends { role, made, maker, anyway, groups, more: 0.0, exact: false });
+        ends.push(ValueCosts { role, made, maker, anyway, groups, more: 0.0, exact: false });
         Some(ends.len() as u32 - 1)
     }
 
     /// Returns the question of an op and the distribution that `at` reads from its places after the move, if the move
     /// changes it.
-    fn change_at(&mut self, asked: &mut Asked, op: OpId, at: impl Fn(&Places) -> Dist) -> Option<(Question, Dist)> {
+    fn change_at(
+        &mut self,
+        candidates: &mut Candidates,
+        op: OpId,
+        at: impl Fn(&Places) -> Dist,
+    ) -> Option<(Question, Dist)> {
         let role = self.moves.roles.of[op];
-        let q = asked.of(role, self.moves.question_of[role])?;
-        let change = self.change(asked, q)?;
+        let q = candidates.of(role, self.moves.question_of[role])?;
+        let change = self.change(candidates, q)?;
         Some((q, at(&change.places)))
     }
 
     /// Computes the costs of the values of these ends, exactly or at lower bounds.
     fn find_seconds(&mut self, ends: usize, exact: bool) {
-        let Moves { roles, prices, .. } = &mut *self.moves;
-        let ends = &mut prices.ends[ends];
+        let Moves { roles, costs, .. } = &mut *self.moves;
+        let ends = &mut costs.ends[ends];
         let Values { value, count, .. } = roles.values[ends.role];
         let (v, cache) = (&self.draft.graph.values[value], &mut *self.draft.cache);
         ends.exact = true;
@@ -161,13 +228,13 @@ impl Move<'_, '_, '_> {
             };
             each * v.weight * count
         };
-        let (made, anyway) = (ends.made, &prices.anyway[ends.anyway.clone()]);
+        let (made, anyway) = (ends.made, &costs.anyway[ends.anyway.clone()]);
         if ends.maker.is_some() {
             let mut sum = |from: Dist, is_now| anyway.iter().map(|&to| seconds(from, to, is_now)).sum::<f64>();
             let [now, then] = [sum(made[0], true), sum(made[1], false)];
             ends.more = then - now;
         }
-        for group in &mut prices.groups[ends.groups.clone()] {
+        for group in &mut costs.groups[ends.groups.clone()] {
             let mut to = |to: Dist, is_now| match anyway.contains(&to) {
                 true => [0.0; 2],
                 false => [seconds(made[0], to, is_now), seconds(made[1], to, is_now && made[0] == made[1])],

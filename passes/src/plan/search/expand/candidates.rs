@@ -27,14 +27,14 @@ pub(super) struct Change {
 }
 
 /// The ops that a move asks, one per role, numbered by their [`Question`]s, and their changes as far as computed.
-pub(super) struct Asked {
+pub(super) struct Candidates {
     ops: Vec<(OpId, Along)>,
     roles: Vec<Role>,
     /// The computed changes; an inner `None` means that the move doesn't change the op.
     changes: Vec<Option<Option<Change>>>,
 }
 
-impl Asked {
+impl Candidates {
     /// Returns the number of ops.
     pub(super) fn len(&self) -> usize {
         self.ops.len()
@@ -48,8 +48,8 @@ impl Asked {
         self.ops[question.index()].0
     }
 
-    /// Returns the question for the ops of a role, if the move asks them; `last` is the last question any move asked
-    /// them.
+    /// Returns the question for the ops of a role, if the move asks them; `last` is the last question any move
+    /// candidates them.
     pub(super) fn of(&self, role: Role, last: Question) -> Option<Question> {
         (self.roles.get(last.index()) == Some(&role)).then_some(last)
     }
@@ -67,7 +67,7 @@ impl Asked {
 
 impl Move<'_, '_, '_> {
     /// Returns the ops that the move asks.
-    pub(super) fn asked(&mut self) -> Asked {
+    pub(super) fn candidates(&mut self) -> Candidates {
         let (graph, target) = (self.draft.graph, self.target);
         let first = |of: &[(OpId, FactorSet)]| of.iter().map(|&(op, f)| (op, Along::First(f))).collect();
         let Moves { roles, classes, .. } = &*self.moves;
@@ -87,17 +87,17 @@ impl Move<'_, '_, '_> {
         let Moves { roles, question_of, .. } = &mut *self.moves;
         let roles: Vec<Role> = ops.iter().map(|&(op, _)| roles.of[op]).collect();
         roles.iter().enumerate().for_each(|(i, &role)| question_of[role] = Question::number(i));
-        Asked { ops, roles, changes }
+        Candidates { ops, roles, changes }
     }
 
     /// Returns the change of the op, computed once.
-    pub(super) fn change<'o>(&mut self, asked: &'o mut Asked, question: Question) -> Option<&'o Change> {
+    pub(super) fn change<'o>(&mut self, candidates: &'o mut Candidates, question: Question) -> Option<&'o Change> {
         let i = question.index();
-        if asked.changes[i].is_none() {
-            let (op, along) = asked.ops[i];
-            asked.changes[i] = Some(self.change_of(op, along));
+        if candidates.changes[i].is_none() {
+            let (op, along) = candidates.ops[i];
+            candidates.changes[i] = Some(self.change_of(op, along));
         }
-        asked.change(question)
+        candidates.change(question)
     }
 
     fn change_of(&mut self, op: OpId, along: Along) -> Option<Change> {
@@ -126,23 +126,23 @@ impl Move<'_, '_, '_> {
     /// Returns all ops: those with factors of the class along the first of these factors, the others along `others`.
     fn all(&self, class: DimensionClass, others: Along) -> Vec<(OpId, Along)> {
         let Moves { roles, classes, .. } = &*self.moves;
-        let mut asked: Vec<_> = classes.ops(class).iter().map(|&(op, f)| (op, Along::First(f))).collect();
+        let mut candidates: Vec<_> = classes.ops(class).iter().map(|&(op, f)| (op, Along::First(f))).collect();
         let mut own = vec![false; roles.ops.len()];
-        asked.iter().for_each(|&(op, _)| own[roles.of[op].index()] = true);
-        asked.extend(roles.ops.iter().zip(own).filter(|role| !role.1).map(|role| (role.0[0], others)));
-        asked
+        candidates.iter().for_each(|&(op, _)| own[roles.of[op].index()] = true);
+        candidates.extend(roles.ops.iter().zip(own).filter(|role| !role.1).map(|role| (role.0[0], others)));
+        candidates
     }
 
     /// Returns the strategy that ops of `model` have after the move, and its distributions, if the move changes them.
     fn after(&mut self, model: Model, now: StrategyId, along: Along) -> Option<(StrategyId, Rc<Places>)> {
-        let asked = (model, now, self.group, along);
-        if let Some(known) = self.moves.strategies.get(&asked) {
+        let key = (model, now, self.group, along);
+        if let Some(known) = self.moves.strategies.get(&key) {
             return known.clone();
         }
         let found = self.strategy_id(model, now, along).filter(|&id| id != now);
         let draft = &mut *self.draft;
         let found = found.map(|id| (id, draft.placer.places(draft.models, draft.cache, model, id)));
-        self.moves.strategies.insert(asked, found.clone());
+        self.moves.strategies.insert(key, found.clone());
         found
     }
 

@@ -1,7 +1,7 @@
 //! The answers to a move, by a minimum cut over the costs of work and redistributions.
 
 use super::Move;
-use super::changes::Asked;
+use super::candidates::Candidates;
 use super::cut::{Cut, Question};
 use super::moves::Moves;
 use super::roles::Values;
@@ -9,7 +9,7 @@ use crate::plan::heuristics::MAX_CUTS;
 use crate::plan::program::graph::OpId;
 
 /// Ops whose answer is yes, and the seconds saved.
-struct Answers {
+struct Solution {
     yeses: Vec<Question>,
     /// Seconds saved.
     gain: f64,
@@ -21,35 +21,35 @@ impl Move<'_, '_, '_> {
     /// Returns the ops whose answer is yes in the cheapest answers; none if they save less than `worth`. Starts with
     /// lower bounds for unevaluated redistributions and computes exact costs only for those that these answers need,
     /// because most moves save nothing, which lower bounds show without many searches.
-    pub(super) fn answers(&mut self, asked: &mut Asked) -> Vec<Question> {
-        let Moves { prices, roles, .. } = &mut *self.moves;
-        prices.clear(roles.values.len());
+    pub(super) fn cheapest(&mut self, candidates: &mut Candidates) -> Vec<Question> {
+        let Moves { costs, roles, .. } = &mut *self.moves;
+        costs.clear(roles.values.len());
         for _ in 0..MAX_CUTS {
-            let Answers { yeses, gain, exact } = self.solve(asked, false);
+            let Solution { yeses, gain, exact } = self.solve(candidates, false);
             if gain < self.worth {
                 return Vec::new();
             }
-            if exact || yeses.is_empty() || !self.search_for(asked, &yeses, gain - self.worth) {
+            if exact || yeses.is_empty() || !self.search_for(candidates, &yeses, gain - self.worth) {
                 return yeses;
             }
         }
-        self.solve(asked, true).yeses
+        self.solve(candidates, true).yeses
     }
 
     /// Computes the exact costs of the redistributions that these answers need, until they exceed the known costs by
     /// `more` seconds; returns whether any cost more than its bound.
-    fn search_for(&mut self, asked: &Asked, yeses: &[Question], more: f64) -> bool {
+    fn search_for(&mut self, candidates: &Candidates, yeses: &[Question], more: f64) -> bool {
         let Moves { roles, question_of, .. } = &*self.moves;
         let draft = &mut *self.draft;
-        let mut is_yes = vec![false; asked.len()];
+        let mut is_yes = vec![false; candidates.len()];
         yeses.iter().for_each(|q| is_yes[q.index()] = true);
         let changed = |op: OpId| {
             let role = roles.of[op];
-            let question = asked.of(role, question_of[role]).filter(|q| is_yes[q.index()]);
-            question.and_then(|q| asked.change(q))
+            let question = candidates.of(role, question_of[role]).filter(|q| is_yes[q.index()]);
+            question.and_then(|q| candidates.change(q))
         };
         let mut dearer = 0.0;
-        for role in roles.values_of(yeses.iter().map(|&q| asked.op(q))) {
+        for role in roles.values_of(yeses.iter().map(|&q| candidates.op(q))) {
             let Values { value, count, ref uses } = roles.values[role];
             let v = &draft.graph.values[value];
             let made = match v.maker.and_then(|(op, i)| Some((changed(op)?, i as usize))) {
@@ -74,37 +74,37 @@ impl Move<'_, '_, '_> {
     }
 
     /// Returns the cheapest answers, with redistributions at their exact costs or at lower bounds.
-    fn solve(&mut self, asked: &mut Asked, exact: bool) -> Answers {
+    fn solve(&mut self, candidates: &mut Candidates, exact: bool) -> Solution {
         let mut cut = std::mem::take(&mut self.moves.cut);
-        cut.begin(asked.len());
+        cut.begin(candidates.len());
         let mut priced = vec![false; self.moves.roles.values.len()];
         let mut all_exact = true;
         // Only values that are moved now can be moved less, and only work that is done now can be reduced.
         for role in self.moves.now.moved().to_vec() {
             priced[role.index()] = true;
-            all_exact &= self.price(asked, role, exact, &mut cut);
+            all_exact &= self.price(candidates, role, exact, &mut cut);
         }
-        let begin: Vec<Question> = asked.questions().filter(|&q| self.may_save(asked, q, &cut)).collect();
+        let begin: Vec<Question> = candidates.questions().filter(|&q| self.may_save(candidates, q, &cut)).collect();
         let worth = self.worth;
         let (mut yeses, gain) = cut.solve(&begin, worth, &mut |cut, q| {
-            let Some(change) = self.change(asked, q) else { return };
+            let Some(change) = self.change(candidates, q) else { return };
             cut.yes_costs(q, change.more);
             let op = change.op;
             for i in 0..self.moves.roles.touched(op).len() {
                 let role = self.moves.roles.touched(op)[i];
                 if !std::mem::replace(&mut priced[role.index()], true) {
-                    all_exact &= self.price(asked, role, exact, cut);
+                    all_exact &= self.price(candidates, role, exact, cut);
                 }
             }
         });
         self.moves.cut = cut;
-        yeses.retain(|q| q.index() < asked.len());
-        Answers { yeses, gain, exact: all_exact }
+        yeses.retain(|q| q.index() < candidates.len());
+        Solution { yeses, gain, exact: all_exact }
     }
 
     /// Returns whether a yes may save something, by the costs known so far.
-    fn may_save(&mut self, asked: &mut Asked, q: Question, cut: &Cut) -> bool {
-        let works = self.moves.now.work(self.moves.roles.of[asked.op(q)]) > 0.0;
-        cut.yes_saves(q) || works && self.change(asked, q).is_some_and(|change| change.more < 0.0)
+    fn may_save(&mut self, candidates: &mut Candidates, q: Question, cut: &Cut) -> bool {
+        let works = self.moves.now.work(self.moves.roles.of[candidates.op(q)]) > 0.0;
+        cut.yes_saves(q) || works && self.change(candidates, q).is_some_and(|change| change.more < 0.0)
     }
 }

@@ -1,5 +1,5 @@
-//! Counts of the distributions in which readers want values with many readers, so that the time to price a plan doesn't
-//! grow with the number of layers that read the same scalar.
+//! Counts of the distributions in which users want values with many users, so that the time to price a plan doesn't
+//! grow with the number of layers that use the same scalar.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -9,23 +9,23 @@ use crate::plan::model::choice::Choice;
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::cache::Dist;
 
-/// By value with many readers: the distributions that readers want, and the number of readers of each.
+/// By value with many users: the distributions that users want, and the number of users of each.
 #[derive(Default)]
-pub(super) struct Wanted(FxHashMap<ValueId, SmallVec<[(Dist, usize); 4]>>);
+pub(super) struct UserDemand(FxHashMap<ValueId, SmallVec<[(Dist, usize); 4]>>);
 
-impl Wanted {
-    /// Counts the readers under the plan `choice`.
+impl UserDemand {
+    /// Counts the users under the plan `choice`.
     pub(super) fn of(graph: &Graph, choice: &Choice) -> Self {
-        let mut wanted = Self::default();
+        let mut demand = Self::default();
         for (value, v) in graph.values.iter_enumerated().filter(|v| v.1.uses.len() > FEW_USERS) {
-            let counts = wanted.0.entry(value).or_default();
+            let counts = demand.0.entry(value).or_default();
             let needs = v.uses.iter().filter_map(|&(op, i)| choice.places[op].operands.get(i as usize));
             needs.for_each(|&at| add(counts, at));
         }
-        wanted
+        demand
     }
 
-    /// Returns the distributions in which a value's readers want it; `None` where there are few readers.
+    /// Returns the distributions in which a value's users want it; `None` where there are few users.
     pub(super) fn needs(&self, graph: &Graph, value: ValueId) -> Option<SmallVec<[Dist; 4]>> {
         let counts = (graph.values[value].uses.len() > FEW_USERS).then(|| self.0.get(&value))??;
         Some(counts.iter().map(|c| c.0).collect())
