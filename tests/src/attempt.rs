@@ -1,16 +1,23 @@
 //! Commands that are run as a user would run them, and what counts as a bug of one.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::needs;
+use crate::sharded::number;
 
 /// The longest that a command on a small input may take.
 const LONGEST: Duration = Duration::from_secs(10);
 /// The most bytes that a command on a small input may use.
 const MOST_BYTES: u64 = 2 << 30;
-/// A command that takes longer counts as a hang: the process ends, because a thread can't be stopped.
+/// The time after which an input counts as a hang.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// The number of faults that a test reports.
+const REPORTED: usize = 20;
 
 /// What a command did that wasn't a bug.
 pub struct Done {
@@ -34,6 +41,77 @@ pub fn attempt(args: &[&str], input: &[u8]) -> Result<Done, String> {
     })
 }
 
+/// Calls `fault` with `count` seeds on several threads, and fails if it returns something for one of them: why the
+/// input of the seed shows a bug, and that input, which is left in `target/tmp/TEST/SEED`. Panics count too, those of
+/// the language server's own threads among them.
+///
+/// `RANDOM_FROM` chooses the first seed, `RANDOM_PROGRAMS` another number of them. Returns that number.
+///
+/// # Panics
+/// If there is a fault.
+pub fn try_all(test: &str, count: u64, threads: usize, fault: impl Fn(u64) -> Option<(String, Vec<u8>)> + Sync) -> u64 {
+    let (from, count) = (number("RANDOM_FROM", 0), number("RANDOM_PROGRAMS", count));
+    let repeat = |seed| format!("RANDOM_FROM={seed} RANDOM_PROGRAMS=1 cargo test -p shardc-tests --test all {test}::");
+    let (next, faults) = (AtomicU64::new(from), Mutex::new(Vec::new()));
+    let folder = needs::target(env!("OUT_DIR")).join("tmp").join(test);
+    std::fs::create_dir_all(&folder).expect("the target folder can be written");
+    let running: Vec<Mutex<Option<(u64, Instant)>>> = (0..threads).map(|_| Mutex::default()).collect();
+    // A panic is reported below; the default hook would print thousands of backtraces. One on a thread of the language
+    // server is caught there, and the caller may receive nothing of it.
+    let panics: &'static Mutex<Vec<String>> = Box::leak(Box::default());
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|info| {
+        if thread::current().name().is_some_and(|name| name.starts_with("lsp-")) {
+            panics.lock().unwrap().push(info.to_string());
+        }
+    }));
+    let work = |current: &Mutex<Option<(u64, Instant)>>| {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            *current.lock().unwrap() = (seed < from + count).then(|| (seed, Instant::now()));
+            if seed >= from + count {
+                return;
+            }
+            let found = catch_unwind(AssertUnwindSafe(|| fault(seed)));
+            let found = found.unwrap_or_else(|panic| Some((format!("panic: {}", message(panic.as_ref())), Vec::new())));
+            if let Some((why, input)) = found {
+                let file = folder.join(seed.to_string());
+                let _ = std::fs::write(&file, input);
+                let why: String = why.chars().take(600).collect();
+                faults.lock().unwrap().push(format!("{}: {why}\n{}", file.display(), repeat(seed)));
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let start = |current| {
+            let thread = thread::Builder::new().stack_size(shardc::STACK_BYTES);
+            thread.spawn_scoped(scope, move || work(current)).expect("a thread")
+        };
+        let workers: Vec<_> = running.iter().map(start).collect();
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            thread::sleep(Duration::from_millis(20));
+            for (seed, since) in running.iter().filter_map(|current| *current.lock().unwrap()) {
+                if since.elapsed() > PATIENCE {
+                    // The thread can't be stopped, so the process exits.
+                    eprintln!("it hangs: {}", repeat(seed));
+                    std::process::exit(1);
+                }
+            }
+        }
+    });
+    std::panic::set_hook(hook);
+    let mut faults = faults.into_inner().unwrap();
+    faults.append(&mut panics.lock().unwrap());
+    let shown = faults[..faults.len().min(REPORTED)].join("\n");
+    assert!(faults.is_empty(), "{} faults of {count} inputs:\n{shown}", faults.len());
+    count
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned())).unwrap_or_default()
+}
+
 enum Bug {
     Slow(String),
     Other(String),
@@ -51,15 +129,11 @@ fn once(args: &[&str], input: &[u8]) -> Result<Done, Bug> {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let io = shardc::Io { stdin: &mut &*input, out: &mut out, err: &mut err, out_color: false, err_color: false };
     let (before, began) = (restart_peak(), Instant::now());
-    let ended = watched(args, input, || catch_unwind(AssertUnwindSafe(|| shardc::run(args, io))));
+    let ended = catch_unwind(AssertUnwindSafe(|| shardc::run(args, io)));
     let (took, bytes) = (began.elapsed(), peak().saturating_sub(before));
     let said: String = String::from_utf8_lossy(&err).lines().take(3).collect::<Vec<_>>().join(" ");
     match ended.map(i32::from) {
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
-            Err(Bug::Other(format!(": panic: {}", text.unwrap_or_default())))
-        }
+        Err(panic) => Err(Bug::Other(format!(": panic: {}", message(panic.as_ref())))),
         Ok(code) if !(0..=2).contains(&code) => Err(Bug::Other(format!(": exit code {code}: {said}"))),
         Ok(code) if code != 0 && err.is_empty() && out.is_empty() => {
             Err(Bug::Other(format!(": exit code {code} without a message")))
@@ -68,24 +142,6 @@ fn once(args: &[&str], input: &[u8]) -> Result<Done, Bug> {
         Ok(_) if bytes > MOST_BYTES => Err(Bug::Slow(format!(" uses {} MiB", bytes >> 20))),
         Ok(code) => Ok(Done { code, out, err }),
     }
-}
-
-/// Runs `work`; when it hangs, leaves its input in the folder for temporary files and ends the process.
-fn watched<T>(args: &[&str], input: &[u8], work: impl FnOnce() -> T) -> T {
-    let (ended, wait) = channel::<()>();
-    let text = format!("{args:?}");
-    let input = input.to_vec();
-    thread::spawn(move || {
-        if wait.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-            let path = std::env::temp_dir().join(format!("shardc-hangs-{}", std::process::id()));
-            let _ = std::fs::write(&path, input);
-            eprintln!("{text} hangs; its input is {}", path.display());
-            std::process::exit(1);
-        }
-    });
-    let result = work();
-    drop(ended);
-    result
 }
 
 /// Has the system forget the most memory that this process has used; returns how much it uses now. Where the system

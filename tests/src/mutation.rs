@@ -63,16 +63,18 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
+/// Returns one of the words that `|` separates.
+pub fn word<'a>(words: &'a str, random: &mut fastrand::Rng) -> &'a str {
+    let words: Vec<&str> = words.split('|').collect();
+    words[random.usize(..words.len())]
+}
+
 struct Random(fastrand::Rng);
 
 impl Random {
     /// Returns a random number below `n`; 0 if `n` is 0.
     fn below(&mut self, n: usize) -> usize {
         if n == 0 { 0 } else { self.0.usize(..n) }
-    }
-
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.below(from.len())]
     }
 
     /// Chooses one of these programs: the one whose key, mixed with a random number, has the highest hash. Thus an
@@ -90,62 +92,10 @@ impl Random {
 }
 
 /// Tokens that parsers rarely expect.
-const WORDS: &[&str] = &[
-    "0",
-    "-1",
-    "1",
-    "9223372036854775807",
-    "-9223372036854775808",
-    "99999999999999999999999",
-    "1e999",
-    "nan",
-    "65537",
-    "?",
-    "(",
-    ")",
-    "[",
-    "]",
-    "{",
-    "}",
-    "<",
-    ">",
-    ",",
-    ":",
-    "->",
-    "=",
-    "#",
-    "@",
-    "%",
-    "\"",
-    "//",
-    "^bb0",
-    "tensor<",
-    "tensor<2x?xf32>",
-    "tensor<0x4xf32>",
-    "tensor<f32>",
-    "tensor<4294967296x4294967296xf32>",
-    "loc(",
-    "dense<",
-    "dense<1.0>",
-    "dense<\"0x00\">",
-    "%arg0",
-    "%0",
-    "@mesh",
-    "\"x\"",
-    "\"x\":(1)2",
-    "\"x\":(0)0",
-    "{?}",
-    "{\"x\"}p1",
-    "unreduced={\"x\"}",
-    "true",
-    "unit",
-    "i1",
-    "\0",
-    "é",
-    "\u{2028}",
-    "\t",
-    "\r\n",
-];
+const WORDS: &str = "0|-1|1|9223372036854775807|-9223372036854775808|99999999999999999999999|1e999|nan|65537|?|(|)|[|]|{|}|<|>|,|:|\
+     ->|=|#|@|%|\"|//|^bb0|tensor<|tensor<2x?xf32>|tensor<0x4xf32>|tensor<f32>|tensor<4294967296x4294967296xf32>|\
+     loc(|dense<|dense<1.0>|dense<\"0x00\">|%arg0|%0|@mesh|\"x\"|\"x\":(1)2|\"x\":(0)0|{?}|{\"x\"}p1|\
+     unreduced={\"x\"}|true|unit|i1|\0|é|\u{2028}|\t|\r\n";
 
 /// Returns one of the victims with one to four mutations, which may insert lines from the whole corpus.
 pub fn mutated(victims: &[&Original], corpus: &[Original], seed: u64) -> String {
@@ -173,7 +123,7 @@ fn mutate(text: &mut Vec<u8>, corpus: &[Original], random: &mut Random) {
             text.splice(token.end..token.end, copy);
         }
         6 | 7 => {
-            let word = random.pick(WORDS);
+            let word = word(WORDS, &mut random.0);
             let token = token(text, at);
             text.splice(token, word.bytes());
         }

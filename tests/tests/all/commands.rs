@@ -2,14 +2,13 @@
 //! through whole commands, as a user would run them. Commands may refuse them with exit code 1 and a message, and take
 //! neither more than ten seconds nor more than 2 GiB.
 //!
-//! `COMMANDS=20000` runs more mutations, `COMMANDS_FROM=500` starts at another seed (`make fuzz-commands`). The text of
-//! a failure is left in `target/tmp/commands/`.
+//! `RANDOM_PROGRAMS=20000` runs more, `RANDOM_FROM=500` starts at another seed (`make fuzz-commands`).
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use shardc_tests::attempt::attempt;
+use shardc_tests::attempt::{attempt, try_all};
 use shardc_tests::mutation::{Original, corpus, mutated};
-use shardc_tests::sharded::number;
 
 /// The number of mutations per run, each through every command.
 const COUNT: u64 = 200;
@@ -37,9 +36,10 @@ const COMMANDS: [&[&str]; 16] = [
 /// The size limit of programs in bytes, because commands on larger ones take long.
 const LARGEST: usize = 12_000;
 
-/// Returns the reason why the outcome of a command is a bug, if it is one.
-fn fault(command: &[&str], program: &[u8]) -> Option<String> {
-    attempt(command, program).err()
+/// Returns the commands that end with a bug for a program, and why.
+fn faults(commands: &[&[&str]], program: &[u8]) -> Option<(String, Vec<u8>)> {
+    let faults: Vec<String> = commands.iter().filter_map(|command| attempt(command, program).err()).collect();
+    (!faults.is_empty()).then(|| (faults.join("; "), program.to_vec()))
 }
 
 /// Returns whether a program is valid and small enough to run quickly.
@@ -65,44 +65,19 @@ pub(crate) fn is_small(text: &str) -> bool {
 fn no_command_ends_with_a_bug() {
     let corpus: Vec<Original> = corpus().into_iter().filter(|o| o.text.len() <= LARGEST).collect();
     let victims: Vec<&Original> = corpus.iter().collect();
-    let (from, count) = (number("COMMANDS_FROM", 0), number("COMMANDS", COUNT));
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let work = |first: u64| {
-        let (mut faults, mut tried) = (Vec::new(), 0);
+    let tried = AtomicU64::new(0);
+    let count = try_all("commands", COUNT, 2, |seed| {
         // Every second program is undamaged; it must not end with a bug either.
-        for seed in (from + first..from + count).step_by(2) {
-            let text = if first == 0 {
-                corpus[seed as usize / 2 % corpus.len()].text.clone()
-            } else {
-                mutated(&victims, &corpus, seed)
-            };
-            if !is_small(&text) {
-                continue;
-            }
-            tried += 1;
-            for why in COMMANDS.iter().filter_map(|command| fault(command, text.as_bytes())) {
-                let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("commands");
-                std::fs::create_dir_all(&folder).unwrap();
-                let path = folder.join(format!("{seed}.mlir"));
-                std::fs::write(&path, &text).unwrap();
-                faults.push(format!("{}: {why}", path.display()));
-            }
-        }
-        (faults, tried)
-    };
-    let ran: Vec<(Vec<String>, u64)> = std::thread::scope(|scope| {
-        let start = |first| {
-            let thread = std::thread::Builder::new().stack_size(shardc::STACK_BYTES);
-            thread.spawn_scoped(scope, move || work(first)).expect("a thread")
+        let text = match seed % 2 {
+            0 => corpus[seed as usize / 2 % corpus.len()].text.clone(),
+            _ => mutated(&victims, &corpus, seed),
         };
-        [0, 1].map(start).map(|thread| thread.join().expect("it doesn't panic")).into()
+        let is_tried = is_small(&text);
+        tried.fetch_add(u64::from(is_tried), Ordering::Relaxed);
+        if is_tried { faults(&COMMANDS, text.as_bytes()) } else { None }
     });
-    std::panic::set_hook(hook);
-    let faults: Vec<&String> = ran.iter().flat_map(|r| &r.0).collect();
-    let tried: u64 = ran.iter().map(|r| r.1).sum();
-    assert!(faults.is_empty(), "{} faults: {:#?}", faults.len(), faults.iter().take(20).collect::<Vec<_>>());
-    assert!(tried * 5 > count, "only {tried} of {count} programs are small and valid");
+    let tried = tried.into_inner();
+    assert!(tried * 5 > count || count == 1, "only {tried} of {count} programs are small and valid");
 }
 
 /// The number of damaged bytecode files per run.
@@ -128,7 +103,7 @@ fn damaged(file: &[u8], random: &mut fastrand::Rng) -> Vec<u8> {
     file
 }
 
-/// Damaged bytecode files give messages in all commands; `COMMANDS_FILES=2000` tries more.
+/// Damaged bytecode files give messages in all commands.
 #[test]
 fn no_damaged_bytecode_ends_with_a_bug() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("pallas");
@@ -141,24 +116,12 @@ fn no_damaged_bytecode_ends_with_a_bug() {
         let program = dialect::parse(&original.text, &mut dialect::diagnostic::Diagnostics::default());
         files.push(dialect::bytecode::bytecode_of(&program, dialect::text::PrintOptions::default()));
     }
-    let work = move || {
-        let mut faults = Vec::new();
-        for seed in 0..number("COMMANDS_FILES", FILES) {
-            let mut random = fastrand::Rng::with_seed(seed);
-            let file = damaged(random.choice(&files).expect("a file"), &mut random);
-            let text = dialect::bytecode::text_of(&file, &mut dialect::diagnostic::Diagnostics::default());
-            // A file that can't be parsed is the same for all commands, and a program that became large takes long.
-            let commands = match text {
-                Some(text) if is_small(&text) => &COMMANDS[..],
-                _ => &COMMANDS[..1],
-            };
-            faults.extend(
-                commands.iter().filter_map(|command| fault(command, &file)).map(|why| format!("{seed}: {why}")),
-            );
-        }
-        faults
-    };
-    let thread = std::thread::Builder::new().stack_size(shardc::STACK_BYTES).spawn(work).expect("a thread");
-    let faults = thread.join().expect("it doesn't panic");
-    assert!(faults.is_empty(), "{} faults: {:#?}", faults.len(), faults.iter().take(20).collect::<Vec<_>>());
+    try_all("commands", FILES, 1, |seed| {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let file = damaged(random.choice(&files).expect("a file"), &mut random);
+        let text = dialect::bytecode::text_of(&file, &mut dialect::diagnostic::Diagnostics::default());
+        // A file that can't be parsed is the same for all commands, and a program that became large takes long.
+        let all = text.is_some_and(|text| is_small(&text));
+        faults(if all { &COMMANDS } else { &COMMANDS[..1] }, &file)
+    });
 }

@@ -1,8 +1,7 @@
 //! No damaged file makes a command end with a bug, by a signal or after more than ten seconds: archives of arrays,
 //! indices of shards, descriptions of targets and compiled kernels, each changed at random from fixed seeds.
 //!
-//! `DAMAGED=5000` damages more files, `DAMAGED_FROM=300` starts at another seed (`make fuzz-files`). The file of a
-//! failure is left in `target/tmp/damaged/`.
+//! `RANDOM_PROGRAMS=5000` damages more files, `RANDOM_FROM=300` starts at another seed (`make fuzz-files`).
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +9,8 @@ use dialect::ir::ElementType;
 use dialect::scalar::Scalar;
 use fastrand::Rng;
 use shardc::Literal;
-use shardc_tests::attempt::attempt;
-use shardc_tests::sharded::number;
+use shardc_tests::attempt::{attempt, try_all};
+use shardc_tests::mutation::word;
 
 /// The number of damaged files per run.
 const COUNT: u64 = 240;
@@ -33,31 +32,8 @@ const INDEX: &str = r#"{"schema": "shardc.shards/1", "arrays": [
 "#;
 
 /// Replacements for words of a text.
-const WORDS: &[&str] = &[
-    "0",
-    "-1",
-    "1",
-    "1e400",
-    "-0.0",
-    "nan",
-    "9223372036854775807",
-    "18446744073709551616",
-    "4611686018427387904",
-    "1e-320",
-    "\"\"",
-    "\"../../evil\"",
-    "\"/dev/zero\"",
-    "\"max\"",
-    "\"f64\"",
-    "\"i4\"",
-    "null",
-    "true",
-    "[]",
-    "{}",
-    "[[",
-    "\\u0000",
-    "\n",
-];
+const WORDS: &str = "0|-1|1|1e400|-0.0|nan|9223372036854775807|18446744073709551616|4611686018427387904|1e-320|\"\"|\"../../evil\"|\
+     \"/dev/zero\"|\"max\"|\"f64\"|\"i4\"|null|true|[]|{}|[[|\\u0000|\n";
 
 /// Returns a text with some of its words replaced, removed, doubled or exchanged.
 fn damaged_text(text: &str, rng: &mut Rng) -> Vec<u8> {
@@ -77,7 +53,7 @@ fn damaged_text(text: &str, rng: &mut Rng) -> Vec<u8> {
             2 => words.swap(at, other),
             3 => words[at] = words[other].clone(),
             4 => words.truncate(at.max(1)),
-            _ => words[at] = (*rng.choice(WORDS).expect("there are some")).to_owned(),
+            _ => words[at] = word(WORDS, rng).to_owned(),
         }
     }
     let mut bytes = words.concat().into_bytes();
@@ -235,19 +211,8 @@ fn command(args: &[&str]) -> Option<String> {
 #[test]
 fn damaged_files_are_refused() {
     let files = Files::new();
-    let (from, count) = (number("DAMAGED_FROM", 0), number("DAMAGED", COUNT));
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let mut faults = Vec::new();
-    for seed in from..from + count {
-        if let Some(why) = files.fault(seed) {
-            let kept = files.at(&format!("{seed}"));
-            std::fs::copy(files.at("file"), &kept).unwrap();
-            faults.push(format!("{kept}: {why}"));
-        }
-    }
-    std::panic::set_hook(hook);
-    assert!(faults.is_empty(), "{} of {count} faults: {:#?}", faults.len(), faults.iter().take(20).collect::<Vec<_>>());
+    // All use the same files, so one thread.
+    try_all("damaged", COUNT, 1, |seed| Some((files.fault(seed)?, std::fs::read(files.at("file")).unwrap())));
     // No file was written outside of the folder.
     let strays = [files.folder.with_file_name("evil.npy"), files.folder.parent().unwrap().with_file_name("evil.npy")];
     assert!(strays.iter().all(|path| !path.exists()));

@@ -1,14 +1,13 @@
 //! No value of a flag makes a command end with a bug: every flag of every command, as `shardc help` lists them, with
 //! values that are right, wrong, huge, empty or missing, from fixed seeds.
 //!
-//! `FLAGS=5000` tries more command lines, `FLAGS_FROM=300` starts at another seed (`make fuzz-flags`).
+//! `RANDOM_PROGRAMS=5000` tries more command lines, `RANDOM_FROM=300` starts at another seed (`make fuzz-flags`).
 
 use std::path::{Path, PathBuf};
 
 use fastrand::Rng;
-use shardc_tests::attempt::attempt;
-use shardc_tests::mutation::{Original, corpus, mutated};
-use shardc_tests::sharded::number;
+use shardc_tests::attempt::{attempt, try_all};
+use shardc_tests::mutation::{Original, corpus, mutated, word};
 
 use crate::commands::is_small;
 
@@ -19,116 +18,13 @@ const COMMANDS: [&str; 13] =
     ["compile", "run", "check", "explain", "cost", "diff", "report", "search", "show", "opt", "gather", "lsp", "help"];
 
 /// Values of flags, of which most fit few of them.
-const WORDS: &[&str] = &[
-    "0",
-    "1",
-    "2",
-    "3",
-    "-1",
-    "8",
-    "4096",
-    "0.5",
-    "1e-3",
-    "1e400",
-    "-0.0",
-    "nan",
-    "inf",
-    "65537",
-    "9223372036854775807",
-    "18446744073709551616",
-    "",
-    " ",
-    "é",
-    "😀",
-    "true",
-    "false",
-    "all",
-    "auto",
-    "none",
-    "main",
-    "%0",
-    "%a",
-    "arg0",
-    "out0",
-    "v5e:2x4",
-    "v5e:0x4",
-    "v5e:99999999x99999999",
-    "v5e:",
-    ":",
-    "h100:8",
-    "2xv5e:2x2",
-    "99999999999xv5e:2x2",
-    "cpu",
-    "v5p:2x2x2",
-    "flat",
-    "8GiB",
-    "1e30GiB",
-    "-1GiB",
-    "1",
-    "GiB",
-    "200ms",
-    "1s",
-    "0s",
-    "-1s",
-    "1e-9s",
-    "x",
-    "x=2",
-    "x=2,y=2",
-    "x=0",
-    "x=-2",
-    "x=2,x=2",
-    "x=99999999999999",
-    "x=4294967296,y=4294967296",
-    "=",
-    ",",
-    ",,,",
-    "a@b",
-    "@",
-    "a@",
-    "a@b,a@b",
-    "import",
-    "import,propagate",
-    "compile",
-    "plan{search=greedy}",
-    "plan{search=}",
-    "plan{",
-    "nothing",
-    "builtin.module()",
-    "builtin.module(func.func(import))",
-    "builtin.module(",
-    ")",
-    "0,1",
-    "1,0",
-    "0,0",
-    "7,7",
-    "0;1",
-    "0-1",
-    "layer*",
-    "*",
-    "full",
-    "greedy",
-    "gpipe",
-    "1f1b",
-    "interleaved",
-    "program",
-    "sdy",
-    "stablehlo",
-    "manual",
-    "linalg",
-    "lists",
-    "axes",
-    "replicate",
-    "memory",
-    "only",
-    "last",
-    "codes",
-    "targets",
-    "--",
-    "-",
-    "--help",
-    "\u{1}",
-    "// -----",
-];
+const WORDS: &str = "0|1|2|3|-1|8|4096|0.5|1e-3|1e400|-0.0|nan|inf|65537|9223372036854775807|18446744073709551616|| |é|😀|true|false|\
+     all|auto|none|main|%0|%a|arg0|out0|v5e:2x4|v5e:0x4|v5e:99999999x99999999|v5e:|:|h100:8|2xv5e:2x2|\
+     99999999999xv5e:2x2|cpu|v5p:2x2x2|flat|8GiB|1e30GiB|-1GiB|1|GiB|200ms|1s|0s|-1s|1e-9s|x|x=2|x=2,y=2|x=0|x=-2|\
+     x=2,x=2|x=99999999999999|x=4294967296,y=4294967296|=|,|,,,|a@b|@|a@|a@b,a@b|import|import,propagate|compile|\
+     plan{search=greedy}|plan{search=}|plan{|nothing|builtin.module()|builtin.module(func.func(import))|\
+     builtin.module(|)|0,1|1,0|0,0|7,7|0;1|0-1|layer*|*|full|greedy|gpipe|1f1b|interleaved|program|sdy|stablehlo|\
+     manual|linalg|lists|axes|replicate|memory|only|last|codes|targets|--|-|--help|\u{1}|// -----";
 
 /// Flags with values that ask for long work, which is no bug.
 const LONG: [&str; 3] = ["--repeat", "--rank-timeout", "--budget"];
@@ -186,14 +82,13 @@ impl Files {
             return self.path(random);
         }
         if LONG.contains(&&*flag.name) {
-            return (*random.choice(&["0", "1", "-1", "200ms", "0s", "", "x", "nan"]).expect("there are some"))
-                .to_owned();
+            return word("0|1|-1|200ms|0s||x|nan", random).to_owned();
         }
         match random.u8(..30) {
             0 => "9".repeat(random.usize(1..400)),
             1 => "(".repeat(random.usize(1..20_000)),
             2 => format!("x={}", "1,x=".repeat(random.usize(1..2000))),
-            _ => (*random.choice(WORDS).expect("there are some")).to_owned(),
+            _ => word(WORDS, random).to_owned(),
         }
     }
 
@@ -241,28 +136,11 @@ fn no_flag_ends_with_a_bug() {
     let files = Files::new();
     let flags: Vec<(&str, Vec<Flag>)> = COMMANDS.iter().map(|&command| (command, flags(command))).collect();
     assert!(flags.iter().map(|f| f.1.len()).sum::<usize>() > 150);
-    let (from, count) = (number("FLAGS_FROM", 0), number("FLAGS", COUNT));
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let work = || {
-        let mut faults = Vec::new();
-        for seed in from..from + count {
-            let (line, text) = files.line(seed, &flags);
-            let line: Vec<&str> = line.iter().map(String::as_str).collect();
-            // A conversation with no editor is what the language server reads.
-            let input = if line[0] == "lsp" { "" } else { &*text };
-            if let Err(why) = attempt(&line, input.as_bytes()) {
-                let path = files.folder.join(format!("{seed}.mlir"));
-                std::fs::write(&path, &text).unwrap();
-                faults.push(format!("{}: {}", path.display(), why.chars().take(600).collect::<String>()));
-            }
-        }
-        faults
-    };
-    let faults = std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(shardc::STACK_BYTES);
-        thread.spawn_scoped(scope, work).expect("a thread").join().expect("it doesn't panic")
+    try_all("flags", COUNT, 1, |seed| {
+        let (line, text) = files.line(seed, &flags);
+        let line: Vec<&str> = line.iter().map(String::as_str).collect();
+        // A conversation with no editor is what the language server reads.
+        let input = if line[0] == "lsp" { "" } else { &*text };
+        Some((attempt(&line, input.as_bytes()).err()?, text.into_bytes()))
     });
-    std::panic::set_hook(hook);
-    assert!(faults.is_empty(), "{} faults: {:#?}", faults.len(), faults.iter().take(20).collect::<Vec<_>>());
 }

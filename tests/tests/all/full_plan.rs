@@ -1,7 +1,7 @@
 //! The full plan is never more expensive than the greedy plan by the output of `cost`, on any target, and a peak above
 //! the memory of a device gives a warning.
 //!
-//! `FULL_PLAN_FROM` and `FULL_PLAN_PROGRAMS` choose the seeds.
+//! `RANDOM_FROM` and `RANDOM_PROGRAMS` choose the seeds.
 
 use passes::plan::Search;
 use shardc::{CompileOptions, Compiler, Cost, Source};
@@ -53,7 +53,7 @@ fn fault(compiler: &Compiler, text: &str, target: &str, memory: Option<u64>) -> 
 #[test]
 fn the_full_plan_is_never_worse_than_the_greedy_one() {
     let compiler = Compiler::standard();
-    let (from, count) = (number("FULL_PLAN_FROM", 0), number("FULL_PLAN_PROGRAMS", 35));
+    let (from, count) = (number("RANDOM_FROM", 0), number("RANDOM_PROGRAMS", 35));
     let mut faults = Vec::new();
     for seed in from..from + count {
         // Ops of every family in small, training steps in small, and models of real sizes.

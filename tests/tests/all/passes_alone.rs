@@ -1,7 +1,7 @@
 //! Passes in any order: every prefix of the pipeline, every pass alone and random lists of passes keep the meaning of
 //! random programs, or name what they lack in an error. A panic, an invalid program or a different result is a fault.
 //!
-//! `ALONE_FROM` and `ALONE_PROGRAMS` choose the seeds.
+//! `RANDOM_FROM` and `RANDOM_PROGRAMS` choose the seeds.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -98,7 +98,7 @@ fn ended(compiler: &Compiler, module: &Module, list: &str, inputs: &[Vec<Literal
 fn every_pass_keeps_the_meaning_or_refuses() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("oracles/write_random.py");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("alone");
-    let (from, count) = (number("ALONE_FROM", 5000), number("ALONE_PROGRAMS", PROGRAMS));
+    let (from, count) = (number("RANDOM_FROM", 5000), number("RANDOM_PROGRAMS", PROGRAMS));
     let to = from + count;
     let wrote = Command::new("python3").arg(script).arg(&folder).args([from.to_string(), to.to_string()]).status();
     assert!(wrote.expect("python3 starts").success(), "the generator failed");

@@ -1,70 +1,31 @@
 //! No editor makes the language server end with a bug: conversations about damaged programs, whose messages are damaged
 //! too, from fixed seeds.
 //!
-//! `SESSIONS=5000` tries more conversations, `SESSIONS_FROM=300` starts at another seed (`make fuzz-sessions`); the
-//! conversation of a failure is left in `target/tmp/sessions/`.
-
-use std::path::Path;
-use std::sync::Mutex;
+//! `RANDOM_PROGRAMS=5000` tries more conversations, `RANDOM_FROM=300` starts at another seed (`make fuzz-sessions`).
 
 use fastrand::Rng;
 use serde_json::{Value, json};
-use shardc_tests::attempt::attempt;
-use shardc_tests::mutation::{Original, corpus, mutated};
-use shardc_tests::sharded::number;
+use shardc_tests::attempt::{attempt, try_all};
+use shardc_tests::mutation::{Original, corpus, mutated, word as one_of};
 
 /// Conversations per run.
 const COUNT: u64 = 60;
 /// Texts of at most this many bytes are opened.
 const LARGEST: usize = 12_000;
 /// Conversations at the same time: the server waits for typing to end, which takes no processor.
-const THREADS: u64 = 4;
+const THREADS: usize = 4;
 
 const URIS: [&str; 4] = ["file:///model.mlir", "untitled:Untitled-1", "file:///a%20b.mlir", "no uri"];
 
 /// Requests and notifications, those that the server refuses among them.
-const METHODS: [&str; 20] = [
-    "textDocument/hover",
-    "textDocument/definition",
-    "textDocument/references",
-    "textDocument/inlayHint",
-    "textDocument/documentSymbol",
-    "textDocument/foldingRange",
-    "textDocument/codeAction",
-    "textDocument/hover",
-    "textDocument/definition",
-    "textDocument/references",
-    "textDocument/inlayHint",
-    "textDocument/codeAction",
-    "textDocument/completion",
-    "textDocument/formatting",
-    "textDocument/rename",
-    "textDocument/semanticTokens/full",
-    "workspace/symbol",
-    "initialize",
-    "$/unknown",
-    "",
-];
+const METHODS: &str = "textDocument/hover|textDocument/definition|textDocument/references|textDocument/inlayHint|\
+     textDocument/documentSymbol|textDocument/foldingRange|textDocument/codeAction|textDocument/hover|\
+     textDocument/definition|textDocument/references|textDocument/inlayHint|textDocument/codeAction|\
+     textDocument/completion|textDocument/formatting|textDocument/rename|textDocument/semanticTokens/full|\
+     workspace/symbol|initialize|$/unknown|";
 
 /// What is typed.
-const TYPED: [&str; 16] = [
-    "",
-    " ",
-    "\n",
-    "\r\n",
-    "\r",
-    "}",
-    "{",
-    "%0",
-    "é",
-    "😀",
-    "\u{2028}",
-    "\0",
-    "// -----\n",
-    "return\n",
-    "\u{feff}",
-    "\"",
-];
+const TYPED: &str = "| |\n|\r\n|\r|}|{|%0|é|😀|\u{2028}|\0|// -----\n|return\n|\u{feff}|\"";
 
 /// Positions: some are outside of every text, some between the two units of a character.
 fn position(random: &mut Rng) -> Value {
@@ -128,7 +89,7 @@ fn damage(value: &mut Value, random: &mut Rng) {
 }
 
 fn change(random: &mut Rng, texts: &mut dyn FnMut(u64) -> String) -> Value {
-    let typed = |random: &mut Rng| *random.choice(&TYPED).expect("there are some");
+    let typed = |random: &mut Rng| one_of(TYPED, random);
     match random.u8(..6) {
         0 => json!({"text": texts(random.u64(..))}),
         1 => json!({"range": range(random), "rangeLength": random.u32(..), "text": typed(random)}),
@@ -158,7 +119,7 @@ fn message(id: usize, random: &mut Rng, texts: &mut dyn FnMut(u64) -> String) ->
         _ => {
             let params = json!({"textDocument": about, "position": position(random), "range": range(random),
                 "context": {"includeDeclaration": random.bool(), "diagnostics": []}, "newName": "%x"});
-            let method = *random.choice(&METHODS).expect("there are some");
+            let method = one_of(METHODS, random);
             json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
         }
     }
@@ -256,31 +217,8 @@ fn fault(sent: &[u8]) -> Option<String> {
 #[test]
 fn no_conversation_ends_with_a_bug() {
     let corpus = corpus();
-    let (from, count) = (number("SESSIONS_FROM", 0), number("SESSIONS", COUNT));
-    let faults = Mutex::new(Vec::new());
-    // A panic on a thread of the server is caught there, and whoever asked may hear nothing of it.
-    let panics: &'static Mutex<Vec<String>> = Box::leak(Box::default());
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|info| {
-        if std::thread::current().name().is_some_and(|name| name.starts_with("lsp-")) {
-            panics.lock().unwrap().push(info.to_string());
-        }
-    }));
-    let work = |first: u64| {
-        for seed in (from + first..from + count).step_by(THREADS as usize) {
-            let sent = conversation(seed, &corpus);
-            if let Some(why) = fault(&sent) {
-                let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sessions");
-                std::fs::create_dir_all(&folder).unwrap();
-                let path = folder.join(format!("{seed}"));
-                std::fs::write(&path, &sent).unwrap();
-                faults.lock().unwrap().push(format!("{}: {why}", path.display()));
-            }
-        }
-    };
-    std::thread::scope(|scope| (0..THREADS).for_each(|first| drop(scope.spawn(move || work(first)))));
-    std::panic::set_hook(hook);
-    let (faults, panics) = (faults.into_inner().unwrap(), panics.lock().unwrap());
-    let shown: Vec<&String> = faults.iter().chain(panics.iter()).take(20).collect();
-    assert!(shown.is_empty(), "{} faults and {} panics: {shown:#?}", faults.len(), panics.len());
+    try_all("sessions", COUNT, THREADS, |seed| {
+        let sent = conversation(seed, &corpus);
+        Some((fault(&sent)?, sent))
+    });
 }

@@ -1,7 +1,7 @@
 //! Random training steps: native runs in shards are never reported as wrong, however much they amplify rounding; and
 //! faults planted in their per-device programs are found.
 //!
-//! `TRAINED_FROM` and `TRAINED_PROGRAMS` choose the seeds; `make trained COUNT=…` runs many in an optimized build.
+//! `RANDOM_FROM` and `RANDOM_PROGRAMS` choose the seeds; `make trained COUNT=…` runs many in an optimized build.
 
 use std::cell::Cell;
 
@@ -215,7 +215,7 @@ fn exactly(compiler: &Compiler, seed: u64, inputs: &[Vec<Literal>]) -> Vec<Vec<L
 
 #[test]
 fn training_steps_are_right_and_planted_faults_are_found() {
-    let (from, count) = (number("TRAINED_FROM", 0), number("TRAINED_PROGRAMS", 4));
+    let (from, count) = (number("RANDOM_FROM", 0), number("RANDOM_PROGRAMS", 4));
     let right = Compiler::standard();
     let faulty = Compiler::standard().with_passes(&[&FAULTY]);
     let native = if HAS_NATIVE { Backend::Native } else { Backend::Reference };
