@@ -352,31 +352,29 @@ COUNT ?= 20000
 FROM ?= 0
 
 fuzz-files: setup
-	DAMAGED=$(COUNT) DAMAGED_FROM=$(FROM) cargo test --workspace --test all damaged::
+	RANDOM_PROGRAMS=$(COUNT) RANDOM_FROM=$(FROM) cargo test --workspace --test all damaged::
 
 fuzz-commands: setup
-	COMMANDS=$(COUNT) COMMANDS_FROM=$(FROM) cargo test --workspace --test all commands::
+	RANDOM_PROGRAMS=$(COUNT) RANDOM_FROM=$(FROM) cargo test --workspace --test all commands::
 
 fuzz-sessions: setup
-	SESSIONS=$(COUNT) SESSIONS_FROM=$(FROM) cargo test --workspace --test all sessions::
+	RANDOM_PROGRAMS=$(COUNT) RANDOM_FROM=$(FROM) cargo test --workspace --test all sessions::
 
 fuzz-flags: setup
-	FLAGS=$(COUNT) FLAGS_FROM=$(FROM) cargo test --workspace --test all flags::
+	RANDOM_PROGRAMS=$(COUNT) RANDOM_FROM=$(FROM) cargo test --workspace --test all flags::
 
-# COUNT random programs of each kind, of which make test runs a few; KINDS chooses among them.
-KINDS ?= families:FAMILIES indexed:INDEXED windows:WINDOWS scans:SCANS joins:JOINS triangular:TRIANGULAR steps:STEPS \
-	hierarchical:STAGES collective_matmul:RINGS carried:CARRIED reshards:RESHARDS
+# COUNT random programs of each family, of which make test runs a few; KINDS chooses among them.
+KINDS ?= families::
 
 random: setup
-	$(foreach kind,$(KINDS),$(word 2,$(subst :, ,$(kind)))_PROGRAMS=$(COUNT) $(word 2,$(subst :, ,$(kind)))_FROM=$(FROM)) \
-		cargo test --release -p shardc-tests --test all -- --nocapture $(foreach kind,$(KINDS),$(word 1,$(subst :, ,$(kind)))::)
+	RANDOM_PROGRAMS=$(COUNT) RANDOM_FROM=$(FROM) cargo test --release -p shardc-tests --test all -- --nocapture $(KINDS)
 
 # That the full plan is never worse than the greedy one, on all targets.
 random-plans:
-	FULL_PLAN_PROGRAMS=$(COUNT) FULL_PLAN_FROM=$(FROM) cargo test --release --no-default-features -p shardc-tests --test all full_plan:: -- --nocapture
+	RANDOM_PROGRAMS=$(COUNT) RANDOM_FROM=$(FROM) cargo test --release --no-default-features -p shardc-tests --test all full_plan:: -- --nocapture
 
 trained:
-	TRAINED_PROGRAMS=$(COUNT) TRAINED_FROM=$(FROM) cargo test --release -p shardc-tests --test all trained:: -- --nocapture
+	RANDOM_PROGRAMS=$(COUNT) RANDOM_FROM=$(FROM) cargo test --release -p shardc-tests --test all trained:: -- --nocapture
 
 compare-ops: setup oracles
 	cargo build --release --quiet -p shardc

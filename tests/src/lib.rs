@@ -2,8 +2,10 @@
 
 pub mod accuracy;
 pub mod attempt;
+pub mod families;
 #[path = "../../passes/tests/propagate/listing.rs"]
 pub mod listing;
+pub mod minimize;
 pub mod models;
 pub mod mutation;
 pub mod needs;

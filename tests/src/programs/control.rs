@@ -18,8 +18,16 @@ impl Writer {
         made.last().cloned().unwrap_or_else(|| or.clone())
     }
 
+    /// Writes a loop or a choice.
+    pub(super) fn control(&mut self) {
+        match self.depth > 1 {
+            true => self.binary(),
+            false => self.pick(&[Writer::repeat, Writer::choose])(self),
+        }
+    }
+
     /// Writes a while loop of a few iterations over one or two values.
-    pub(super) fn repeat(&mut self) {
+    fn repeat(&mut self) {
         let carried: Vec<Value> = (0..self.random.usize(1..3)).map(|_| self.any()).collect();
         let (start, one) = (self.splat(&[], 0), self.splat(&[], 1));
         // Devices of a manual region may have different values, but must all run the same number of iterations.
@@ -60,7 +68,7 @@ impl Writer {
     }
 
     /// Writes a choice between two or three branches.
-    pub(super) fn choose(&mut self) {
+    fn choose(&mut self) {
         let of = self.any();
         let manual = self.mesh.iter().any(|a| a.manual);
         let index = match manual {

@@ -7,6 +7,9 @@ impl Writer {
     /// Writes a manual computation over some axes. Its result is sharded along all of them, so that values that differ
     /// between devices become different parts of the result.
     pub(super) fn region(&mut self) {
+        if self.depth > 1 {
+            return self.binary();
+        }
         let free: Vec<usize> = (0..self.mesh.len()).filter(|&i| !self.mesh[i].manual).collect();
         let axes: Vec<usize> = match self.random.bool() {
             true => free.clone(),

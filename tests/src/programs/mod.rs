@@ -1,20 +1,28 @@
-//! Random integer programs with ops of every family, whose bits can be compared: uneven sizes, parts of axes, manual
-//! regions with collectives, loops and branches, over meshes of 1 to 12 devices.
+//! Random programs whose results can be compared: uneven sizes, parts of axes, manual regions with collectives, loops
+//! and branches, over meshes of 1 to 12 devices.
 //!
-//! [`program`] returns the program of a seed. Elements are `i32`, which wrap; other types appear inside single steps.
+//! [`FAMILIES`] lists the kinds of programs. [`program`] returns the program of a seed with ops of every kind. Most
+//! elements are `i32`, which wrap.
 
 mod basic;
 mod control;
+mod families;
 mod indexing;
 mod manual;
 mod order;
+mod ordered;
+mod scans;
 mod shape;
+mod special;
 mod text;
 mod windows;
 
+pub use families::{FAMILIES, Family};
+
 use fastrand::Rng;
 
-use text::{list, ty};
+use crate::sharded::sharding;
+use text::{list, of, ty};
 
 /// A value that later steps may read.
 #[derive(Clone, Debug)]
@@ -62,11 +70,18 @@ const MESHES: [&[i64]; 22] = [
     &[2, 1, 4],
 ];
 
+/// Something that a program may contain: writes lines, or nothing if no value fits.
+type Step = fn(&mut Writer);
+
 /// A program being written.
-struct Writer {
+pub struct Writer {
     random: Rng,
     mesh: Vec<Axis>,
+    /// The arguments, as text.
+    arguments: Vec<String>,
     lines: String,
+    /// Name, type and attributes of each result.
+    results: Vec<[String; 3]>,
     /// The values visible at the next line.
     values: Vec<Value>,
     /// The number of names used so far.
@@ -75,85 +90,155 @@ struct Writer {
     depth: usize,
     /// The number of collectives with a channel.
     channels: usize,
+    /// The only dimension that steps may move elements along; `None` if it may be any.
+    along: Option<usize>,
+    /// The order of the mesh's devices, if it isn't ascending.
+    order: Option<Vec<i64>>,
 }
 
-/// Returns the program of a seed.
-pub fn program(seed: u64) -> String {
+/// Returns the text of the program that `write` writes for a seed, over one of `meshes`, given by the sizes of their
+/// axes.
+fn written(seed: u64, meshes: &[&[i64]], write: fn(&mut Writer)) -> String {
     let mut random = Rng::with_seed(seed);
-    let sizes = MESHES[random.usize(0..MESHES.len())];
-    let mesh: Vec<Axis> =
-        sizes.iter().zip(["x", "y", "z"]).map(|(&size, name)| Axis { name, size, manual: false }).collect();
-    let mut w = Writer { random, mesh, lines: String::new(), values: Vec::new(), count: 0, depth: 0, channels: 0 };
-    let mut heads = Vec::new();
-    for i in 0..w.random.usize(1..4) {
-        let shape = match w.values.first() {
-            Some(first) if w.random.bool() => first.shape.clone(),
-            _ => (0..w.random.usize(1..4)).map(|_| SIZES[w.random.usize(0..SIZES.len())]).collect(),
-        };
-        let name = format!("%a{i}");
-        heads.push(format!("{name}: {}{}", ty(&shape), w.stated(&shape, 8)));
-        w.values.push(Value { name, shape });
-    }
-    for _ in 0..w.random.usize(2..14) {
-        w.step();
-    }
-    let mut results: Vec<Value> = w.values.iter().rev().take(2).cloned().collect();
-    results.push(w.any());
-    let types: Vec<String> = results.iter().map(|v| ty(&v.shape)).collect();
-    let tails: Vec<String> =
-        results.iter().zip(&types).map(|(v, ty)| format!("{ty}{}", w.stated(&v.shape, 5))).collect();
-    let axes: Vec<String> = w.mesh.iter().map(|a| format!("\"{}\"={}", a.name, a.size)).collect();
+    let sizes = meshes[random.usize(0..meshes.len())];
+    let mesh = sizes.iter().zip(["x", "y", "z"]).map(|(&size, name)| Axis { name, size, manual: false }).collect();
+    let mut w = Writer {
+        random,
+        mesh,
+        arguments: Vec::new(),
+        lines: String::new(),
+        results: Vec::new(),
+        values: Vec::new(),
+        count: 0,
+        depth: 0,
+        channels: 0,
+        along: None,
+        order: None,
+    };
+    write(&mut w);
     format!(
-        "module {{\n  sdy.mesh @mesh = <[{}]>\n  func.func @main({}) -> ({}) {{\n{}    return {} : {}\n  }}\n}}\n",
-        axes.join(", "),
-        heads.join(", "),
-        tails.join(", "),
+        "module {{\n  sdy.mesh @mesh = <[{}]{}>\n  func.func @main({}) -> ({}) {{\n{}    return {} : {}\n  }}\n}}\n",
+        list(w.mesh.iter().map(|a| format!("\"{}\"={}", a.name, a.size))),
+        w.order.map_or(String::new(), |order| format!(", device_ids={order:?}")),
+        w.arguments.join(", "),
+        list(w.results.iter().map(|[_, ty, at]| format!("{ty}{at}"))),
         w.lines,
-        list(results.iter().map(|v| &v.name)),
-        types.join(", ")
+        list(w.results.iter().map(|r| &r[0])),
+        list(w.results.iter().map(|r| &r[1]))
     )
 }
 
+/// The steps of programs with ops of every family, with their weights.
+const STEPS: [(Step, usize); 29] = [
+    (Writer::binary, 4),
+    (Writer::unary, 1),
+    (Writer::constant, 1),
+    (Writer::broadcast, 1),
+    (Writer::transpose, 1),
+    (Writer::reshape, 2),
+    (Writer::reduce, 2),
+    (Writer::dot_general, 2),
+    (Writer::bits, 1),
+    (Writer::slice, 1),
+    (Writer::pad, 1),
+    (Writer::reverse, 1),
+    (Writer::concatenate, 1),
+    (Writer::roll, 1),
+    (Writer::reduce_window, 1),
+    (Writer::convolution, 1),
+    (Writer::select_and_scatter, 1),
+    (Writer::scan, 1),
+    (Writer::sort, 1),
+    (Writer::top_k, 1),
+    (Writer::place, 1),
+    (Writer::fft, 1),
+    (Writer::gather, 2),
+    (Writer::scatter, 2),
+    (Writer::dynamic_slice, 1),
+    (Writer::dynamic_update_slice, 1),
+    (Writer::constraint, 2),
+    (Writer::control, 2),
+    (Writer::region, 4),
+];
+
+/// Returns the program of a seed with ops of every family.
+pub fn program(seed: u64) -> String {
+    FAMILIES[0].program(seed)
+}
+
 impl Writer {
+    /// Writes a program with ops of every family.
+    fn every_op(&mut self) {
+        for _ in 0..self.random.usize(1..4) {
+            let shape = match self.values.first() {
+                Some(first) if self.random.bool() => first.shape.clone(),
+                _ => (0..self.random.usize(1..4)).map(|_| self.pick(&SIZES)).collect(),
+            };
+            let at = self.stated(&shape, 8);
+            self.argument(&shape, "i32", at);
+        }
+        for _ in 0..self.random.usize(2..14) {
+            self.step();
+        }
+        let mut results: Vec<Value> = self.values.iter().rev().take(2).cloned().collect();
+        results.push(self.any());
+        for value in results {
+            let at = self.stated(&value.shape, 5);
+            self.result(&value.name, ty(&value.shape), at);
+        }
+    }
+
     /// Writes one step of some family, or nothing if the values don't fit it.
     fn step(&mut self) {
-        let deep = self.depth > 1;
         if self.mesh.iter().any(|a| a.manual) && self.random.u8(0..3) == 0 {
             return self.collective();
         }
-        match self.random.u8(0..42) {
-            0..=3 => self.binary(),
-            4 => self.unary(),
-            5 => self.constant(),
-            6 => self.broadcast(),
-            7 => self.transpose(),
-            8 | 9 => self.reshape(),
-            10 | 11 => self.reduce(),
-            12 | 13 => self.dot_general(),
-            14 => self.bits(),
-            15 => self.slice(),
-            16 => self.pad(),
-            17 => self.reverse(),
-            18 => self.concatenate(),
-            19 => self.roll(),
-            20 => self.reduce_window(),
-            21 => self.convolution(),
-            22 => self.select_and_scatter(),
-            23 => self.scan(),
-            24 => self.sort(),
-            25 => self.top_k(),
-            26 => self.place(),
-            27 => self.fft(),
-            28 | 29 => self.gather(),
-            30 | 31 => self.scatter(),
-            32 => self.dynamic_slice(),
-            33 => self.dynamic_update_slice(),
-            34 | 35 => self.constraint(),
-            36 if !deep => self.repeat(),
-            37 if !deep => self.choose(),
-            38..=41 if !deep => self.region(),
-            _ => self.binary(),
+        let mut at = self.random.usize(0..STEPS.iter().map(|s| s.1).sum());
+        let step = STEPS.iter().find(|step| {
+            let found = at < step.1;
+            at = at.saturating_sub(step.1);
+            found
+        });
+        step.expect("the number is below the sum of all weights").0(self);
+    }
+
+    /// Writes a number of these steps.
+    fn steps(&mut self, count: std::ops::Range<usize>, steps: &[Step]) {
+        for _ in 0..self.random.usize(count) {
+            self.pick(steps)(self);
         }
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.random.usize(0..from.len())]
+    }
+
+    /// Adds an argument with these attributes; if its elements are `i32`, steps may read it.
+    fn argument(&mut self, shape: &[i64], element: &str, attributes: String) -> String {
+        let name = format!("%a{}", self.arguments.len());
+        self.arguments.push(format!("{name}: {}{attributes}", of(shape, element)));
+        if element == "i32" {
+            self.values.push(Value { name: name.clone(), shape: shape.to_vec() });
+        }
+        name
+    }
+
+    fn result(&mut self, name: impl Into<String>, ty: String, attributes: String) {
+        self.results.push([name.into(), ty, attributes]);
+    }
+
+    /// Returns the last two values, with attributes that `at` returns for their rank.
+    fn return_last(&mut self, at: impl Fn(&mut Writer, usize) -> String) {
+        for value in self.values.iter().rev().take(2).cloned().collect::<Vec<_>>() {
+            let at = at(self, value.shape.len());
+            self.result(&value.name, ty(&value.shape), at);
+        }
+    }
+
+    /// Returns the attribute of a sharding with each axis on a dimension of `rank` or on none.
+    fn scattered(&mut self, rank: usize) -> String {
+        let axes: Vec<&str> = self.mesh.iter().map(|a| a.name).collect();
+        format!(" {}", sharding(&mut self.random, &axes, rank))
     }
 
     fn name(&mut self) -> String {
@@ -191,6 +276,15 @@ impl Writer {
     fn any_where(&mut self, fits: impl Fn(&[i64]) -> bool) -> Option<Value> {
         let fitting: Vec<Value> = self.values.iter().filter(|v| fits(&v.shape)).cloned().collect();
         (!fitting.is_empty()).then(|| fitting[self.random.usize(0..fitting.len())].clone())
+    }
+
+    /// Returns a value of this shape: one that steps may read, or the positions of its elements.
+    fn value_of(&mut self, shape: &[i64]) -> Value {
+        let count = [elements(shape)];
+        let flat = self.hidden(&count, format!("stablehlo.iota dim = 0 : {}", ty(&count)));
+        let op = format!("stablehlo.reshape {} : ({}) -> {}", flat.name, ty(&count), ty(shape));
+        let positions = self.hidden(shape, op);
+        self.any_where(|other| other == shape).unwrap_or(positions)
     }
 
     /// Writes a constant with this value in every element.

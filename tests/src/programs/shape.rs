@@ -1,9 +1,14 @@
 //! Ops that move elements: reshapes, slices, pads, concatenations.
 
-use super::text::{array, list, ty};
+use super::text::{list, ty};
 use super::{MOST, Value, Writer, elements};
 
 impl Writer {
+    /// Returns whether steps must not move elements along a dimension.
+    fn keeps(&self, d: usize) -> bool {
+        self.along.is_some_and(|along| along != d)
+    }
+
     pub(super) fn broadcast(&mut self) {
         let x = self.any();
         let (n, at) = (self.random.i64(1..6), self.random.usize(0..x.shape.len() + 1));
@@ -50,8 +55,8 @@ impl Writer {
     pub(super) fn slice(&mut self) {
         let x = self.any();
         let (mut kept, mut ranges) = (Vec::new(), Vec::new());
-        for &n in &x.shape {
-            let whole = self.random.u8(0..3) == 0 || n == 0;
+        for (d, &n) in x.shape.iter().enumerate() {
+            let whole = self.random.u8(0..3) == 0 || n == 0 || self.keeps(d);
             let (start, stride) = if whole { (0, 1) } else { (self.random.i64(0..n.min(5)), self.random.i64(1..3)) };
             let limit = if whole || self.random.bool() { n } else { self.random.i64(start + 1..n + 1) };
             kept.push((limit - start + stride - 1) / stride);
@@ -66,12 +71,13 @@ impl Writer {
     pub(super) fn pad(&mut self) {
         let x = self.any();
         let (mut low, mut high, mut interior, mut padded) = (vec![], vec![], vec![], vec![]);
-        for &n in &x.shape {
+        for (d, &n) in x.shape.iter().enumerate() {
             let edge = |random: &mut fastrand::Rng| if random.bool() { 0 } else { random.i64(-2..6) };
             let (l, h) = (edge(&mut self.random), edge(&mut self.random));
             let i = if self.random.u8(0..4) == 0 { self.random.i64(0..3) } else { 0 };
             let size = n + (n - 1).max(0) * i + l + h;
-            let (l, h, i, size) = if (1..30).contains(&size) { (l, h, i, size) } else { (0, 0, 0, n) };
+            let (l, h, i, size) =
+                if (1..30).contains(&size) && !self.keeps(d) { (l, h, i, size) } else { (0, 0, 0, n) };
             low.push(l);
             high.push(h);
             interior.push(i);
@@ -95,14 +101,14 @@ impl Writer {
 
     pub(super) fn reverse(&mut self) {
         let x = self.any();
-        let dims = list((0..x.shape.len()).filter(|_| self.random.bool()));
+        let dims = list((0..x.shape.len()).filter(|&d| self.random.bool() && !self.keeps(d)).collect::<Vec<_>>());
         self.add(&x.shape, format!("stablehlo.reverse {}, dims = [{dims}] : {}", x.name, ty(&x.shape)));
     }
 
     /// Writes two slices of one value, concatenated in the other order.
     pub(super) fn roll(&mut self) {
         let x = self.any();
-        let Some(d) = (0..x.shape.len()).find(|&d| x.shape[d] > 1) else { return };
+        let Some(d) = (0..x.shape.len()).find(|&d| x.shape[d] > 1 && !self.keeps(d)) else { return };
         let by = self.random.i64(1..x.shape[d]);
         let mut parts = Vec::new();
         for (start, limit) in [(by, x.shape[d]), (0, by)] {
@@ -121,9 +127,9 @@ impl Writer {
         if first.shape.is_empty() {
             return;
         }
-        let d = self.random.usize(0..first.shape.len());
+        let d = self.along.unwrap_or_else(|| self.random.usize(0..first.shape.len()));
         let mut parts = vec![first.clone()];
-        for _ in 0..self.random.usize(1..3) {
+        for _ in 0..self.random.usize(1..4) {
             let fits = |shape: &[i64]| {
                 shape.len() == first.shape.len() && (0..shape.len()).all(|i| i == d || shape[i] == first.shape[i])
             };
@@ -153,31 +159,34 @@ impl Writer {
         };
     }
 
+    /// Returns a position in each dimension of `shape` as further operands, and their types.
+    fn starts(&mut self, shape: &[i64]) -> (String, String) {
+        let mut starts: Vec<Value> = shape.iter().map(|&n| self.scalar_position(n)).collect();
+        let narrow = self.random.u8(0..4) == 0;
+        let to = if narrow { "tensor<i16>" } else { "tensor<i32>" };
+        for start in starts.iter_mut().filter(|_| narrow) {
+            *start = self.hidden(&[], format!("stablehlo.convert {} : (tensor<i32>) -> {to}", start.name));
+        }
+        (starts.iter().map(|s| format!(", {}", s.name)).collect(), format!(", {to}").repeat(starts.len()))
+    }
+
     pub(super) fn dynamic_slice(&mut self) {
         let x = self.any();
         let sizes: Vec<i64> =
             x.shape.iter().map(|&n| if self.random.bool() { n } else { self.random.i64(n.min(1)..n + 1) }).collect();
-        let starts: Vec<Value> = x.shape.iter().map(|&n| self.scalar_position(n)).collect();
-        let types = list(std::iter::once(ty(&x.shape)).chain(starts.iter().map(|_| "tensor<i32>".to_owned())));
-        let operands = list(std::iter::once(&x.name).chain(starts.iter().map(|s| &s.name)));
-        let sizes_ = array(&sizes);
-        self.add(
-            &sizes,
-            format!(
-                "\"stablehlo.dynamic_slice\"({operands}) <{{slice_sizes = {sizes_}}}> : ({types}) -> {}",
-                ty(&sizes)
-            ),
-        );
+        let (starts, types) = self.starts(&x.shape);
+        let (from, to, sizes_) = (ty(&x.shape), ty(&sizes), list(&sizes));
+        let op = format!("stablehlo.dynamic_slice {}{starts}, sizes = [{sizes_}] : ({from}{types}) -> {to}", x.name);
+        self.add(&sizes, op);
     }
 
     pub(super) fn dynamic_update_slice(&mut self) {
         let x = self.any();
         let fits = |shape: &[i64]| shape.len() == x.shape.len() && shape.iter().zip(&x.shape).all(|(a, b)| a <= b);
         let Some(update) = self.any_where(fits) else { return };
-        let starts: Vec<Value> = x.shape.iter().map(|&n| self.scalar_position(n)).collect();
-        let scalars = starts.iter().map(|_| "tensor<i32>".to_owned());
-        let types = list([ty(&x.shape), ty(&update.shape)].into_iter().chain(scalars));
-        let operands = list([&x.name, &update.name].into_iter().chain(starts.iter().map(|s| &s.name)));
-        self.add(&x.shape, format!("stablehlo.dynamic_update_slice {operands} : ({types}) -> {}", ty(&x.shape)));
+        let (starts, types) = self.starts(&x.shape);
+        let (of, part) = (ty(&x.shape), ty(&update.shape));
+        let operands = format!("{}, {}{starts}", x.name, update.name);
+        self.add(&x.shape, format!("stablehlo.dynamic_update_slice {operands} : ({of}, {part}{types}) -> {of}"));
     }
 }

@@ -33,6 +33,13 @@ pub(super) fn combiner(op: &str) -> String {
     )
 }
 
+/// Returns the line `%name` of a region, which compares two of its scalars. `kind` applies to floats.
+pub(super) fn compared(name: &str, by: &str, [x, y]: [&str; 2], element: &str, kind: &str) -> String {
+    let kind = if element.contains('f') { format!(", {kind}") } else { String::new() };
+    let types = format!("(tensor<{element}>, tensor<{element}>) -> tensor<i1>");
+    format!("      %{name} = stablehlo.compare {by}, %{x}, %{y}{kind} : {types}\n")
+}
+
 /// Ops that give the same bits in any order of elements, each with its identity.
 pub(super) const COMBINERS: [(&str, i64); 6] =
     [("add", 0), ("add", 0), ("maximum", -2_147_483_648), ("minimum", 2_147_483_647), ("xor", 0), ("and", -1)];

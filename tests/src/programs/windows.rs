@@ -89,18 +89,26 @@ impl Writer {
         );
     }
 
+    /// Writes a gradient of a pooling, sometimes of a padded copy whose padding is removed again.
     pub(super) fn select_and_scatter(&mut self) {
         let x = self.any();
-        let Some(w) = self.windows(&x.shape, false) else { return };
-        let count = [elements(&w.counts)];
-        let flat = self.hidden(&count, format!("stablehlo.iota dim = 0 : {}", ty(&count)));
-        let made =
-            self.hidden(&w.counts, format!("stablehlo.reshape {} : ({}) -> {}", flat.name, ty(&count), ty(&w.counts)));
-        let source = self.any_where(|shape| *shape == w.counts).unwrap_or(made);
-        let compare = ["GE", "GT", "LE"][self.random.usize(0..3)];
-        let scatter = combiner(["add", "maximum"][self.random.usize(0..2)]);
+        let (mut operand, mut unpadded) = (x.clone(), Vec::new());
+        if self.random.u8(0..3) == 0 {
+            let edges = |w: &mut Self| x.shape.iter().map(|_| w.random.i64(0..3)).collect::<Vec<_>>();
+            let (low, high) = (edges(self), edges(self));
+            let shape: Vec<i64> = (0..low.len()).map(|d| low[d] + x.shape[d] + high[d]).collect();
+            unpadded = low.iter().zip(&x.shape).map(|(l, n)| format!("{l}:{}", l + n)).collect();
+            let (least, interior) = (self.splat(&[], -3), vec![0; low.len()]);
+            let edges = format!("low = {low:?}, high = {high:?}, interior = {interior:?}");
+            let types = format!("({}, tensor<i32>) -> {}", ty(&x.shape), ty(&shape));
+            operand = self.hidden(&shape, format!("stablehlo.pad {}, {}, {edges} : {types}", x.name, least.name));
+        }
+        let Some(w) = self.windows(&operand.shape, false) else { return };
+        let source = self.value_of(&w.counts);
+        let compare = self.pick(&["GE", "GT", "LE"]);
+        let scatter = combiner(self.pick(&["add", "maximum", "subtract"]));
         let init = self.splat(&[], 0);
-        let rank = w.sizes.len();
+        let (rank, of) = (w.sizes.len(), ty(&operand.shape));
         let attributes = format!(
             "padding = dense<{:?}> : tensor<{rank}x2xi64>, window_dimensions = {}, window_strides = {}",
             w.padding,
@@ -111,15 +119,21 @@ impl Writer {
             "{{\n    ^bb0(%p: tensor<i32>, %q: tensor<i32>):\n      %s = stablehlo.compare {compare}, %p, %q : (tensor<i32>, \
              tensor<i32>) -> tensor<i1>\n      \"stablehlo.return\"(%s) : (tensor<i1>) -> ()\n    }}"
         );
-        let types = format!("({}, {}, tensor<i32>) -> {}", ty(&x.shape), ty(&w.counts), ty(&x.shape));
+        let types = format!("({of}, {}, tensor<i32>) -> {of}", ty(&w.counts));
         let scatter = scatter.trim_start_matches('(');
-        self.add(
-            &x.shape,
+        let scattered = self.hidden(
+            &operand.shape,
             format!(
                 "\"stablehlo.select_and_scatter\"({}, {}, {}) <{{{attributes}}}> ({select}, {scatter} : {types}",
-                x.name, source.name, init.name
+                operand.name, source.name, init.name
             ),
         );
+        if unpadded.is_empty() {
+            self.values.push(scattered);
+        } else {
+            let types = format!("({of}) -> {}", ty(&x.shape));
+            self.add(&x.shape, format!("stablehlo.slice {} [{}] : {types}", scattered.name, unpadded.join(", ")));
+        }
     }
 
     /// Writes a convolution over one dimension of two values, reshaped to batch, space and features.

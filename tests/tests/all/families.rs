@@ -1,69 +1,71 @@
-//! Random integer programs with ops of every family give the same results in shards, bit for bit, with full and greedy
-//! plans.
+//! Random programs of every family have the results in shards that they have unpartitioned.
 //!
-//! `FAMILIES_FROM` and `FAMILIES_PROGRAMS` choose the seeds; `make random COUNT=…` runs many in an optimized build.
+//! `RANDOM_FROM` and `RANDOM_PROGRAMS` choose the seeds; `make random COUNT=…` runs many in an optimized build.
 
-use std::panic::AssertUnwindSafe;
-use std::time::Instant;
+use shardc_tests::families::{run, seeds};
+use shardc_tests::minimize::minimized;
+use shardc_tests::programs::{FAMILIES, Family, program};
 
-use shardc::{Backend, CompileOptions, Compiler, Diagnostics, ExecuteOptions, Interface, Source, Watch, random_inputs};
-use shardc_tests::programs::program;
-use shardc_tests::sharded::number;
-
-fn said(diagnostics: &Diagnostics) -> String {
-    diagnostics.list.iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("; ")
+fn family(name: &str) -> &'static Family {
+    FAMILIES.iter().find(|family| family.name == name).expect("there is such a family")
 }
 
-/// Returns the fault of a program under one kind of search.
-fn fault(compiler: &Compiler, text: &str, search: passes::plan::Search) -> Result<(), String> {
-    let module =
-        compiler.parse(Source::new("program.mlir", text)).into_result().map_err(|d| format!("read: {}", said(&d)))?;
-    let options = CompileOptions { search, ..CompileOptions::default() };
-    // Optimized builds verify the output of passes only on request.
-    let mut watch = Watch { verify_each: true, ..Watch::default() };
-    let steps = compiler.steps("compile", &options).expect("a pipeline");
-    let device = compiler.run_steps(module.clone(), &steps, &mut watch).into_result();
-    let device = device.map_err(|d| format!("compiled: {}", said(&d)))?;
-    let inputs = random_inputs(&Interface::of(&module).ok_or("no interface")?.arguments, 1, 1);
-    let want = compiler.evaluate(&module, &inputs).into_result().map_err(|d| format!("evaluated: {}", said(&d)))?;
-    let reference = ExecuteOptions { backend: Backend::Reference, ..ExecuteOptions::default() };
-    let got = compiler.execute(&device, &inputs, &reference).into_result().map_err(|d| format!("run: {}", said(&d)))?;
-    match got
-        .results
-        .iter()
-        .flatten()
-        .zip(want.iter().flatten())
-        .position(|(a, b)| a.shape != b.shape || a.dense_bytes() != b.dense_bytes())
-    {
-        Some(i) => Err(format!("result {i} differs")),
-        None => Ok(()),
-    }
+/// A test for each family.
+macro_rules! families {
+    ($($name:ident)*) => {
+        const TESTED: &[&str] = &[$(stringify!($name)),*];
+
+        $(#[test]
+        fn $name() {
+            let family = family(stringify!($name));
+            println!("{}", run(family, seeds(family)).unwrap_or_else(|fault| panic!("{fault}")));
+        })*
+    };
+}
+
+families! {
+    every_op windows indexed ordered long_sorts scans joins carried systems products sums reshards
 }
 
 #[test]
-fn programs_of_every_family_mean_the_same_in_shards() {
-    let compiler = Compiler::standard();
-    let (from, count) = (number("FAMILIES_FROM", 0), number("FAMILIES_PROGRAMS", 150));
-    let begun = Instant::now();
-    let mut faults = Vec::new();
-    for seed in from..from + count {
-        let text = program(seed);
-        // The two plans are often equal, so only every second program runs with both.
-        let searches = [passes::plan::Search::Full, passes::plan::Search::Greedy];
-        for search in &searches[..if seed % 2 == 0 { 2 } else { 1 }] {
-            let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| fault(&compiler, &text, *search)));
-            if let Err(fault) = outcome.unwrap_or_else(|_| Err("panic".to_owned())) {
-                println!("seed {seed}, {search:?}: {fault}");
-                faults.push(format!("seed {seed}, {search:?}: {fault}\n{text}"));
-            }
-        }
+fn every_family_has_a_test() {
+    assert_eq!(FAMILIES.each_ref().map(|family| family.name), TESTED);
+}
+
+#[test]
+fn a_wrong_result_is_reported_with_its_seed_and_a_small_program() {
+    let wrong = Family { equal: |_, _, got| got.shape.is_empty(), ..family("sums").clone() };
+    let report = run(&wrong, 0..1).expect_err("no result of the first program has rank 0");
+    for part in [
+        "1 of 1 programs of 'sums' are wrong",
+        "seed 0: results: compile{search=greedy hierarchical=never target=",
+        "RANDOM_FROM=0 RANDOM_PROGRAMS=1 cargo test -p shardc-tests --test all families::sums",
+    ] {
+        assert!(report.contains(part), "{part} isn't in {report}");
     }
-    println!("{count} programs from {from} in {:.0} s, {} faults", begun.elapsed().as_secs_f64(), faults.len());
-    assert!(faults.is_empty(), "{} of {count} programs:\n{}", faults.len(), faults[..faults.len().min(10)].join("\n"));
+    let small = report.split("fault:\n").nth(1).expect("a program");
+    assert!(small.lines().count() < 8, "{small}");
+}
+
+#[test]
+fn a_program_is_minimized_to_what_its_fault_needs() {
+    // As if every sort of more than two elements were wrong.
+    let fails = |text: &str| {
+        let mut diagnostics = dialect::diagnostic::Diagnostics::default();
+        let program = dialect::parse(text, &mut diagnostics);
+        dialect::verify(&program, &mut diagnostics);
+        let sorts = |line: &str| line.contains("stablehlo.sort") && line.contains("(%");
+        !diagnostics.has_errors() && text.lines().any(sorts)
+    };
+    let text = (0..).map(program).find(|text| fails(text) && text.lines().count() > 25).expect("some program sorts");
+    let small = minimized(&text, fails);
+    assert!(fails(&small), "{small}");
+    let ops = small.lines().filter(|line| line.contains(" = ")).count();
+    assert!(small.len() < text.len() / 2 && ops <= 4, "from\n{text}\nto\n{small}");
 }
 
 /// Ops that must occur in at least three of the first 300 programs.
-const FAMILIES: [&str; 34] = [
+const OPS: [&str; 34] = [
     "stablehlo.select ",
     "stablehlo.clamp",
     "stablehlo.convert",
@@ -88,7 +90,7 @@ const FAMILIES: [&str; 34] = [
     "\"stablehlo.gather\"",
     "batching_dims = [",
     "\"stablehlo.scatter\"",
-    "\"stablehlo.dynamic_slice\"",
+    "stablehlo.dynamic_slice",
     "stablehlo.dynamic_update_slice",
     "stablehlo.while",
     "\"stablehlo.case\"",
@@ -101,10 +103,10 @@ const FAMILIES: [&str; 34] = [
 ];
 
 #[test]
-fn every_family_is_in_the_programs() {
+fn every_op_is_in_the_programs() {
     let programs: Vec<String> = (0..300).map(program).collect();
     let having = |family: &&str| programs.iter().filter(|text| text.contains(family)).count();
-    let rare: Vec<(&str, usize)> = FAMILIES.iter().map(|f| (*f, having(f))).filter(|f| f.1 < 3).collect();
+    let rare: Vec<(&str, usize)> = OPS.iter().map(|f| (*f, having(f))).filter(|f| f.1 < 3).collect();
     assert!(rare.is_empty(), "in few of 300 programs: {rare:?}");
     let parts = programs.iter().filter(|text| text.contains("\":(1)")).count();
     assert!(parts >= 30, "parts of axes are in {parts} of 300 programs");

@@ -1,13 +1,11 @@
 //! Tests that need several crates. They are one program, because linking one for each file takes longer than most of
 //! them run.
 //!
-//! `cargo test -p shardc-tests --test all scans::` runs the tests of one file.
+//! `cargo test -p shardc-tests --test all families::` runs the tests of one file.
 
 mod accuracy;
 mod bytes;
-mod carried;
 mod check;
-mod collective_matmul;
 mod commands;
 mod damaged;
 mod devices;
@@ -22,9 +20,6 @@ mod floats;
 mod full_plan;
 mod gpt;
 mod groups;
-mod hierarchical;
-mod indexed;
-mod joins;
 mod json;
 mod limits;
 #[cfg(feature = "jit")]
@@ -42,15 +37,10 @@ mod random;
 mod ranks;
 mod replicas;
 mod reread;
-mod reshards;
 mod resources;
-mod scans;
 mod sessions;
 mod spmd;
-mod steps;
 mod tidy;
 mod tolerance;
 mod trained;
-mod triangular;
-mod windows;
 mod xla;
