@@ -108,7 +108,10 @@ impl Suite {
             }
         }
         files.sort();
-        Ok(files)
+        match files.iter().any(|file| is(file, "mlir")) {
+            true => Ok(files),
+            false => Err(format!("no program below {}", self.root.display()).into()),
+        }
     }
 
     fn orphans(&self, files: &[PathBuf]) -> Result<(), Failed> {
@@ -257,6 +260,9 @@ mod tests {
             fs::write(folder.join(file), text).expect("it can be written");
         }
         let faults = Suite::new(&folder).check().expect_err("all are wrong");
+        fs::create_dir_all(folder.join("empty")).expect("it can be written");
+        let empty = Suite::new(folder.join("empty")).check();
+        assert!(empty.is_err_and(|faults| faults[0].contains("no program below")));
         fs::remove_dir_all(&folder).expect("it is ours");
         let parts =
             ["snapshots without a program: c.snap", "b.mlir: the first line is no '// RUN", "ended with exit code 0"];
