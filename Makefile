@@ -68,13 +68,14 @@ FORMAT := find . -name target -prune -o -name '*.rs' -print0 | xargs -0 rustfmt 
 format:
 	$(FORMAT)
 
-# What needs no building of dependencies comes first. Every crate is looked at with native execution and without.
+# What needs no building of dependencies comes first. Every crate is looked at with native execution and without, and the
+# library also without the command line. tests/features makes all three share what they check of dependencies.
 check: setup $(TARGET)/deny/bin/cargo-deny
 	$(FORMAT) --check
 	$(TARGET)/deny/bin/cargo-deny --locked check licenses bans sources
 	cargo clippy --workspace --all-targets --features shardc/mpi,shardc-tests/mpi -- -D warnings
 	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
-	cargo clippy -p shardc --lib --no-default-features -- -D warnings
+	cargo clippy -p shardc -p shardc-features --lib --no-default-features -- -D warnings
 	cargo publish --quiet --dry-run --no-verify --allow-dirty --workspace
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
@@ -130,19 +131,23 @@ $(PYTHON)/ready: bindings/python/tests/requirements.txt $(TARGET)/oracles/ready
 	$(PYTHON)/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-# Both bindings at once: alone, each would turn on other features of common dependencies and build all of them anew.
-BINDINGS := cargo build --release --quiet -p shardc-capi -p shardc-python --target-dir $(TARGET)
+# The profile of the bindings. Continuous integration has dev, which shares dependencies with the tests.
+BINDINGS_PROFILE ?= release
+BINDINGS := cargo build --profile $(BINDINGS_PROFILE) --quiet -p shardc-capi -p shardc-python --target-dir $(TARGET)
+# Without optimization, tests of the bindings would take longer.
+python capi: export CARGO_PROFILE_DEV_OPT_LEVEL := 1
+BUILT_BINDINGS := $(TARGET)/$(patsubst dev,debug,$(BINDINGS_PROFILE))
 
 python: oracles $(PYTHON)/ready
 	$(call noticed,$(PYTHON)/installed)
 	$(BINDINGS)
 	@rm -f $(TARGET)/wheels/shardc-*.whl
-	$(PYTHON)/bin/maturin build --quiet --release --manifest-path bindings/python/Cargo.toml --interpreter $(PYTHON)/bin/python \
-		--target-dir $(TARGET) --out $(TARGET)/wheels
+	$(PYTHON)/bin/maturin build --quiet --profile $(BINDINGS_PROFILE) --manifest-path bindings/python/Cargo.toml \
+		--interpreter $(PYTHON)/bin/python --target-dir $(TARGET) --out $(TARGET)/wheels
 	$(PYTHON)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(TARGET)/wheels/shardc-*.whl
 	touch $(PYTHON)/installed
 
-# Without LLVM, in release: what users get.
+# Without LLVM, and in release what users get.
 CAPI := $(TARGET)/capi
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 
@@ -151,8 +156,8 @@ capi:
 	$(BINDINGS)
 	@mkdir -p $(CAPI)/include $(CAPI)/lib/pkgconfig $(CAPI)/lib/cmake/Shardc
 	cp bindings/c/include/shardc.h bindings/mlir/include/ShardcPass.h $(CAPI)/include
-	@strip --strip-debug $(TARGET)/release/libshardc_capi.a -o $(CAPI)/lib/libshardc.a
-	@strip $(TARGET)/release/libshardc_capi.so -o $(CAPI)/lib/libshardc.so
+	@strip --strip-debug $(BUILT_BINDINGS)/libshardc_capi.a -o $(CAPI)/lib/libshardc.a
+	@strip $(BUILT_BINDINGS)/libshardc_capi.so -o $(CAPI)/lib/libshardc.so
 	cp bindings/c/ShardcConfig.cmake $(CAPI)/lib/cmake/Shardc
 	sed 's|@VERSION@|$(VERSION)|' bindings/c/ShardcConfigVersion.cmake.in > $(CAPI)/lib/cmake/Shardc/ShardcConfigVersion.cmake
 	sed 's|@PREFIX@|$(abspath $(CAPI))|; s|@VERSION@|$(VERSION)|' bindings/c/shardc.pc.in > $(CAPI)/lib/pkgconfig/shardc.pc
