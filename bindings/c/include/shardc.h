@@ -1,7 +1,8 @@
-/* shardc for C: a program, as text or MLIR bytecode, and a list of passes in, text and diagnostics out.
+/* shardc for C: runs passes on a program (text or MLIR bytecode), and returns a program and diagnostics.
  *
- * Every function may be called from any thread. Strings end with a zero byte and belong to what returned them. Nothing
- * here aborts or throws: a mistake of the compiler itself becomes a diagnostic of the code "bug".
+ * Every function may be called from any thread. Strings end with a zero byte. A string in a result is valid until the
+ * result is freed, other strings are always valid. No function aborts or throws: a bug in the compiler becomes a
+ * diagnostic with the code "bug".
  */
 #ifndef SHARDC_H
 #define SHARDC_H
@@ -13,7 +14,7 @@
 extern "C" {
 #endif
 
-/* What a run of passes gave. */
+/* The result of a run of passes: a program, or errors. */
 typedef struct ShardcResult ShardcResult;
 
 /* How the result is printed. */
@@ -24,7 +25,7 @@ enum {
   SHARDC_LOCATIONS = 2,
   /* With the cause of each collective, as the attribute shardc.cause. */
   SHARDC_CAUSES = 4,
-  /* Groups of collectives as axes of the mesh where they are along some, not as lists of devices. */
+  /* With groups of collectives as axes of the mesh where possible, instead of lists of devices. */
   SHARDC_AXES = 8,
   /* As MLIR bytecode instead of text. */
   SHARDC_BYTECODE = 16
@@ -32,19 +33,19 @@ enum {
 
 enum { SHARDC_ERROR = 0, SHARDC_WARNING = 1, SHARDC_REMARK = 2 };
 
-/* What is wrong with a program. */
+/* An error, warning or remark about a program. */
 typedef struct {
   /* SHARDC_ERROR, SHARDC_WARNING or SHARDC_REMARK. */
   int32_t severity;
-  /* The name of the kind of fault. */
+  /* The name of the kind of error; `shardc help codes` explains it. */
   const char *code;
-  /* What was expected and found, and how to mend it. */
+  /* What was expected and found, and how to fix it. */
   const char *message;
-  /* All of it for people, with the line of the program. */
+  /* The full text for people, with the line of the program. */
   const char *text;
-  /* Line and column in the text, from 1; 0 where it is about no place. */
+  /* Line and column in the text, from 1; 0 if the diagnostic has no place. */
   uint32_t line, column;
-  /* The user's own file that the op came from, with line and column; NULL where its location names none. */
+  /* The file, line and column of the user's source that the op came from; NULL if the op's location names no file. */
   const char *source_file;
   uint32_t source_line, source_column;
 } ShardcDiagnostic;
@@ -55,32 +56,31 @@ typedef struct {
   const char *description;
 } ShardcPassInfo;
 
-/* The version of the library: "0.1.0". */
+/* Returns the version of the library: "0.1.0". */
 const char *shardc_version(void);
 
-/* The number of passes and pipelines, and one of them by number; a name of NULL past the end. */
+/* Return the number of passes and pipelines, and one of them by number; past the end, its name is NULL. */
 size_t shardc_pass_count(void);
 ShardcPassInfo shardc_pass(size_t number);
 
-/* Runs passes over a program.
+/* Runs passes on a program. Returns a result that is never NULL; free it with shardc_free.
  *
- * `text` has `length` bytes: StableHLO and Shardy as text, and may contain other dialects; or MLIR bytecode, StableHLO's
- * portable artifacts among it, or what JAX's Exported.serialize() writes. `name` is the file's name in
- * diagnostics. `passes` are passes and pipelines with options: "compile", "propagate,plan{search=greedy}". `flags` say
- * how the result is printed. Free what is returned with shardc_free; it is never NULL.
+ * `text` has `length` bytes: text of StableHLO, Shardy and other dialects, MLIR bytecode (including StableHLO's portable
+ * artifacts), or the output of JAX's Exported.serialize(). `name` is the file name for diagnostics. `passes` lists passes
+ * and pipelines with options: "compile", "propagate,plan{search=greedy}". `flags` combines SHARDC_GENERIC and the others.
  */
 ShardcResult *shardc_run_passes(const char *text, size_t length, const char *name, const char *passes, uint32_t flags);
 
-/* The same for a target of one's own: `target` is the text of a TOML file as the command line takes it with --target, and
- * `passes` call it by its name, "compile{target=acme}". What is wrong with it is a diagnostic about that text.
+/* The same for a custom target: `target` is the text of a TOML file, in the format of --target of the command line.
+ * `passes` refers to the target by its name: "compile{target=acme}". Errors in the file are diagnostics about its text.
  */
 ShardcResult *shardc_run_passes_for(const char *text, size_t length, const char *name, const char *passes,
                                     uint32_t flags, const char *target);
 
-/* The program, `*length` bytes and a zero byte; NULL where there were errors. */
+/* Returns the program, `*length` bytes and a zero byte; NULL if there were errors. */
 const char *shardc_result_text(const ShardcResult *result, size_t *length);
 
-/* The number of diagnostics, warnings among them, and one of them by number, which must be below it. */
+/* Return the number of diagnostics, including warnings, and one of them by number; past the end, its strings are NULL. */
 size_t shardc_result_diagnostic_count(const ShardcResult *result);
 ShardcDiagnostic shardc_result_diagnostic(const ShardcResult *result, size_t number);
 

@@ -142,17 +142,17 @@ fn replace<'c>(
     passes: &str,
 ) -> Result<(), Fault> {
     if module.context() != *context {
-        return Err(Fault::Mlir("the module is of another context than the one that was given".to_owned()));
+        return Err(Fault::Mlir("the module belongs to another context than the given one".to_owned()));
     }
     let flags = OperationPrintingFlags::new().print_generic_operation_form().enable_debug_info(true, false);
     let text = module.to_string_with_flags(flags).map_err(|fault| Fault::Mlir(fault.to_string()))?;
     let text = compiled(compiler, text, passes).map_err(Fault::Program)?;
     let Some(made) = Module::parse(context, &text) else {
-        let how = "does the context know stablehlo and sdy, or allow unregistered dialects?";
-        return Err(Fault::Mlir(format!("MLIR doesn't read what shardc made of the module: {how}")));
+        let how = "register stablehlo and sdy in the context, or allow unregistered dialects";
+        return Err(Fault::Mlir(format!("MLIR can't read the result of shardc: {how}")));
     };
     let old = module.region(0).ok().and_then(|region| region.first_block());
-    let Some(old) = old else { return Err(Fault::Mlir("the pass runs on modules only".to_owned())) };
+    let Some(old) = old else { return Err(Fault::Mlir("the pass can only run on modules".to_owned())) };
     let new = made.body();
     // Each body gets a marker op at its end, and ops are moved before these markers: the old ops to `made`, which is
     // dropped with them, and the new ops to the module.

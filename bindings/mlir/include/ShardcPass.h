@@ -4,9 +4,9 @@
 //   shardc::registerPasses();                                  // shardc{passes=import,propagate,plan,partition}
 //   pm.addPass(shardc::createPass("compile{target=v5e:4x2}"));
 //
-// The pass prints the module in the generic form with locations, runs shardc on the text and puts what comes back in
-// the place of the module's body and attributes. Dialects that shardc doesn't know are kept. Where the context doesn't
-// have the dialects stablehlo and sdy, it must allow unregistered dialects.
+// The pass prints the module in generic form with locations, runs shardc on the text, and replaces the module's body and
+// attributes with the result. Ops of dialects that shardc doesn't define are kept. The context must have the dialects
+// stablehlo and sdy, or allow unregistered dialects.
 #ifndef SHARDC_PASS_H
 #define SHARDC_PASS_H
 
@@ -29,7 +29,7 @@ class Pass : public mlir::PassWrapper<Pass, mlir::OperationPass<mlir::ModuleOp>>
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Pass)
 
-  /// `argument` is the name of the pass in MLIR's pipelines, `list` what it runs unless its option says otherwise.
+  /// `argument` is the name of the pass in MLIR's pipelines; `list` is the default of its option `passes`.
   explicit Pass(llvm::StringRef list = "compile", llvm::StringRef argument = "shardc",
                 llvm::StringRef description = "Propagate shardings and partition the program")
       : argument(argument), description(description) {

@@ -29,7 +29,7 @@ fn waited<T: Send + 'static>(
     let (flag, (result, received)) = (Flag::default(), channel());
     let within = Some(flag.clone());
     let worker = move || {
-        let _ = result.send(guarded(|| interrupt::with(within, work)).map_err(|bug| told_bug(*bug)));
+        let _ = result.send(guarded(|| interrupt::with(within, work)).map_err(|bug| converted_bug(*bug)));
     };
     std::thread::Builder::new().spawn(worker)?;
     py.detach(move || {
@@ -154,9 +154,9 @@ fn planned(
 }
 
 /// Converts every diagnostic, with the Python lines of its op in `source`.
-fn told(compiler: &Compiler, source: &Source, found: &Diagnostics) -> Vec<Diagnostic> {
+fn converted(compiler: &Compiler, source: &Source, found: &Diagnostics) -> Vec<Diagnostic> {
     let frames: Vec<Option<Frame>> = compiler.frames(source, found);
-    let tell = |(d, frame): (&shardc::Diagnostic, Option<Frame>)| Diagnostic {
+    let convert = |(d, frame): (&shardc::Diagnostic, Option<Frame>)| Diagnostic {
         severity: d.severity.text().to_owned(),
         code: d.code.to_owned(),
         message: d.message.clone(),
@@ -165,12 +165,12 @@ fn told(compiler: &Compiler, source: &Source, found: &Diagnostics) -> Vec<Diagno
         source: frame.map(|f| (f.file, f.line, f.column)),
         text: render(source, [d], false),
     };
-    found.iter().zip(frames).map(tell).collect()
+    found.iter().zip(frames).map(convert).collect()
 }
 
 /// Converts a diagnostic about a bug in shardc.
-fn told_bug(bug: shardc::Diagnostic) -> Vec<Diagnostic> {
-    told(&Compiler::standard(), &Source::new("", ""), &Diagnostics { list: vec![bug], dropped: 0 })
+fn converted_bug(bug: shardc::Diagnostic) -> Vec<Diagnostic> {
+    converted(&Compiler::standard(), &Source::new("", ""), &Diagnostics { list: vec![bug], dropped: 0 })
 }
 
 /// A program in the form that Python passes.
@@ -180,23 +180,34 @@ enum Program {
     Bytecode(Vec<u8>),
 }
 
+impl Program {
+    /// Returns the source text, with the Python lines of the ops of bytecode; or the faults of the bytecode.
+    fn source(self, name: String) -> Result<Source, Vec<Diagnostic>> {
+        match self {
+            Program::Text(text) => Ok(Source::new(name, text)),
+            Program::Bytecode(bytes) => Source::of_bytecode(&name, &bytes)
+                .into_result()
+                .map_err(|faults| converted(&Compiler::standard(), &Source::new(name, ""), &faults)),
+        }
+    }
+}
+
 /// Returns the compiler with the target that the text of the file `name` describes, and the target's name; or the
 /// faults of that text.
 fn with_target(name: &str, described: &str) -> Result<(Compiler, String), Vec<Diagnostic>> {
     let file = Source::new(name, described);
     let read = Compiler::standard().with_target_file(file.clone());
-    read.into_result().map_err(|faults| told(&Compiler::standard(), &file, &faults))
+    read.into_result().map_err(|faults| converted(&Compiler::standard(), &file, &faults))
 }
 
 /// Returns the text of a program in MLIR bytecode, with the Python lines of its ops, and the diagnostics. The text is
 /// `None` if the bytecode can't be read.
 #[pyfunction]
 fn text_of_bytecode(py: Python<'_>, bytecode: Vec<u8>, name: String) -> PyResult<(Option<String>, Vec<Diagnostic>)> {
-    let work = move || {
-        let Outcome { value, diagnostics } = Source::of_bytecode(&name, &bytecode);
-        (value.map(|source| source.text), told(&Compiler::standard(), &Source::new(name, ""), &diagnostics))
-    };
-    Ok(waited(py, work)?.unwrap_or_else(|bug| (None, bug)))
+    Ok(match waited(py, || Program::Bytecode(bytecode).source(name))? {
+        Ok(Ok(source)) => (Some(source.text), Vec::new()),
+        Ok(Err(faults)) | Err(faults) => (None, faults),
+    })
 }
 
 /// Returns whether these bytes are a program in MLIR bytecode.
@@ -239,14 +250,9 @@ fn compile(
             }
         }
         let is_text = matches!(program, Program::Text(_));
-        let source = match program {
-            Program::Text(text) => Source::new(name, text),
-            Program::Bytecode(bytes) => match Source::of_bytecode(&name, &bytes) {
-                Outcome { value: Some(source), .. } => source,
-                Outcome { diagnostics, .. } => {
-                    return (None, told(&compiler, &Source::new(name, ""), &diagnostics), None);
-                }
-            },
+        let source = match program.source(name) {
+            Ok(source) => source,
+            Err(faults) => return (None, faults, None),
         };
         let options = CompileOptions { search, target, memory, ..CompileOptions::default() };
         let mut sum = None;
@@ -259,7 +265,7 @@ fn compile(
             true => Program::Text(compiler.print(&module, print)),
             false => Program::Bytecode(compiler.bytecode(&module, print)),
         });
-        (result, told(&compiler, &source, &outcome.diagnostics), sum)
+        (result, converted(&compiler, &source, &outcome.diagnostics), sum)
     };
     let (result, found, sum) = waited(py, work)?.unwrap_or_else(|bug| (None, bug, None));
     let result = match result {

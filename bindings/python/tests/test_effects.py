@@ -461,7 +461,7 @@ class CustomPartitioning(unittest.TestCase):
             shardc.jit(wrong, in_shardings=sharded("a"))(W)
 
     def test_uneven_shards_are_refused_by_name(self):
-        with self.assertRaisesRegex(shardc.ShardcError, "custom_partitioning shards a dimension of 6 in 4"):
+        with self.assertRaisesRegex(shardc.ShardcError, "custom_partitioning splits a dimension of size 6 into 4 shards"):
             shardc.jit(lambda x: twice(jax.lax.with_sharding_constraint(x[:6], sharded("a"))), in_shardings=sharded("a"))(W)
 
     def test_text_is_refused_by_name(self):

@@ -170,7 +170,7 @@ class Behavior(unittest.TestCase):
                 shardc.jit(f, target=file)
         with self.assertRaises(FileNotFoundError):
             shardc.cost(lowered, target="nowhere.toml")
-        with self.assertRaisesRegex(ValueError, "ends in .toml"):
+        with self.assertRaisesRegex(ValueError, "to end in .toml"):
             shardc.cost(lowered, target=pathlib.Path("v5e:4x2"))
 
     def test_xla_gets_a_manual_program_with_the_users_lines(self):

@@ -60,7 +60,7 @@ class Machines(unittest.TestCase):
             (tpus("TPU v5 lite", 32, 32), "as v5e:32x32"),
             (gpus("NVIDIA H100 80GB HBM3", 2) + gpus("NVIDIA H100 80GB HBM3", 1, 2)[1:], "3 devices"),
         ):
-            with self.subTest(why), mock.patch.object(_machine, "_told", set()), self.assertLogs("shardc") as said:
+            with self.subTest(why), mock.patch.object(_machine, "_reported", set()), self.assertLogs("shardc") as said:
                 self.assertIsNone(_machine.machine(found))
                 self.assertIsNone(_machine.machine(found))
                 (line,) = said.output

@@ -56,7 +56,7 @@ class Programs(unittest.TestCase):
             shardc.partition(saved[: len(saved) // 2])
         with self.assertRaisesRegex(shardc.ShardcError, "neither MLIR bytecode"):
             shardc.partition(b"\xff\xfe")
-        with self.assertRaisesRegex(TypeError, "not int"):
+        with self.assertRaisesRegex(TypeError, "found int"):
             shardc.partition(3)
 
     def test_forms(self):

@@ -85,7 +85,7 @@ class Told(unittest.TestCase):
 
         with mock.patch.object(_nested, "_warned", set()):
             (warning,) = recorded(work)
-            self.assertIn("plans nothing of inner here: it is called inside outer", str(warning.message))
+            self.assertIn("doesn't plan inner here, because it is called inside outer", str(warning.message))
             self.assertEqual((warning.filename, warning.lineno), (__file__, lines[0]))
             self.assertEqual(recorded(lambda: jax.jit(lambda x: inner(x))(self.x)), [])
             # Here it is planned, or there is nothing to plan.
@@ -116,7 +116,7 @@ class Told(unittest.TestCase):
             found.append(shardc.jit(step, target="v5e:2x2", on_error="xla")(self.x))
 
         (warning,) = recorded(work)
-        self.assertRegex(str(warning.message), "step isn't planned, XLA partitions it as it is: .*(?s:.)*v5e:2x2")
+        self.assertRegex(str(warning.message), "step isn't planned, so XLA partitions it: .*(?s:.)*v5e:2x2")
         self.assertEqual((warning.filename, warning.lineno), (__file__, lines[0]))
         np.testing.assert_allclose(found[0], step(np.asarray(self.x)), rtol=1e-5, atol=1e-6)
         # Also if it is a bug of ours.
@@ -126,7 +126,7 @@ class Told(unittest.TestCase):
             self.assertIn("no such thing", str(warning.message))
             with self.assertRaisesRegex(RuntimeError, "no such thing"):
                 shardc.jit(lambda x: step(x) * 2)(self.x)
-        with self.assertRaisesRegex(ValueError, "on_error: 'raise' or 'xla' was expected, not 'ignore'"):
+        with self.assertRaisesRegex(ValueError, "on_error: expected 'raise' or 'xla', found 'ignore'"):
             shardc.jit(step, on_error="ignore")
 
     def test_warnings_are_about_the_users_line_and_filters_for_it_apply(self):

@@ -1,14 +1,14 @@
 """The sharding compiler shardc, for JAX.
 
     step = shardc.jit(train_step, donate_argnums=0)    # jax.jit, with communication planned for the whole program
-    print(shardc.explain(step.lower(params, batch)))   # each collective: why it is there, and what would remove it
+    print(shardc.explain(step.lower(params, batch)))   # each collective: its reason, and a change that removes it
 
-`jit` and `compile` hand programs to XLA with every decision about shards and collectives already taken. `partition`,
-`explain`, `cost`, `check` and `show` are about a program: what `jax.jit(f).lower(...)` returned, a `jax.export.Exported`,
-or StableHLO as text. JAX is imported only by what needs it.
+`jit` and `compile` decide all shardings and collectives before XLA compiles the program. `partition`, `explain`, `cost`,
+`check` and `show` take a program: the result of `jax.jit(f).lower(...)`, a `jax.export.Exported`, or StableHLO as text.
+Only functions that need JAX import it.
 
-The examples of the functions are about a product on eight devices, of `x: f32[16, 8]`, sharded in four by rows, and
-`w: f32[8, 4]`, sharded in two by rows:
+The examples of the functions use a product on eight devices, of `x: f32[16, 8]`, with rows in four shards, and
+`w: f32[8, 4]`, with rows in two shards:
 
     >>> import jax, jax.export, jax.numpy as jnp, shardc
     >>> from jax.sharding import AxisType, NamedSharding, PartitionSpec as P

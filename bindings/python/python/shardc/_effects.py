@@ -1,10 +1,11 @@
-"""Calls that only their own Python functions can partition: JAX's `custom_partitioning`.
+"""Partitions the calls of JAX's `custom_partitioning`.
 
-Such a call is a pointer to functions of this process. XLA calls them when it partitions; here they are called before the
-program is planned: propagation says how the call's operands and results are sharded, JAX's own function for XLA makes the
-computation of each device, and a manual computation takes the call's place. The plan then moves values to where it wants them.
+Such a call is a pointer to functions of this process. XLA calls the functions when it partitions; shardc calls them before it
+plans the program: propagation determines the shardings of the call's operands and results, JAX's function for XLA creates the
+computation of each device, and a manual computation replaces the call. The plan then redistributes its operands.
 
-Of JAX's insides it uses what JAX registers with XLA: `_sharding_callbacks` and `_custom_partitioning_partition`.
+The module uses two private names of JAX, which JAX registers with XLA: `_sharding_callbacks` and
+`_custom_partitioning_partition`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from shardc._options import Options
 from shardc._program import compiled
 
 TARGET = b"CustomSPMDPartitioning"
-"""What such a call is named in a module."""
+"""The target of such a call in a module."""
 
 _PROPAGATED = "sharded,custom-partitioning"
 
@@ -30,7 +31,7 @@ class _Mesh(NamedTuple):
 
 
 def partitioned(module: Any, what: str, options: Options) -> Any:
-    """The module with a manual computation in place of each call that partitions itself."""
+    """Returns the module with a manual computation instead of each call that partitions itself."""
     text = module.operation.get_asm(enable_debug_info=True)
     propagated = compiled(text, what, _PROPAGATED, options, locations=True)
     with module.context:
@@ -39,7 +40,7 @@ def partitioned(module: Any, what: str, options: Options) -> Any:
         module.operation.walk(lambda op: _collect(op, found))
         for number, op in enumerate(found):
             _replace(module, op, number, what)
-        assert module.operation.verify(), "a module of JAX's parts is one"
+        assert module.operation.verify(), "a module built from JAX's parts is valid"
     return module
 
 
@@ -63,12 +64,12 @@ def _replace(module: Any, op: Any, number: int, what: str) -> None:
     parent = op.parent
     while parent is not None and parent.name != "builtin.module":
         if parent.name == "sdy.manual_computation":
-            raise _refused(op, what, "is inside a shard_map over part of the mesh's axes; make all axes manual, or none")
+            raise _refused(op, what, "is inside a shard_map over some of the mesh's axes; make all axes manual, or none")
         parent = parent.parent
     key = ir.StringAttr(op.attributes["backend_config"]).value_bytes
     info = custom_partitioning._sharding_callbacks.get(key)
     if info is None:
-        raise _refused(op, what, "belongs to a function that is gone; lower it again in this process")
+        raise _refused(op, what, "belongs to a function of another process, or one that was deleted; lower the program again in this process")
     mesh = _mesh(module, info)
     operands, results = list(op.operands), list(op.results)
     body, wanted, given = _computation(op, info, key, mesh)
@@ -78,7 +79,7 @@ def _replace(module: Any, op: Any, number: int, what: str) -> None:
             for axis in axes:
                 shards *= mesh.axes[axis]
             if size % shards:
-                raise _refused(op, what, f"shards a dimension of {size} in {shards}; pad it to a multiple")
+                raise _refused(op, what, f"splits a dimension of size {size} into {shards} shards; pad it to a multiple")
     name, types = _append(module, body, number)
     with ir.InsertionPoint(op), op.location:
         ins, outs = (ir.Attribute.parse(_shardings(mesh, specs)) for specs in (wanted, given))
@@ -94,7 +95,7 @@ def _replace(module: Any, op: Any, number: int, what: str) -> None:
 
 
 def _mesh(module: Any, info: Any) -> _Mesh:
-    """The mesh that the module's values are sharded over; one like the function's where it has none."""
+    """Returns the mesh that the module's values are sharded over; if there is none, adds the function's mesh."""
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import sdy
 
@@ -116,8 +117,8 @@ Spec = list[tuple[str, ...]]
 
 
 def _computation(op: Any, info: Any, key: bytes, mesh: _Mesh) -> tuple[bytes, list[Spec], list[Spec]]:
-    """What each device computes, as bytecode, and how operands and results are sharded: what the function says, asked as XLA
-    asks."""
+    """Returns the computation of each device as bytecode, and the shardings of operands and results. Calls the function as XLA
+    does."""
     from jax._src import custom_partitioning
     from jax._src.lib import xla_client as xc
 
@@ -142,7 +143,7 @@ def _computation(op: Any, info: Any, key: bytes, mesh: _Mesh) -> tuple[bytes, li
 
 
 def _stated(op: Any, name: str, values: list[Any]) -> list[Spec]:
-    """How propagation sharded these values. A dimension loses what a partition spec can't say: parts of axes."""
+    """Returns the shardings of these values after propagation, without parts of axes, which a partition spec can't express."""
     from jaxlib.mlir.dialects import sdy
 
     if name not in op.attributes:
@@ -174,7 +175,7 @@ def _spec(mesh: _Mesh, sharding: Any, rank: int) -> Spec:
 
 
 def _append(module: Any, body: bytes, number: int) -> tuple[str, Any]:
-    """Adds the functions of the module `body` to another: the name of its @main there, and its type."""
+    """Adds the functions of the module `body` to another module. Returns the new name of its @main, and its type."""
     from jaxlib.mlir import ir
 
     inner = ir.Module.parse(body)
@@ -198,7 +199,7 @@ def _append(module: Any, body: bytes, number: int) -> tuple[str, Any]:
 
 
 def _channels(operation: Any) -> list[int]:
-    """The channels of collectives."""
+    """Returns the channels of collectives."""
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 
@@ -214,7 +215,7 @@ def _channels(operation: Any) -> list[int]:
 
 
 def _renumber(module: Any, by: int) -> None:
-    """Gives the module's collectives channels that another module doesn't have."""
+    """Adds `by` to the channels of the module's collectives, so that they differ from those of another module."""
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 
@@ -228,7 +229,7 @@ def _renumber(module: Any, by: int) -> None:
 
 
 def _dtype(ty: Any) -> Any:
-    """The dtype of the elements of an MLIR type."""
+    """Returns the dtype of the elements of an MLIR type."""
     from jax._src import dtypes
     from jax._src.interpreters import mlir
 
@@ -237,7 +238,7 @@ def _dtype(ty: Any) -> Any:
     for dtype in known:
         if dtype != dtypes.float0 and str(mlir.dtype_to_ir_type(dtype)) == element:
             return dtype
-    raise ShardcError(f"custom_partitioning of a tensor of {element}, whose dtype isn't known")
+    raise ShardcError(f"custom_partitioning doesn't support tensors of {element}, because JAX has no dtype for it")
 
 
 def _quoted(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Diagnostics as exceptions and warnings, with the lines of Python that they are about."""
+"""Diagnostics as exceptions and warnings, with the lines of Python that they refer to."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["ShardcError", "ShardcWarning", "python_line", "settle", "text_of"]
 
 
 class ShardcError(Exception):
-    """A program that can't be compiled.
+    """A program can't be compiled.
 
-    `diagnostics` has everything that was found: severity, code, message, notes, the place in the MLIR text and, where JAX
-    recorded it, the line of Python. The exception's text shows those that are errors.
+    `diagnostics` has all diagnostics: severity, code, message, notes, the place in the MLIR text and, if JAX recorded it, the
+    line of Python. The exception's text shows the errors.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -26,12 +26,12 @@ class ShardcError(Exception):
         self.diagnostics = tuple(diagnostics)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # An exception's own way knows the message alone.
+        # The default method of exceptions keeps only the message.
         return (type(self), (str(self), self.diagnostics), self.__dict__)
 
 
 def python_line(diagnostic: Diagnostic) -> str | None:
-    """The line of Python that a diagnostic is about, with a mark under its column; None where it isn't known."""
+    """Returns the line of Python that a diagnostic refers to, with a mark under its column; None if JAX didn't record it."""
     if diagnostic.source is None:
         return None
     file, line, column = diagnostic.source
@@ -40,13 +40,13 @@ def python_line(diagnostic: Diagnostic) -> str | None:
     if not text.strip():
         return where
     margin = " " * len(str(line))
-    # JAX's columns count from 1, those of a notebook's cells too; a tab stays one.
+    # JAX's columns count from 1, also in cells of a notebook. A tab stays a tab.
     before = "".join("\t" if c == "\t" else " " for c in text[: max(column - 1, 0)])
     return f"{where}\n {margin} |\n {line} | {text}\n {margin} | {before}^"
 
 
 def text_of(diagnostic: Diagnostic) -> str:
-    """A diagnostic for people: its line of Python instead of the line of MLIR, where there is one."""
+    """Returns a diagnostic as text, with its line of Python instead of the line of MLIR if it has one."""
     line = python_line(diagnostic)
     if line is None:
         return diagnostic.text.rstrip()
@@ -55,7 +55,7 @@ def text_of(diagnostic: Diagnostic) -> str:
 
 
 def settle(diagnostics: Sequence[Diagnostic], what: str) -> None:
-    """Raises a ShardcError if any is an error; warns of the others."""
+    """Raises a ShardcError if there is an error; otherwise issues the warnings."""
     errors = [d for d in diagnostics if d.severity == "error"]
     if errors:
         shown = "\n".join(text_of(d) for d in errors)

@@ -1,4 +1,4 @@
-"""`shardc.compile`: exported programs with every decision about shards taken, by public names of JAX alone."""
+"""`shardc.compile`: plans exported programs, with public names of JAX only."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def compile(
     memory: Memory = None,
     plan: Plan = "full",
 ) -> jax.export.Exported:
-    """An exported program, planned and partitioned: same arguments, results and shardings.
+    """Plans and partitions an exported program. The result has the same arguments, results and shardings.
 
-    It can be called, serialized and loaded again like the one it was made of, by machines without shardc; whoever
-    compiles it has no decisions about shards left to make. Its backward programs, if it has any, are planned too.
+    The result can be called, serialized and loaded like the original, also on machines without shardc, and XLA has no
+    shardings left to choose. Backward programs of the original are planned, too.
 
     Args:
-      exported: what `jax.export.export(jax.jit(f))(...)` returned, for as many devices as it is to run on.
-      target: the machine to plan for: a slice of TPUs like `"v5e:4x4"`, or a TOML file with one of your own; without it
-        `"cpu"` for a program that is exported for CPUs alone, and a flat model of a network otherwise.
-      memory: a limit on the bytes used on each device: a number, or a text like `"8GiB"`.
-      plan: `"full"` looks for the cheapest communication of the whole program, `"greedy"` takes each op's own cheapest.
+      exported: the result of `jax.export.export(jax.jit(f))(...)`, exported for the number of devices that it will run on.
+      target: the machine to plan for: a slice of TPUs like `"v5e:4x4"`, or a TOML file that describes a custom machine. The
+        default is `"cpu"` for a program that is exported only for CPUs, and a flat model of a network otherwise.
+      memory: a limit on the memory of each device: a number of bytes, or a string like `"8GiB"`.
+      plan: `"full"` plans communication for the whole program, `"greedy"` for each op independently.
 
     Raises:
-      ShardcError: the program can't be partitioned; it has the diagnostics and lines of Python.
+      ShardcError: the program can't be partitioned. The error has the diagnostics and lines of Python.
 
     Example:
       >>> exported = shardc.compile(jax.export.export(jax.jit(f))(x, w))    # x: f32[16, 8], w: f32[8, 4]
@@ -50,22 +50,22 @@ def compile(
         return exported
     text, name = text_and_name(exported)
     planned = compiled(text, name, PIPELINES["manual"], options, locations=True)
-    backward = exported._get_vjp  # noqa: SLF001: a field of the dataclass, documented as the others are
+    backward = exported._get_vjp  # noqa: SLF001: a documented field of the dataclass
     planned_backward = backward and (lambda _: compile(backward(exported), target=target, memory=memory, plan=plan))
     artifact = _serialized(planned, like=exported)
     return dataclasses.replace(exported, mlir_module_serialized=artifact, _get_vjp=planned_backward)
 
 
 def _serialized(text: str, like: jax.export.Exported) -> bytes:
-    """The text as a portable artifact of the same version of StableHLO as another program."""
+    """Returns the text as a portable artifact of the same version of StableHLO as another program."""
     import re
 
     from jax.extend.mlir import serialize_portable_artifact
 
-    # MLIR bytecode begins with who produced it.
+    # MLIR bytecode begins with the name of its producer.
     version = re.search(rb"StableHLO_v(\d+\.\d+\.\d+)", like.mlir_module_serialized[:100])
     if version is None:
-        raise ShardcError(f"<exported {like.fun_name}> doesn't say which version of StableHLO it is in")
-    # Shardy's dialect is kept beside that of StableHLO's portable form.
+        raise ShardcError(f"<exported {like.fun_name}> doesn't state its version of StableHLO")
+    # The artifact keeps Shardy's dialect next to StableHLO's portable form.
     artifact: bytes = serialize_portable_artifact(text, version.group(1).decode(), True)
     return artifact

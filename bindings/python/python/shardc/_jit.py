@@ -1,13 +1,11 @@
-"""`shardc.jit`: `jax.jit` whose programs are planned and partitioned here before XLA compiles them.
+"""`shardc.jit`: `jax.jit` whose programs shardc plans and partitions before XLA compiles them.
 
-A function that is to be planned has that in its name (`train_step.shardc`), which JAX carries along: through
-`jax.grad` and `jax.vmap`, to the computations that they make of it, to the name of the module that is compiled in the end.
-There the module is replaced by its partitioned form, and XLA is left with one device's program. Everything else
-is JAX's own: dispatch, donation, static arguments, caches. So a call costs what one of `jax.jit` costs.
+`shardc.jit` marks a function in its name (`train_step.shardc`). JAX keeps the name through `jax.grad` and `jax.vmap`, up to
+the module that it compiles. There shardc replaces the module by its partitioned form, so XLA compiles the program of one
+device. JAX does everything else: dispatch, donation, static arguments, caches. A call is as fast as one of `jax.jit`.
 
-All that is used of JAX's insides is `compile_or_get_cached`, through which everything goes that JAX compiles, with XLA's
-options; JAX's own `jit`, which stays what it is where a program replaces `jax.jit`; and of jaxlib what sets the level of XLA's
-messages.
+The module uses these private names: JAX's `compile_or_get_cached`, which compiles all modules with XLA's options; JAX's
+`api.jit`, which stays the same if a program replaces `jax.jit`; and jaxlib's function for the level of XLA's messages.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
     import jax.stages
 
 TESTED = ((0, 7, 2), (0, 12, 0, 1))
-"""The oldest and the newest JAX that the tests ran with."""
+"""The oldest and the newest tested version of JAX."""
 
 _lock = threading.Lock()
 _installed = False
@@ -73,32 +71,32 @@ def jit(
 ) -> Any:
     """`jax.jit`, with communication planned for the whole program instead of op by op.
 
-    Takes and returns what `jax.jit` does: a function with `.lower`, `.trace` and `.eval_shape`, whose results have the
-    same values, shapes and dtypes, and the shardings that Shardy's propagation gives them. The program is planned when it
-    is compiled: once for each combination of shapes, dtypes, shardings and static arguments.
+    Returns a function like that of `jax.jit`, with `.lower`, `.trace` and `.eval_shape`. Its results have the same values,
+    shapes and dtypes, and the shardings that Shardy's propagation determines. JAX compiles, and shardc plans, a program once
+    for each combination of shapes, dtypes, shardings and static arguments.
 
-    Where the function is called inside of something else, what is planned is what gets compiled:
+    A call of the function inside another transformation belongs to the program that JAX compiles:
 
-    - inside another `shardc.jit`: the outer program, as a whole, under the options of the outer one;
-    - inside a plain `jax.jit`: nothing, XLA partitions the outer program, and a warning says so; make the outer one
-      `shardc.jit` (`jax.jit(shardc.jit(f))` has no program of its own and is planned);
-    - under `jax.grad`, `jax.vjp`, `jax.vmap` or `jax.jvp` outside of any jit: the forward and the backward program, each by
-      itself; `shardc.jit(jax.value_and_grad(f))` plans them as one.
+    - inside another `shardc.jit`: shardc plans the outer program as a whole, with the outer options;
+    - inside a plain `jax.jit`: XLA partitions the outer program, and a warning reports that; use `shardc.jit` for the outer
+      function (`jax.jit(shardc.jit(f))` compiles no program besides that of `f`, so it is planned);
+    - under `jax.grad`, `jax.vjp`, `jax.vmap` or `jax.jvp` outside of any jit: shardc plans the forward and the backward
+      program separately; `shardc.jit(jax.value_and_grad(f))` plans them as one.
 
     Args:
-      fun: the function to compile. Without it, a decorator is returned: `@shardc.jit(target="v5e:4x4")`.
-      target: the machine to plan for: a slice of TPUs like `"v5e:4x4"`, or a TOML file with one of your own; without it
-        `"cpu"` on JAX's CPU devices, which share a processor, what `device_kind` says on TPUs and GPUs, and a flat model of a
-        network elsewhere.
-      memory: a limit on the bytes used on each device: a number, or a text like `"8GiB"`.
-      plan: `"full"` looks for the cheapest communication of the whole program, `"greedy"` takes each op's own cheapest.
-      on_error: what happens to a program that can't be planned. `"raise"` raises the ShardcError; `"xla"` has XLA partition the
-        program as `jax.jit` would, with a warning that says why.
-      **jit_kwargs: what `jax.jit` takes: `in_shardings`, `out_shardings`, `static_argnums`, `donate_argnums`, ...
+      fun: the function to compile. Without it, `jit` returns a decorator: `@shardc.jit(target="v5e:4x4")`.
+      target: the machine to plan for: a slice of TPUs like `"v5e:4x4"`, or a TOML file that describes a custom machine. The
+        default is `"cpu"` on JAX's CPU devices, which share a processor, the slice or island of the devices on TPUs and GPUs,
+        and a flat model of a network elsewhere.
+      memory: a limit on the memory of each device: a number of bytes, or a string like `"8GiB"`.
+      plan: `"full"` plans communication for the whole program, `"greedy"` for each op independently.
+      on_error: the treatment of a program that can't be planned. `"raise"` raises the ShardcError; `"xla"` lets XLA partition
+        the program as `jax.jit` does, and warns with the reason.
+      **jit_kwargs: the other arguments of `jax.jit`: `in_shardings`, `out_shardings`, `static_argnums`, `donate_argnums`, ...
 
     Raises:
-      ShardcError: when it is called and the program can't be partitioned; it has the lines of Python.
-      ValueError: there is no such target, or `memory` or `plan` can't be read.
+      ShardcError: the called program can't be partitioned. The error has the lines of Python.
+      ValueError: the target is unknown, or `memory` or `plan` is invalid.
 
     Example:
       >>> loss = lambda w, x: jnp.mean(f(x, w) ** 2)
@@ -109,31 +107,41 @@ def jit(
       >>> shardc.jit(f, target="v5e:4x2", memory="1GiB", donate_argnums=0)(x + 1, w).shape
       (16, 4)
     """
-    options = Options.of(target, memory, plan, on_error)
+    settings = {"target": target, "memory": memory, "plan": plan, "on_error": on_error}
+    return planned_jit(jit, _jax_jit, _named, fun, settings, jit_kwargs)
+
+
+def planned_jit(
+    entry: Callable[..., Any],
+    library_jit: Callable[..., Any],
+    named: Callable[[Callable[..., Any], Options], Any],
+    fun: Callable[..., Any] | None,
+    settings: dict[str, Any],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Returns `library_jit` of `fun` under a name that makes shardc plan it; without `fun`, the decorator `entry`."""
+    options = Options.of(**settings)
     if fun is None:
-        return functools.partial(jit, target=target, memory=memory, plan=plan, on_error=on_error, **jit_kwargs)
-    # Reports what is wrong with the function and the arguments as JAX does.
-    wrapped = _jax_jit(fun, **jit_kwargs)
-    return wrapped if disabled() else _jax_jit(_named(fun, options), **jit_kwargs)
+        return functools.partial(entry, **settings, **kwargs)
+    # The library reports errors in the function and its arguments.
+    jitted = library_jit(fun, **kwargs)
+    return jitted if disabled() else library_jit(named(fun, options), **kwargs)
 
 
 def _jax_jit(fun: Callable[..., Any], **jit_kwargs: Any) -> jax.stages.Wrapped:
-    """JAX's own `jit`: `jax.jit` may be ours, see `patched`."""
+    """JAX's own `jit`, also while `patched` replaces `jax.jit`."""
     from jax._src import api
 
     return api.jit(fun, **jit_kwargs)
 
 
 def disabled() -> bool:
-    """Whether the environment variable SHARDC_DISABLE makes `shardc.jit` the same as `jax.jit`."""
+    """Returns whether the environment variable SHARDC_DISABLE makes `shardc.jit` the same as `jax.jit`."""
     return os.environ.get("SHARDC_DISABLE", "0") not in ("", "0")
 
 
 class _Named:
-    """A function under a name that says how it is compiled.
-
-    One that is sent to another process has that process plan, too.
-    """
+    """A function under a name that determines its options. If it is pickled, the other process plans it, too."""
 
     def __init__(self, fun: Callable[..., Any], options: Options, name: str):
         functools.update_wrapper(self, fun, updated=())
@@ -151,22 +159,22 @@ class _Named:
 
 
 def name_for(fun: Callable[..., Any], options: Options) -> str:
-    """The name of a function that is to be planned; from now on JAX asks us about it."""
+    """Returns the name under which shardc plans a function, and installs the hook into JAX."""
     _known[options.tag()] = options
     _install()
     inner: Any = fun
     while isinstance(inner, functools.partial):
         inner = inner.func
-    # Of a function that was named before, as of jits inside of it, the outer options count.
+    # If a function already has such a name, the outer options apply.
     return f"{getattr(inner, '__name__', type(inner).__name__).split('.shardc')[0]}.{options.tag()}"
 
 
 def _named(fun: Callable[..., Any], options: Options) -> _Named:
-    """The function under its name."""
+    """Returns the function under the name that makes shardc plan it."""
     name = name_for(fun, options)
-    # JAX finds what it compiled by the function: there is one of each name, which lives as long as what it calls.
+    # JAX's cache has the function as its key, so each function keeps one wrapper for each set of options.
     made: dict[Options, _Named] = getattr(fun, "_shardc_named", {})
-    # Who wraps a function copies its attributes.
+    # functools.wraps copies attributes, so this may be the dictionary of another function.
     if options in made and made[options]._fun is fun:
         return made[options]
     named = _Named(fun, options, name)
@@ -176,7 +184,7 @@ def _named(fun: Callable[..., Any], options: Options) -> _Named:
 
 
 def _install() -> None:
-    """Has JAX ask us before it compiles a module."""
+    """Makes JAX call shardc before it compiles a module."""
     global _installed
     with _lock:
         if _installed:
@@ -204,7 +212,7 @@ def _install() -> None:
                 return original(*given.args, **given.kwargs)
 
         compiler.compile_or_get_cached = compile_or_get_cached
-        # Lines of the package aren't where a user's ops come from.
+        # JAX must not attribute the user's ops to lines of this package.
         for file in pathlib.Path(__file__).parent.glob("*.py"):
             source_info_util.register_exclusion(str(file))
         _installed = True
@@ -217,17 +225,17 @@ def _unknown() -> ShardcError:
 
     old, new = (".".join(map(str, version)) for version in TESTED)
     return ShardcError(
-        f"shardc.jit doesn't know how JAX {jax.__version__} compiles: it was tested with {old} to {new}."
+        f"shardc.jit doesn't support JAX {jax.__version__}: it was tested with {old} to {new}."
         " shardc.compile(jax.export.export(jax.jit(f))(...)) works with any version"
     )
 
 
 def _prove() -> None:
-    """Makes sure that an unknown JAX does ask us: else programs would silently go to XLA as they are."""
-    heard = []
+    """Raises an error if an untested JAX doesn't call shardc, because programs would silently stay unplanned."""
+    modules = []
 
     def seen(module: Any, name: str, options: Options, platform: str, build: Any) -> Any:
-        heard.append(name)
+        modules.append(name)
         raise _Asked
 
     tag = "shardc_probe"
@@ -235,7 +243,7 @@ def _prove() -> None:
     global _plan
     before, _plan = _plan, seen
     try:
-        probe = lambda x: x  # noqa: E731: it gets a name below
+        probe = lambda x: x  # noqa: E731: the next line sets its name
         probe.__name__ = f"probe.{tag}"
         _jax_jit(probe).lower(0.0).compile()
     except _Asked:
@@ -243,17 +251,17 @@ def _prove() -> None:
     finally:
         _plan = before
         del _known[tag]
-    if not heard:
+    if not modules:
         raise _unknown()
 
 
 class _Asked(Exception):
-    """Ends a compilation that was only a question."""
+    """Ends the compilation of the probe."""
 
 
 def _replaced(module: Any, platform: str, build: Any, devices: Iterable[Any] = ()) -> Any:
-    """The module that XLA is to compile for these devices of a platform: the same, unless its name asks for ours. `build` are
-    the options of that compilation."""
+    """Returns the module that XLA compiles for these devices of a platform: the partitioned form if its name is one of
+    `shardc.jit`. `build` has XLA's options."""
     name = str(module.operation.attributes["sym_name"]).strip('"')
     options = asked(name)
     if options is None:
@@ -264,13 +272,13 @@ def _replaced(module: Any, platform: str, build: Any, devices: Iterable[Any] = (
     except Exception as error:
         if options.on_error != "xla":
             raise
-        _log.warn(f"{_log.function_name(name)} isn't planned, XLA partitions it as it is: {error}")
+        _log.warn(f"{_log.function_name(name)} isn't planned, so XLA partitions it: {error}")
         return module
 
 
 def _plan(module: Any, name: str, options: Options, platform: str, build: Any) -> Any:
-    """The module after planning and partitioning, for the same arguments and results; `build` are XLA's options, which say
-    after it whether XLA is to do without Shardy."""
+    """Returns the module after planning and partitioning, with the same arguments and results. Sets in XLA's options `build`
+    whether XLA runs without Shardy."""
     import jax
 
     attributes = module.operation.attributes
@@ -281,14 +289,13 @@ def _plan(module: Any, name: str, options: Options, platform: str, build: Any) -
     start = time.perf_counter()
     function = _log.function_name(name)
     what = f"<{function}>"
-    # What we hand over has nothing left to propagate, but Shardy's passes take time that grows with the square of the number
-    # of arguments: up to a third of a compilation. XLA's way without them is deprecated, so only versions are asked for it
-    # that are known to have it.
+    # The partitioned module has no shardings left to propagate, but Shardy's passes take time that grows with the square of
+    # the number of arguments: up to a third of a compilation. XLA without Shardy is deprecated, so only tested versions use it.
     with_shardy = getattr(build, "use_shardy_partitioner", True)
-    # XLA's way without Shardy ends the process where arrays without elements enter or leave the partitioned program.
+    # XLA without Shardy aborts if an argument or result of the partitioned program has no elements.
     skips = with_shardy and build is not None and platform == "cpu" and jax.__version_info__ <= TESTED[1] and not any_empty
     pipeline = PIPELINES["manual"] if with_shardy and not skips else GSPMD
-    # As bytecode, which MLIR writes and reads in a fraction of the time that text takes.
+    # MLIR writes and reads bytecode in a fraction of the time of text.
     written = io.BytesIO()
     module.operation.write_bytecode(written)
     if TARGET in written.getvalue():
@@ -298,7 +305,7 @@ def _plan(module: Any, name: str, options: Options, platform: str, build: Any) -
     logs = _log.logger.isEnabledFor(logging.INFO)
     planned, said, summary = attempt(written.getvalue(), what, pipeline, options, locations=True, summary=logs)
     if planned is None or said:
-        # What is said shows lines of the program: as text they are the ones that users know.
+        # Compiles the text again, because diagnostics show lines of the text.
         text = module.operation.get_asm(enable_debug_info=True)
         planned = compiled(text, what, pipeline, options, locations=True)
     result = type(module).parse(planned, context=module.context)
@@ -310,8 +317,8 @@ def _plan(module: Any, name: str, options: Options, platform: str, build: Any) -
 
 
 def _empty(module: Any) -> tuple[bool, bool]:
-    """Whether all arguments of a module's main function are without elements (there is nothing to shard then), and whether any
-    argument or result is."""
+    """Returns whether no argument of a module's main function has elements (then there is nothing to shard), and whether any
+    argument or result has none."""
     (main,) = (op for op in module.body.operations if "sym_name" in op.attributes and str(op.attributes["sym_name"]) == '"main"')
     inputs, _, results = str(main.attributes["function_type"]).partition("->")
     inputs_empty, results_empty = ([_EMPTY.match(shape) is not None for shape in _SHAPE.findall(text)] for text in (inputs, results))
@@ -323,7 +330,7 @@ _EMPTY = re.compile(r"(\d+x)*0x")
 
 
 class _Quiet:
-    """Keeps XLA's warnings off the terminal while it compiles without Shardy: it warns of that each time."""
+    """Hides XLA's warnings while it compiles without Shardy, because it warns about that each time."""
 
     LEVELS: ClassVar = {"DEBUG": 0, "INFO": 0, "WARN": 1, "WARNING": 1, "ERROR": 2, "FATAL": 3, "CRITICAL": 3}
 
@@ -343,7 +350,7 @@ class _Quiet:
 
         with self._lock:
             self._inside += by
-            # JAX's own setting, else the variable, which JAX sets where its user doesn't.
+            # JAX's setting has precedence over the variable, whose default JAX sets.
             variable = os.environ.get("TF_CPP_MIN_LOG_LEVEL", "")
             given = int(variable) if variable.isdigit() else self.LEVELS["WARNING"]
             level = self.LEVELS.get(getattr(jax.config, "jax_logging_level", None) or "", given)

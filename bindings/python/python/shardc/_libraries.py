@@ -1,7 +1,6 @@
-"""Planning what libraries jit: `patched` for any library, `nnx_jit` for flax.nnx, `filter_jit` for equinox.
+"""Plans programs that libraries jit: `patched` for any library, `nnx_jit` for flax.nnx, `filter_jit` for equinox.
 
-JAX asks us about a function by its name, and both libraries give the function that they hand to `jax.jit` the name of their
-user's: so theirs is all that is changed, and everything else is their own.
+Both libraries pass the name of the user's function to `jax.jit`, so changing that name is enough to make shardc plan it.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any, Callable
 
-from shardc._jit import disabled, jit, name_for
+from shardc._jit import jit, name_for, planned_jit
 from shardc._options import Memory, OnError, Options, Plan, Target
 
 
@@ -20,15 +19,15 @@ from shardc._options import Memory, OnError, Options, Plan, Target
 def patched(
     *, target: Target = None, memory: Memory = None, plan: Plan = "full", on_error: OnError = "raise"
 ) -> Iterator[None]:
-    """Makes `jax.jit` the same as `shardc.jit` until the block ends: for libraries that call `jax.jit` themselves.
+    """Replaces `jax.jit` by `shardc.jit` until the block ends, for libraries that call `jax.jit` themselves.
 
-    Functions that are jitted in the block are planned, also when they are called later; decorators such as
-    `functools.partial(jax.jit, static_argnums=0)` count where they are made, so a module with such decorators has to be imported
-    in the block. Functions that were jitted before, and names that other modules imported before (`from jax import jit`), stay as
-    they are. All threads see the replacement.
+    shardc plans functions that are jitted in the block, also when they are called later. A decorator such as
+    `functools.partial(jax.jit, static_argnums=0)` is evaluated when its module is imported, so import the module in the block.
+    Functions that were jitted earlier, and names that other modules imported earlier (`from jax import jit`), don't change. The
+    replacement applies to all threads.
 
     Args:
-      target, memory, plan, on_error: as of `shardc.jit`, for all of these functions.
+      target, memory, plan, on_error: like those of `shardc.jit`, for all of these functions.
 
     Example:
       >>> def library(f, x, w):
@@ -59,15 +58,15 @@ def nnx_jit(
     on_error: OnError = "raise",
     **nnx_kwargs: Any,
 ) -> Any:
-    """`flax.nnx.jit`, with communication planned for the whole program: modules that the function changes are changed.
+    """`flax.nnx.jit`, with communication planned for the whole program. Keeps the function's changes of modules.
 
     Args:
-      fun: the function to compile; without it, a decorator is returned.
-      target, memory, plan, on_error: as of `shardc.jit`.
-      **nnx_kwargs: what `flax.nnx.jit` takes: `in_shardings`, `static_argnames`, `donate_argnums`, ...
+      fun: the function to compile; without it, `nnx_jit` returns a decorator.
+      target, memory, plan, on_error: like those of `shardc.jit`.
+      **nnx_kwargs: the other arguments of `flax.nnx.jit`: `in_shardings`, `static_argnames`, `donate_argnums`, ...
 
     Returns:
-      What `flax.nnx.jit` returns.
+      The result of `flax.nnx.jit`.
 
     Example:
       >>> from flax import nnx
@@ -76,22 +75,23 @@ def nnx_jit(
       >>> step(model, x).shape
       ()
     """
-    options = Options.of(target, memory, plan, on_error)
-    if fun is None:
-        return functools.partial(nnx_jit, target=target, memory=memory, plan=plan, on_error=on_error, **nnx_kwargs)
+    settings = {"target": target, "memory": memory, "plan": plan, "on_error": on_error}
+    return planned_jit(nnx_jit, _flax_jit, _named_function, fun, settings, nnx_kwargs)
+
+
+def _flax_jit(fun: Callable[..., Any], **kwargs: Any) -> Any:
     from flax import nnx
 
-    # Reports what is wrong with the function as nnx does.
-    jitted = nnx.jit(fun, **nnx_kwargs)
-    if disabled():
-        return jitted
+    return nnx.jit(fun, **kwargs)
 
+
+def _named_function(fun: Callable[..., Any], options: Options) -> Callable[..., Any]:
     @functools.wraps(fun)
     def planned(*args: Any, **kwargs: Any) -> Any:
         return fun(*args, **kwargs)
 
     planned.__name__ = name_for(fun, options)
-    return nnx.jit(planned, **nnx_kwargs)
+    return planned
 
 
 def filter_jit(
@@ -106,12 +106,12 @@ def filter_jit(
     """`equinox.filter_jit`, with communication planned for the whole program.
 
     Args:
-      fun: the function to compile, which may be a module of equinox; without it, a decorator is returned.
-      target, memory, plan, on_error: as of `shardc.jit`.
-      **filter_kwargs: what `equinox.filter_jit` takes: `donate`, `in_shardings`, `out_shardings`, ...
+      fun: the function or equinox module to compile; without it, `filter_jit` returns a decorator.
+      target, memory, plan, on_error: like those of `shardc.jit`.
+      **filter_kwargs: the other arguments of `equinox.filter_jit`: `donate`, `in_shardings`, `out_shardings`, ...
 
     Returns:
-      What `equinox.filter_jit` returns.
+      The result of `equinox.filter_jit`.
 
     Example:
       >>> import equinox as eqx
@@ -120,21 +120,23 @@ def filter_jit(
       >>> step(model, x).shape
       ()
     """
-    options = Options.of(target, memory, plan, on_error)
-    if fun is None:
-        return functools.partial(filter_jit, target=target, memory=memory, plan=plan, on_error=on_error, **filter_kwargs)
+    settings = {"target": target, "memory": memory, "plan": plan, "on_error": on_error}
+    return planned_jit(filter_jit, _equinox_jit, _named_module, fun, settings, filter_kwargs)
+
+
+def _equinox_jit(fun: Callable[..., Any], **kwargs: Any) -> Any:
     import equinox
 
-    # Reports what is wrong with the function as equinox does.
-    jitted = equinox.filter_jit(fun, **filter_kwargs)
-    if disabled():
-        return jitted
-    return equinox.filter_jit(_module_type()(fun, name_for(fun, options)), **filter_kwargs)
+    return equinox.filter_jit(fun, **kwargs)
+
+
+def _named_module(fun: Callable[..., Any], options: Options) -> Any:
+    return _module_type()(fun, name_for(fun, options))
 
 
 @functools.cache
 def _module_type() -> Any:
-    """A module of equinox around a function or module: arrays in it stay arguments, and it has a name of its own."""
+    """Returns the type of an equinox module that wraps a function or module under another name, with its arrays as arguments."""
     import equinox
 
     class Planned(equinox.Module):  # type: ignore[misc, name-defined, unused-ignore]
@@ -146,7 +148,7 @@ def _module_type() -> Any:
             return self.name
 
         def __getattr__(self, name: str) -> Any:
-            # In a class's body it would be the name of the class.
+            # The class's own __qualname__ is the name of the class.
             if name == "__qualname__":
                 return self.name
             raise AttributeError(name)

@@ -1,4 +1,4 @@
-"""What the package tells its user: one line a program by `logging`, and warnings at the user's own lines."""
+"""Logs one line for each planned program, and issues warnings at lines of the user's code."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from shardc._native import Summary
 
 logger = logging.getLogger("shardc")
-"""INFO: a line for each program that is planned; WARNING is left to `warnings`."""
+"""The logger. INFO has one line for each planned program; warnings use the module `warnings`."""
 
 _LIBRARIES = ("jax", "jaxlib", "flax", "equinox", "haiku", "optax", "shardc")
 
 _registries: dict[str, dict[Any, Any]] = {}
-"""For each file, which warnings it has shown: each is shown once for a line, unless filters say otherwise."""
+"""The warnings that each file has shown. Each is shown once for a line, unless a filter changes that."""
 
 
 class ShardcWarning(UserWarning):
-    """Something that makes a program slow, though not wrong."""
+    """A program is correct but slow."""
 
 
 def program_planned(function: str, summary: Summary | None, seconds: float) -> None:
-    """Logs one planned program: its collectives, its modelled step, how long planning took, and the target."""
+    """Logs a planned program: its collectives, the modelled step, the seconds of planning, and the target."""
     if summary is None:
         logger.info("%s: planned in %.3g s", function, seconds)
         return
@@ -36,21 +36,21 @@ def program_planned(function: str, summary: Summary | None, seconds: float) -> N
 
 
 def function_name(module: str) -> str:
-    """The name of the user's function in that of its module: of `jit_train_step.shardc` it is `train_step`."""
+    """Returns the name of the user's function from the name of its module: `train_step` for `jit_train_step.shardc`."""
     return module.split(".shardc")[0].removeprefix("jit_")
 
 
 def warn(text: str, line: tuple[str, int] | None = None) -> None:
-    """Warns as if this line of Python had, so that filters for it apply; without one, the line that called the library."""
+    """Issues a warning at this line of Python, so that filters for its module apply; by default at the line that called shardc."""
     file, number = line or _calling_line()
-    # Without a module's name, Python would take the whole path for it, and no filter by name would match.
+    # Without a module's name, Python would use the path as the name, and filters by name wouldn't match.
     names = (name for name, module in list(sys.modules.items()) if getattr(module, "__file__", None) == file)
     registry = _registries.setdefault(file, {})
     warnings.warn_explicit(text, ShardcWarning, file, number, module=next(names, None), registry=registry)
 
 
 def _calling_line() -> tuple[str, int]:
-    """The innermost line that is in no library: the user's."""
+    """Returns the innermost line outside of libraries, which is a line of the user."""
     files = (getattr(sys.modules.get(name), "__file__", None) for name in _LIBRARIES)
     folders = tuple(str(pathlib.Path(file).parent) + os.sep for file in files if file)
     frame = sys._getframe(1)

@@ -38,13 +38,13 @@ class Diagnostic:
         """`"error"`, `"warning"` or `"remark"`."""
     @property
     def code(self) -> str:
-        """The stable name of the kind of fault; empty for remarks."""
+        """The stable name of the kind of error; empty for remarks."""
     @property
     def message(self) -> str:
         """What was expected and found."""
     @property
     def notes(self) -> list[str]:
-        """How to mend it."""
+        """How to fix it."""
     @property
     def place(self) -> tuple[int, int] | None:
         """Line and column in the MLIR text, from 1."""
@@ -53,11 +53,11 @@ class Diagnostic:
         """File, line and column of the user's program, from 1, where JAX recorded them."""
     @property
     def text(self) -> str:
-        """All of it, with the line of MLIR."""
+        """The full text, with the line of MLIR."""
 
 @final
 class Summary:
-    """What was planned."""
+    """A summary of a plan."""
 
     @property
     def collectives(self) -> list[tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""An error where `shardc.jit` would lose what a function changes in a module of `flax.nnx`, in place."""
+"""Reports functions whose in-place changes of a `flax.nnx` module `shardc.jit` would lose."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from shardc._errors import ShardcError
 
 
 def checked(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """Calls a function that is being traced; an error if it changes a module of nnx in place and doesn't return the change.
+    """Calls a function during tracing. Raises an error if it changes a module of nnx in place without returning the change.
 
-    `jax.jit` gives a function copies of its arguments and drops them: training steps of nnx would silently train nothing.
+    `jax.jit` gives a function copies of its arguments and drops them, so a training step of nnx would silently train nothing.
     """
     nnx = sys.modules.get("flax.nnx")
     if nnx is None:
@@ -21,7 +21,7 @@ def checked(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, A
 
     kinds = tuple(getattr(nnx, name) for name in ("Pytree", "Object", "Variable", "State") if hasattr(nnx, name))
     nodes = jax.tree.leaves((args, kwargs), is_leaf=lambda x: isinstance(x, kinds))
-    # States are values: merging them makes modules of the function's own.
+    # States are values: the modules that a function merges from them are local to it.
     modules = [x for x in nodes if isinstance(x, kinds) and not isinstance(x, nnx.State)]
     before = [jax.tree.leaves(module) for module in modules]
     result = fun(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""Programs as text, and what the compiler makes of them."""
+"""Programs as text, and their compilation."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     import jax.stages
 
 Program = Union[str, bytes, "jax.stages.Lowered", "jax.stages.Traced", "jax.export.Exported"]
-"""A program: StableHLO as text, or what `jax.jit(f).trace(...)`, `jax.jit(f).lower(...)` or `jax.export` returned.
+"""A program: StableHLO as text, or the result of `jax.jit(f).trace(...)`, `jax.jit(f).lower(...)` or `jax.export`.
 
-As bytes: MLIR bytecode, StableHLO's portable artifacts among it, and what `Exported.serialize()` writes."""
+As bytes: MLIR bytecode, including StableHLO's portable artifacts, or the output of `Exported.serialize()`."""
 
 PIPELINES = {"sdy": "planned", "stablehlo": "compile", "manual": "compile-manual"}
 
 GSPMD = "compile-gspmd"
-"""The pipeline to what XLA compiles without Shardy: of the forms that users ask for it is "manual" in other words."""
+"""The pipeline to the form that XLA compiles without Shardy. It is equivalent to "manual"."""
 
 
 def text_and_name(program: Program) -> tuple[str, str]:
-    """The StableHLO text of a program, with the lines of Python its ops came from, and a name for messages."""
+    """Returns the StableHLO text of a program, with the Python lines of its ops, and a name for messages."""
     if isinstance(program, str):
         return program, "<text>"
     if isinstance(program, (bytes, bytearray, memoryview)):
         return _text(bytes(program), "<bytes>")
-    # Told apart by what they can do, so that JAX needn't be imported.
+    # Tests for methods instead of types, so that JAX needn't be imported.
     given: Any = program
     if hasattr(given, "mlir_module_serialized"):
         return _text(given.mlir_module_serialized, f"<exported {given.fun_name}>")
@@ -39,12 +39,12 @@ def text_and_name(program: Program) -> tuple[str, str]:
     if hasattr(given, "as_text") and hasattr(given, "compile"):
         return given.as_text(debug_info=True), "<lowered>"
     kinds = "StableHLO as text or bytecode, jax.jit(f).lower(...) or jax.export.export(...)(...)"
-    raise TypeError(f"a program was expected ({kinds}), not {type(program).__name__}")
+    raise TypeError(f"expected a program ({kinds}), found {type(program).__name__}")
 
 
 def settings(program: Program, text: str, target: Target, memory: Memory, plan: str | None) -> Options:
-    """What a program is planned with: what is given, else what `shardc.jit` was given where it is a program of that, so that
-    reports are about what it compiles."""
+    """Returns the options for a program: the given ones, and for a program of `shardc.jit` its options as defaults, so that
+    reports describe the program that it compiles."""
     given = Options.of(target, memory, plan)
     # A module of JAX has the name of its function.
     name = re.search(r"^module @(\S+)", text, re.MULTILINE)
@@ -61,12 +61,12 @@ def settings(program: Program, text: str, target: Target, memory: Memory, plan: 
 
 
 def _text(program: bytes, name: str) -> tuple[str, str]:
-    """The text of MLIR bytecode, and the name."""
+    """Returns the text of MLIR bytecode, and the name."""
     if not _native.is_bytecode(program):
         try:
             return program.decode(), name
         except UnicodeDecodeError:
-            raise ShardcError(f"{name} is neither MLIR bytecode, nor what Exported.serialize() writes, nor text") from None
+            raise ShardcError(f"{name} is neither MLIR bytecode, nor the output of Exported.serialize(), nor text") from None
     text, diagnostics = _native.text_of_bytecode(program, name)
     settle(diagnostics, name)
     assert text is not None, "a program without errors has a text"
@@ -74,7 +74,7 @@ def _text(program: bytes, name: str) -> tuple[str, str]:
 
 
 def compiled(text: str, name: str, pipeline: str, options: Options, *, locations: bool = False, causes: bool = False) -> str:
-    """The text of a program after planning and partitioning."""
+    """Returns the text of a program after planning and partitioning."""
     result, diagnostics, _ = attempt(text, name, pipeline, options, locations=locations, causes=causes)
     settle(diagnostics, name)
     assert result is not None, "a program without errors has a result"
@@ -91,8 +91,8 @@ def attempt(
     causes: bool = False,
     summary: bool = False,
 ) -> tuple[AnyStr | None, list[_native.Diagnostic], _native.Summary | None]:
-    """A program as text or bytecode after planning and partitioning, in the same form; its diagnostics; its summary where that
-    is asked for."""
+    """Returns a program after planning and partitioning, as text or bytecode like the input; its diagnostics; and with
+    `summary` its summary."""
     return _native.compile(
         program,
         name=name,
@@ -117,25 +117,24 @@ def partition(
     locations: bool = False,
     causes: bool = False,
 ) -> str:
-    """The program as it is after partitioning, as text.
+    """Returns the partitioned program as text.
 
     Args:
       program: StableHLO as text or bytecode, `jax.jit(f).lower(...)`, `jax.jit(f).trace(...)`, a `jax.export.Exported`, or
-        what its `serialize()` wrote.
-      emit: `"stablehlo"` is what each device runs, over local shapes; `"sdy"` the global program with Shardy's
-        collectives; `"manual"` the former in one `sdy.manual_computation` under the global signature, which JAX and XLA
-        run.
-      target, memory, plan: as of `shardc.jit`; what isn't given is as it was given there, if the program is one of
-        `shardc.jit`.
-      locations: print the lines of Python that ops came from.
-      causes: print why each collective is there.
+        the output of its `serialize()`.
+      emit: `"stablehlo"` is the per-device program over local shapes; `"sdy"` is the global program with Shardy's
+        collectives; `"manual"` is the per-device program in one `sdy.manual_computation` under the global signature, which
+        JAX and XLA run.
+      target, memory, plan: like those of `shardc.jit`; for a program of `shardc.jit`, its options are the defaults.
+      locations: print the Python lines of ops.
+      causes: print the reason for each collective.
 
     Raises:
-      ShardcError: the program can't be read or partitioned; it has the diagnostics and lines of Python.
+      ShardcError: the program can't be read or partitioned. The error has the diagnostics and lines of Python.
 
     Example:
-      Of `x: f32[16, 8]` and `w: f32[8, 4]` each device has 4x8 and 4x4: it takes the columns of its `x` that belong to
-      its rows of `w`, and the products are summed over "model".
+      Each device has a 4x8 shard of `x: f32[16, 8]` and a 4x4 shard of `w: f32[8, 4]`. It multiplies the columns of its
+      `x` that match its rows of `w`, and the products are summed over "model".
 
       >>> device = shardc.partition(lowered)
       >>> "(tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>" in device, "stablehlo.all_reduce" in device
@@ -145,7 +144,7 @@ def partition(
       '%0 = sdy.all_gather [{"model"}, {}] %arg1 out_sharding=<@mesh, [{}, {}]> ... : tensor<8x4xf32>'
     """
     if emit not in PIPELINES:
-        raise ValueError(f"emit: one of {', '.join(map(repr, PIPELINES))} was expected, not {emit!r}")
+        raise ValueError(f"emit: expected one of {', '.join(map(repr, PIPELINES))}, found {emit!r}")
     text, name = text_and_name(program)
     options = settings(program, text, target, memory, plan)
     return compiled(text, name, PIPELINES[emit], options, locations=locations, causes=causes)

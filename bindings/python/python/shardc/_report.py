@@ -1,4 +1,4 @@
-"""What the compiler can say about a program, for people, scripts and notebooks."""
+"""Reports on a program for people, scripts and notebooks."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from shardc._program import Program, settings, text_and_name
 
 
 class Report:
-    """What was found out about a program. It prints as text and shows itself in a notebook.
+    """A report on a program, which prints as text and is displayed in a notebook.
 
     Attributes:
-      text: for people.
-      json: for scripts, as `shardc ... --json` prints it; its `schema` counts incompatible changes.
-      ok: whether a comparison found no difference; True for reports that compare nothing.
+      text: the report for people.
+      json: the report for scripts, as `shardc ... --json` prints it; its `schema` counts incompatible changes.
+      ok: whether a comparison found no difference; True for reports without a comparison.
     """
 
     text: str
@@ -48,19 +48,18 @@ def explain(
     value: str | None = None,
     tries: int | None = None,
 ) -> Report:
-    """Each collective of the planned program: why it is there, its bytes and modelled time, and what would remove it.
+    """Explains each collective of the planned program: its reason, its bytes and modelled time, and a change that removes it.
 
     Args:
       program: StableHLO as text, `jax.jit(f).lower(...)`, `jax.jit(f).trace(...)`, or a `jax.export.Exported`.
-      target, memory, plan: as of `shardc.jit`; what isn't given is as it was given there, if the program is one of
-        `shardc.jit`.
-      value: a value of the program's text, like `"%12"`: says instead how it lies, and which annotations brought it there.
-      tries: how many changed annotations are tried at most.
+      target, memory, plan: like those of `shardc.jit`; for a program of `shardc.jit`, its options are the defaults.
+      value: a value of the program's text, like `"%12"`: explains its sharding and the annotations it comes from instead.
+      tries: the maximum number of changed annotations to try.
 
     Returns:
-      A report whose `json["collectives"]` has a row for each: `kind`, `axes`, `operand_bytes` and `result_bytes` on each
-      device, `time_s`, `loc`, and `removal`, which says what would make do without it. `json["groups"]` has a row for equal
-      collectives of equal layers: `count`, `time_s`, and `members`, their positions in the former.
+      A report whose `json["collectives"]` has a row for each collective: `kind`, `axes`, `operand_bytes` and `result_bytes` on
+      each device, `time_s`, `loc`, and `removal`, a change that removes it. `json["groups"]` has a row for equal collectives of
+      equal layers: `count`, `time_s`, and `members`, their positions in `json["collectives"]`.
 
     Example:
       >>> report = shardc.explain(lowered)    # of x: f32[16, 8] and w: f32[8, 4]
@@ -68,14 +67,14 @@ def explain(
       1 collective, 1 us of communication in a step of 1 us (target flat)
       ...
       note: all_reduce over "model": 64 B -> 64 B on each device, 1 us
-       = needed as [{"data"}, {}] by tanh at ...
-       = %0 lies as [{"data"}, {}], unreduced={"model"}, made by dot_general at ...
+       = required as [{"data"}, {}] by tanh at ...
+       = %0 is sharded as [{"data"}, {}], unreduced={"model"}, produced by dot_general at ...
        = a sum over "model": dot_general reads dimension 1 of %arg0 ("x") sharded along it
        = annotating %arg1 ("w") as <@mesh, [{}, {}]>, in JAX P(None, None), removes it: a step takes 1 us less (100 %)
       >>> [(c["kind"], c["axes"], c["removal"]["spec"]) for c in report.json["collectives"]]
       [('all_reduce', ['model'], 'P(None, None)')]
       >>> print(shardc.explain(lowered, value="%0"))
-      note: %0 lies as <@mesh, [{"data"}, {}]>
+      note: %0 is sharded as <@mesh, [{"data"}, {}]>
       ...
     """
     more = [] if value is None else ["--value", value]
@@ -84,12 +83,11 @@ def explain(
 
 
 def cost(program: Program, *, target: Target = None, memory: Memory = None, plan: Plan | None = None) -> Report:
-    """The modelled seconds, traffic and memory of one step of the planned program on each device.
+    """Models the seconds, traffic and memory of one step of the planned program on each device.
 
     Args:
       program: StableHLO as text, `jax.jit(f).lower(...)`, `jax.jit(f).trace(...)`, or a `jax.export.Exported`.
-      target, memory, plan: as of `shardc.jit`; what isn't given is as it was given there, if the program is one of
-        `shardc.jit`.
+      target, memory, plan: like those of `shardc.jit`; for a program of `shardc.jit`, its options are the defaults.
 
     Returns:
       A report whose `json` has `step_s`, `compute_s`, `communication_s` and `exposed_s` in seconds, `flops` and
@@ -120,21 +118,20 @@ def check(
     rtol: float | None = None,
     atol: float | None = None,
 ) -> Report:
-    """The partitioned program against the unpartitioned one, on made-up inputs, by shardc's own evaluator.
+    """Compares the partitioned program with the original on random inputs, using shardc's evaluator.
 
-    Where `ok` is False, the text names the first op whose value differs. Integers must agree exactly, floats as far as
-    rounding can move them, which is measured, or by `rtol` and `atol`. Meant for small shapes: the evaluator is slow.
+    If `ok` is False, the text names the first op whose value differs. Integers must be equal. Floats may differ by the
+    measured effect of rounding, or by `rtol` and `atol`. Use small shapes, because the evaluator is slow.
 
     Args:
       program: StableHLO as text, `jax.jit(f).lower(...)`, `jax.jit(f).trace(...)`, or a `jax.export.Exported`.
-      target, memory, plan: as of `shardc.jit`; what isn't given is as it was given there, if the program is one of
-        `shardc.jit`.
-      seed: what the inputs are made up from.
-      edge_cases: NaN, infinities, ties and indices out of range are among the inputs.
-      rtol, atol: how far floats may be apart.
+      target, memory, plan: like those of `shardc.jit`; for a program of `shardc.jit`, its options are the defaults.
+      seed: the seed of the random inputs.
+      edge_cases: include NaN, infinities, ties and indices out of range in the inputs.
+      rtol, atol: the relative and absolute tolerance of floats.
 
     Returns:
-      A report that is `ok` if all results agree.
+      A report that is `ok` if all results are equal within the tolerance.
 
     Example:
       >>> report = shardc.check(lowered)    # of x: f32[16, 8] and w: f32[8, 4]
@@ -154,19 +151,19 @@ def show(
     all: bool = False,  # noqa: A002: the flag's name
     after: Literal["none", "propagate"] = "propagate",
 ) -> Report:
-    """Which device holds which part of each argument and result, as pictures.
+    """Draws which device holds which shard of each argument and result.
 
     Args:
       program: StableHLO as text, `jax.jit(f).lower(...)`, `jax.jit(f).trace(...)`, or a `jax.export.Exported`.
-      values: values of the program's text, like `"%4"`, instead of arguments and results.
+      values: the values to draw instead of arguments and results, like `"%4"` in the program's text.
       all: draw every value.
-      after: `"none"` draws the program as annotated, `"propagate"` what Shardy's propagation makes of it.
+      after: `"none"` draws the annotations, `"propagate"` the shardings after propagation.
 
     Returns:
-      A report whose pictures are text where it is printed, and drawings in a notebook.
+      A report that prints pictures as text, and draws them in a notebook.
 
     Example:
-      Of `w: f32[8, 4]`, whose rows are sharded in two, half of the devices have the upper half:
+      Half of the devices hold the upper half of `w: f32[8, 4]`, whose rows are in two shards:
 
       >>> print(shardc.show(lowered, values=["%arg1"]), end="")
       mesh @mesh: "data"=4 x "model"=2, 8 devices
@@ -181,7 +178,7 @@ def show(
             └─────────┘
     """
     if after not in ("none", "propagate"):
-        raise ValueError(f"after: 'none' or 'propagate' was expected, not {after!r}")
+        raise ValueError(f"after: expected 'none' or 'propagate', found {after!r}")
     flags = ["--after", after, *(["--all"] if all else [])]
     for value in values:
         flags += ["--value", value]
@@ -204,7 +201,7 @@ def _run(command: str, text: str, name: str, flags: list[str]) -> Report:
     said, _, last = out.rstrip("\n").rpartition("\n")
     json = json_module.loads(last) if last.startswith("{") else {}
     if code != 0 and (code != 1 or any(d["severity"] == "error" for d in json.get("diagnostics", []))):
-        # Compiling finds the same errors, with the lines of Python.
+        # Compiling reports the same errors with the lines of Python.
         _, found, _ = _native.compile(text, name=name, pipeline="compile")
         settle([d for d in found if d.severity == "error"], name)
         raise ShardcError(err.strip() or f"shardc {command} failed")
