@@ -12,43 +12,43 @@ use crate::{CompileOptions, Microbatches, OverMemory, Replicate, Schedule, Sever
 /// What decides about a compilation, for every command that compiles.
 #[derive(clap::Args, Clone, Default)]
 pub(crate) struct Knobs {
-    /// Search for the cheapest communication, or take each op's own cheapest as Shardy does
+    /// Plan communication for the whole program, or for each op independently, as Shardy does
     #[arg(long, value_enum, value_name = "HOW", default_value = "full")]
     plan: Plan,
-    /// The slice of TPUs or island of GPUs to plan for, like v5e:4x4 or h100:8, several with a network between them,
-    /// like 2xv5e:16x16, cpu for devices that share a processor, or a file that describes a machine, like acme.toml; a
-    /// flat model without it
+    /// The machine to plan for: a slice of TPUs like v5e:4x4, an island of GPUs like h100:8, several of them like
+    /// 2xv5e:16x16, cpu for devices that share a processor, or a file that describes a custom machine like acme.toml
+    /// ('shardc help targets' describes all) [default: a flat model]
     #[arg(long, value_name = "SLICE|FILE.toml")]
     target: Option<String>,
-    /// At most this much memory on each device, like 8GiB
+    /// The maximum memory on each device, like 8GiB
     #[arg(long, value_name = "BYTES")]
     memory: Option<String>,
-    /// Cut the batch of a program over several meshes into N microbatches; 'auto' takes the number and the
-    /// schedule that the model finds fastest within --memory
+    /// Split the batch of a program over several meshes into N microbatches; 'auto' chooses the number and the schedule
+    /// that the model finds fastest within --memory
     #[arg(long, value_name = "N|auto", value_parser = microbatches)]
     microbatches: Option<Microbatches>,
-    /// The order of microbatches in a pipeline; without it the fastest by the model that fits memory
+    /// The order of microbatches in a pipeline [default: the fastest by the model that fits memory]
     #[arg(long, value_enum, value_name = "ORDER")]
     schedule: Option<Order>,
-    /// The stages of a pipeline over several meshes: names of jax.named_scope, with commas between; 'layer*' stands for
-    /// all that begin with layer
+    /// The stages of a pipeline over several meshes: a list of names of jax.named_scope; 'layer*' matches all that
+    /// begin with layer
     #[arg(long, value_name = "NAMES")]
     stages: Option<String>,
-    /// Put stages on meshes by hand, like stage0@m0,stage1@m1; without it they are balanced by cost
+    /// Assign stages to meshes, like stage0@m0,stage1@m1 [default: balanced by cost]
     #[arg(long, value_name = "NAME@MESH,...")]
     assign: Option<String>,
-    /// The iterations of each loop whose condition doesn't tell them [default: 8, a guess]
+    /// The number of iterations of each loop whose condition doesn't determine it [default: 8, a guess]
     #[arg(long, value_name = "N")]
     trip_count: Option<u32>,
-    /// Warn of 'replicate': each value that is gathered only because an op can't be computed in shards of a dimension;
-    /// without the flag, of those that give a device 64 MiB or more. 'memory', a modelled peak above --memory or the
-    /// target's memory, is always a warning
+    /// Report warnings of this kind. 'replicate': each value that is gathered only because an op can't be computed in
+    /// shards of a dimension; by default, only those of 64 MiB or more on a device. 'memory': a modelled peak above
+    /// --memory or the target's memory; always reported
     #[arg(long, value_enum, value_name = "WHAT")]
     warn: Vec<Lint>,
-    /// Make it an error
+    /// Make warnings of this kind errors
     #[arg(long, value_enum, value_name = "WHAT")]
     deny: Vec<Lint>,
-    /// Say nothing of it, however large
+    /// Suppress warnings of this kind
     #[arg(long, value_enum, value_name = "WHAT")]
     allow: Vec<Lint>,
 }
@@ -68,21 +68,22 @@ pub(crate) enum GroupForm {
     /// Lists of devices, as JAX writes them
     #[default]
     Lists,
-    /// Axes of the mesh, as large on any number of devices; those of permutes in words that only shardc reads
+    /// Axes of the mesh, whose text doesn't grow with the number of devices; for permutes, a syntax that only shardc
+    /// reads
     Axes,
 }
 
 /// The order of microbatches.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 enum Order {
-    /// As the program has it
+    /// The order in the program
     Program,
     /// All forward, then all backward
     Gpipe,
     /// One forward and one backward in turn
     #[value(name = "1f1b")]
     OneForwardOneBackward,
-    /// The same with several stages on each mesh in turn
+    /// One forward and one backward in turn, with several stages interleaved on each mesh
     Interleaved,
 }
 
@@ -163,10 +164,11 @@ impl Knobs {
 /// How far floats may be apart, for the commands that compare.
 #[derive(clap::Args, Clone, Copy, Default)]
 pub(crate) struct Tolerances {
-    /// How far floats may be from what is expected, relative to it [default: as far as rounding can move each element]
+    /// The tolerance of floats relative to the expected value [default: the measured effect of rounding on each
+    /// element]
     #[arg(long, value_name = "X", value_parser = tolerance, allow_negative_numbers = true)]
     rtol: Option<f64>,
-    /// How far floats may be off in addition [default: 0 with --rtol]
+    /// The absolute tolerance of floats, added to --rtol [default: 0 with --rtol]
     #[arg(long, value_name = "X", value_parser = tolerance, allow_negative_numbers = true)]
     atol: Option<f64>,
 }

@@ -60,7 +60,7 @@ Examples:
   # Which shardings would be faster?
   shardc search model.mlir --target v5e:4x4
 
-  # Who holds what?
+  # Which device holds which shard?
   shardc show model.mlir
 
   # Run it on simulated devices and compare with what JAX computed
@@ -71,8 +71,9 @@ Examples:
 
 Programs are StableHLO with Shardy annotations, as JAX prints them:
   jax.jit(f, in_shardings=..., out_shardings=...).lower(...).as_text()
-'-' reads standard input. 'shardc help codes' explains the codes of diagnostics, 'shardc help targets' what --target takes.
-Exit codes: 0 ok, 1 errors or a failed comparison, 2 usage, 101 a bug in shardc.";
+'-' reads standard input. 'shardc help codes' explains the codes of diagnostics, 'shardc help
+targets' the values of --target. Exit codes: 0 success, 1 errors or a failed comparison, 2 wrong
+usage, 101 a bug in shardc.";
 
 #[derive(Parser)]
 #[command(name = "shardc", version, about, long_about = None, after_long_help = EXAMPLES, max_term_width = 100)]
@@ -199,8 +200,9 @@ pub fn run_with<A: Into<OsString>>(compiler: &Compiler, args: impl IntoIterator<
 fn program_as_command(e: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(word)) = e.get(ContextKind::InvalidSubcommand) else { return None };
     let is_program = word == "-" || word.contains(['.', '/', '\\']) || std::path::Path::new(word).is_file();
-    is_program
-        .then(|| format!("'{word}' is no command: did you mean 'shardc compile {word}'? 'shardc help' lists commands"))
+    is_program.then(|| {
+        format!("'{word}' is not a command: did you mean 'shardc compile {word}'? 'shardc help' lists commands")
+    })
 }
 
 /// Runs `shardc help codes`: prints all diagnostic codes, or explanations of the named ones.

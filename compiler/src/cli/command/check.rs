@@ -14,24 +14,27 @@ const EXAMPLES: &str = "\
 Examples:
   shardc check model.mlir
   shardc check model.mlir --seed 7 --plan greedy
-  shardc check model.mlir --budget 30s           what can be checked in that time
+  shardc check model.mlir --budget 30s           check as much as possible in that time
   shardc check model.mlir --edge-cases           with NaN, infinities, ties and indices out of range among the inputs
-  shardc check --spmd device.mlir                a program of what each device does, checked without running it
+  shardc check --spmd device.mlir                check a per-device program without running it
 
-Both run with the same made-up inputs: the program as it stands by the reference evaluator, and the partitioned one on all its
-devices. When a result differs, the first op whose value differs is named. With replicas, each gets inputs of its own.
-Integers must agree exactly. Each element of floats may differ by as much as rounding can move it, which is measured: the evaluator
-runs the program again with other rounding errors. With --rtol or --atol, by --rtol of the expected value plus --atol. Of more than
-20 results, those that are equal share a line; --json has all.
+The reference evaluator runs the original program, all devices run the partitioned program, and
+both get the same random inputs. If a result differs, the first op whose value differs is reported.
+Each replica gets different inputs. Integers must be equal. A float may differ by the effect of
+rounding on it, which is measured: the evaluator runs the program again with other rounding errors.
+With --rtol or --atol, it may differ by --rtol times the expected value plus --atol. If there are
+more than 20 results, the equal ones share a line; --json has all.
 
-When the time of --budget is over, what is known by then is said: 'partially checked', with what wasn't checked. If the evaluator
-isn't done, the results are compared with those of the same program run natively on one device. A result whose rounding there was no
-time to measure is 'not checked', unless it is off by more than any rounding explains. The exit code is 0 only if something was
-checked and all of that is equal.
+When the time of --budget is over, the command reports 'partially checked', and what it didn't
+check. If the evaluator isn't done, the results are compared with those of the same program run
+natively on one device. A result whose rounding couldn't be measured in the time is 'not checked',
+unless it differs by more than any rounding explains. The exit code is 0 only if something was
+checked and all of it is equal.
 
-With --spmd nothing runs: members of a group must meet the same collectives in the same order. A collective in a loop or branch that
-two of them may not decide alike is an error. Arguments may differ between devices unless they state shardc.global_type, and
-shardc.sharding over an axis of shardc.meshes where they are sharded, as 'shardc compile' prints them.";
+--spmd runs nothing: it checks that the members of each group run the same collectives in the same
+order. A collective in a loop or branch that two members may decide differently is an error.
+Arguments may differ between devices unless they state shardc.global_type; sharded ones also state
+shardc.sharding over axes of shardc.meshes, as 'shardc compile' prints them.";
 
 /// Run a program partitioned and unpartitioned and compare every result
 #[derive(clap::Args)]
@@ -42,19 +45,19 @@ pub(crate) struct Args {
     /// The arguments: an .npz archive with arg0, arg1, ...
     #[arg(long, value_name = "NPZ", conflicts_with = "seed")]
     inputs: Option<std::path::PathBuf>,
-    /// Make up inputs from this number
+    /// Generate random inputs from this seed
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Make up inputs with NaN, infinities, equal values, the largest integers and indices out of range among them
+    /// Generate inputs that include NaN, infinities, equal values, the largest integers and indices out of range
     #[arg(long, conflicts_with = "inputs")]
     edge_cases: bool,
-    /// Run the partitioned program by the reference evaluator too
+    /// Run the partitioned program with the reference evaluator, too
     #[arg(long)]
     interpret: bool,
-    /// Stop after this long, compilation excluded, and say what wasn't checked: seconds, or 30s, 2m
+    /// Stop after this time, compilation excluded, and report what wasn't checked: seconds, or 30s, 2m
     #[arg(long, value_name = "TIME", value_parser = duration)]
     budget: Option<Duration>,
-    /// Check a per-device program without running it: no device may wait for another forever
+    /// Check without running it that no device of a per-device program waits for another forever
     #[arg(long, conflicts_with_all = ["inputs", "seed", "edge_cases", "interpret", "budget", "rtol", "atol", "plan", "target", "memory", "warn", "deny", "allow"])]
     spmd: bool,
     #[command(flatten)]

@@ -16,19 +16,20 @@ use crate::{Outcome as Gave, Times, Unit, Watch};
 
 const EXAMPLES: &str = "\
 Examples:
-  shardc compile model.mlir                      what each device runs, as StableHLO
+  shardc compile model.mlir                      the per-device program, as StableHLO
   shardc compile model.mlir --emit sdy           the whole program with its collectives
   shardc compile model.mlir --emit manual        for JAX: jax.export or xla_client run it on any backend
   shardc compile model.mlir --target v5p:4x4x4   plan for a slice of TPUs
-  shardc compile model.mlir --plan greedy        what Shardy would have done, to compare
+  shardc compile model.mlir --plan greedy        communication chosen op by op as Shardy does, to compare
 
-Comments in the program may state what it must compile to: an error if it doesn't.
+Comments in the program may state limits; a compiled program that violates one is an error.
   // shardc: expect all_gather <= 4, bytes <= 1 GiB, peak <= 12 GiB
-They limit (<=, <, ==, >=, >) the collectives of one kind or of all (collectives) in the per-device program, the bytes that a device
-sends in a step, and its peak memory, as 'shardc cost' counts them for the same --target.
+A limit (<=, <, ==, >=, >) applies to the number of collectives of one kind or of all (collectives)
+in the per-device program, to the bytes that a device sends in a step, or to its peak memory, as
+'shardc cost' prints them for the same --target.
 
-The per-device program keeps, on every argument and result of @main, its global type and sharding
-(shardc.global_type, shardc.sharding), and the meshes on the module (shardc.meshes).";
+The per-device program states the global type and sharding of every argument and result of @main
+(shardc.global_type, shardc.sharding), and the meshes (shardc.meshes).";
 
 /// Compile to the program that each device runs
 #[derive(clap::Args)]
@@ -36,28 +37,28 @@ The per-device program keeps, on every argument and result of @main, its global 
 pub(crate) struct Args {
     #[command(flatten)]
     common: Common,
-    /// What to write
+    /// The form of the program to write
     #[arg(long, value_enum, value_name = "FORM", default_value = "stablehlo")]
     emit: Emit,
     #[command(flatten)]
     knobs: Knobs,
-    /// Verify the program after every pass, to find the one that breaks it; else before the first only
+    /// Verify the program after every pass, to find the one that breaks it, instead of before the first only
     #[arg(long)]
     verify_each: bool,
-    /// Report the seconds each pass takes, on the error stream; with --json as data, too
+    /// Report the seconds of each pass on the error stream, and with --json as data
     #[arg(long)]
     timing: bool,
-    /// Report what each pass counted, such as what the plan's search looked at and brought, on the error stream; with
-    /// --json as data, too
+    /// Report the statistics of each pass, such as the moves that the planner evaluated and applied, on the error
+    /// stream, and with --json as data
     #[arg(long)]
     statistics: bool,
     /// Print source locations
     #[arg(long, visible_alias = "mlir-print-debuginfo")]
     locations: bool,
-    /// Print why each collective is there
+    /// Print the reason for each collective
     #[arg(long)]
     causes: bool,
-    /// Print the groups of collectives as lists of devices, or as axes of the mesh where they are along some
+    /// Print the groups of collectives as lists of devices, or as axes of the mesh where possible
     #[arg(long, value_enum, value_name = "FORM", default_value_t)]
     groups: GroupForm,
     /// Write MLIR bytecode instead of text
@@ -73,12 +74,12 @@ enum Emit {
     Stablehlo,
     /// The per-device program as one sdy.manual_computation under the global signature
     Manual,
-    /// The per-device program as upstream MLIR, which mlir-opt takes down to LLVM: @main, linalg.generic, scf;
-    /// collectives are calls of functions that are only declared
+    /// The per-device program as upstream MLIR, which mlir-opt lowers to LLVM: @main, linalg.generic, scf; collectives
+    /// are calls of declared functions
     Linalg,
-    /// The kernels that native execution makes of it, as MLIR for this processor
+    /// The kernels of native execution, as MLIR for this processor
     Kernels,
-    /// The kernels as LLVM IR
+    /// The kernels of native execution, as LLVM IR
     Llvm,
 }
 

@@ -14,16 +14,29 @@ use passes::estimate::Stream;
 
 const EXAMPLES: &str = "\
 Examples:
-  shardc cost model.mlir                        a flat model: every collective a ring of its own
+  shardc cost model.mlir                        a flat model: a separate ring for every collective
   shardc cost model.mlir --target v5e:4x4       a slice of 16 chips
   shardc cost model.mlir --target 2xv5e:16x16   two slices and the network between them
   shardc cost model.mlir --target 4xh100:8      four islands of eight GPUs
-  shardc cost model.mlir --target acme.toml     a machine of your own: see the README
+  shardc cost model.mlir --target acme.toml     a custom machine, see below
   shardc cost model.mlir --target v5p:4x4x4 --trace step.json    for ui.perfetto.dev
   shardc cost model.mlir --plan greedy          to compare with the full plan
   shardc cost model.mlir --json                 one line for a script
 
-Times are modelled, not measured: roofline of each op, rings and lines of the torus for collectives.";
+Times are modelled, not measured: a roofline for each op, rings and lines of the torus for
+collectives.
+
+A file describes a custom machine (docs/guide/targets.md has all keys; figures in SI units):
+  name = \"acme\"
+  slice = [4, 4]
+  wraparound = [true, true]
+  [chip]
+  bf16_flops = 400e12
+  hbm_bytes = 96e9
+  hbm_bandwidth = 1.6e12
+  [links]
+  bandwidth = 50e9
+  latency = 1e-6";
 
 /// Model the time, traffic and memory of one step on each device
 #[derive(clap::Args)]

@@ -17,29 +17,29 @@ Examples:
   shardc diff before.mlir after.mlir                     two annotations of a model
   shardc diff before.mlir after.mlir --target v5e:2x4    on a slice of eight chips
   shardc diff model.mlir                                 the greedy plan of a program, and the full one
-  shardc diff device.mlir model.mlir                     a program that was compiled before is priced as it is
+  shardc diff device.mlir model.mlir                     a compiled program, priced as it is
   shardc diff before.mlir after.mlir --json              one line for a script
 
-Seconds are those of 'shardc cost': modelled, of one step. Collectives are set side by side by kind and axes, and by the source
-line that they come from, the largest differences first.";
+Seconds are those of 'shardc cost': modelled, of one step. Collectives are compared by kind and
+axes, and by source line, the largest differences first.";
 
-/// Compare what two programs, or two plans of one, cost
+/// Compare the costs of two programs, or of two plans of one program
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The first program; '-' is standard input
     #[arg(value_name = "A")]
     before: OsString,
-    /// The second program; without it, the greedy plan of the first one is set beside the full plan
+    /// The second program [default: compare the greedy plan of the first program with its full plan]
     #[arg(value_name = "B")]
     after: Option<OsString>,
-    /// Write the table here instead of to standard output
+    /// Write the table to this file instead of standard output
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// Write one line of JSON alone to standard output; --json=last puts it behind the text instead
+    /// Write one line of JSON to standard output instead of the text; --json=last writes it after the text
     #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "only")]
     json: Option<Json>,
-    /// How many source lines to show
+    /// The number of source lines to show
     #[arg(long, value_name = "N", default_value_t = 10)]
     show: usize,
     #[command(flatten)]
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         None => {
             let source = session.read(&args.before)?;
             if session.is_device_program(&source) {
-                let message = "a compiled program has one plan: name a second program to compare it with";
+                let message = "a compiled program has only one plan: name a second program to compare it with";
                 return Err(Failure::Usage(message.to_owned()));
             }
             let greedy = cost_of(source.clone(), &plan(Search::Greedy), session)?;
@@ -110,7 +110,7 @@ fn text(diff: &CostDiff, names: [&str; 2], show: usize) -> String {
         row("host copies", units::seconds, a.host_copy_s, b.host_copy_s);
     }
     table("collectives", &diff.kinds, usize::MAX, &mut text);
-    table("by source line, where they differ", &diff.lines, show, &mut text);
+    table("source lines that differ", &diff.lines, show, &mut text);
     text
 }
 

@@ -16,37 +16,39 @@ const EXAMPLES: &str = "\
 Examples:
   shardc explain model.mlir
   shardc explain model.mlir --target v5e:4x4     priced for a slice of TPUs
-  shardc explain model.mlir --top all            all of them, also those that take little time
+  shardc explain model.mlir --top all            all entries, including those that take little time
   shardc explain model.mlir --tries 0            without looking for changes
-  shardc explain model.mlir --budget 30s         no further change is tried after that time
-  shardc explain model.mlir --value %12          how one value lies, and why
+  shardc explain model.mlir --budget 30s         stop trying changes after that time
+  shardc explain model.mlir --value %12          the sharding of one value and its origin
   shardc explain model.mlir --json               one line for a script
   shardc compile --emit sdy --causes model.mlir | shardc explain -    the plan that was printed
 
-Equal collectives of equal layers are one entry, '32 x all_gather': the same kind, bytes and cause, from the same line of the
-model, or the same one of another layer. The most expensive come first.
+Equal collectives of equal layers are one entry, '32 x all_gather': they have the same kind, bytes
+and cause, and come from the same line of the model, or from the corresponding lines of several
+layers. The most expensive entries come first.
 
-For each: its bytes and modelled time, the value that moves and the op that needs it, the annotations their axes come
-from, and the one annotation (of each layer) whose change removes it at the least cost. Print a program with source lines for the lines of the
-model: .as_text(debug_info=True).";
+Each entry has the bytes and modelled time, the value that is sent and the op that needs it, the
+annotations that their axes come from, and the annotation (one for each layer) whose change removes
+the collective at the least cost. Entries have lines of the model if the program was printed with
+.as_text(debug_info=True).";
 
-/// Say why each collective is there and what would remove it
+/// Give the reason for each collective and a change that removes it
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     common: Common,
-    /// Try at most this many changed annotations [default: 64, fewer for programs of more than 400 ops, none above
-    /// 25,600]
+    /// The maximum number of changed annotations to try [default: 64, fewer for programs of more than 400 ops, none
+    /// above 25,600]
     #[arg(long, value_name = "N")]
     tries: Option<usize>,
-    /// Begin no further try after this time, like 30s or 2m
+    /// Stop trying changes after this time, like 30s or 2m
     #[arg(long, value_name = "TIME", value_parser = duration)]
     budget: Option<Duration>,
-    /// How many entries to show, the most expensive ones, or all; the others are added up in one line
+    /// The number of entries to show, the most expensive first, or all; one line sums up the others
     #[arg(long, value_name = "N", default_value = "20", value_parser = top)]
     top: usize,
-    /// Explain instead the sharding of this value and the annotations that it comes from: %12, %arg0, %0#1
+    /// Explain the sharding of this value and the annotations that it comes from instead: %12, %arg0, %0#1
     #[arg(long, value_name = "NAME")]
     value: Option<String>,
     #[command(flatten)]
@@ -76,7 +78,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     }
     let options = ExplainOptions { compile: options, tries: args.tries, budget: args.budget };
     let explained = progress::during(
-        || "explaining: planning, and planning again with changed annotations".to_owned(),
+        || "explaining: planning, then planning with changed annotations".to_owned(),
         || parsed.and_then(|module| compiler.explain(module, &options)),
     );
     let explanation = session.take_flag(&source, explained, "target-size", "--target")?;
@@ -119,7 +121,7 @@ fn headline(explanation: &Explanation) -> String {
     let gap = if collectives.is_empty() { "" } else { "\n" };
     let untried = match explanation.too_large_to_try {
         true => {
-            "no changed annotations were tried, since each try plans this large program again: --tries N tries some\n"
+            "no changed annotations were tried, because each try plans this large program again; --tries N tries some\n"
         }
         false => "",
     };
@@ -130,14 +132,16 @@ fn headline(explanation: &Explanation) -> String {
 pub(crate) fn nothing_sent(explanation: &Explanation) -> String {
     match (explanation.has_mesh, explanation.is_sharded) {
         (false, _) => NO_MESH.to_owned(),
-        (true, false) => format!("no collectives: no value is sharded, so every device computes everything: {SHARD}"),
-        (true, true) => "no collectives: nothing is sent".to_owned(),
+        (true, false) => {
+            format!("no collectives, because no value is sharded and every device computes everything: {SHARD}")
+        }
+        (true, true) => "no collectives: the devices send no data".to_owned(),
     }
 }
 
 /// The message about a program for one device.
-pub(crate) const NO_MESH: &str = "no mesh and no shardings, so the program runs on one device: add in_shardings to jax.jit, \
-                                  or try 'shardc search --target v5e:2x4'";
+pub(crate) const NO_MESH: &str = "the program has no mesh and no shardings, so it runs on one device: add in_shardings \
+    to jax.jit, or try 'shardc search --target v5e:2x4'";
 
 /// Advice for a program without shardings.
 const SHARD: &str = "add in_shardings to jax.jit, or try 'shardc search --free'";

@@ -9,14 +9,14 @@ use crate::cli::session::{Failure, Outcome, Session};
 
 const EXAMPLES: &str = "\
 Examples:
-  mpirun -n 4 shardc run model.mlir --outputs out.npz     writes out.0.npz to out.3.npz and out.index.json
-  shardc gather out.index.json --outputs out.npz          joins them: out0, out1, ...";
+  mpirun -n 4 shardc run model.mlir --outputs out.npz     write out.0.npz to out.3.npz and out.index.json
+  shardc gather out.index.json --outputs out.npz          merge them: out0, out1, ...";
 
-/// Join the results that several processes have written
+/// Merge the results that several processes wrote
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The index that `shardc run --outputs` has written beside the shards
+    /// The index that `shardc run --outputs` wrote next to the shards
     #[arg(value_name = "INDEX")]
     index: PathBuf,
     /// The .npz archive to write

@@ -9,7 +9,7 @@ use crate::cli::session::{Failure, Outcome, Session};
 pub(crate) struct Args {
     #[command(flatten)]
     knobs: Knobs,
-    /// As it always is: editors give it
+    /// Use standard input and output, which is always the case; editors pass this flag
     #[arg(long)]
     stdio: bool,
 }
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let compiler = session.compiler.clone();
     match lsp::serve(&compiler, options, session.io.stdin, session.io.out) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(Failure::System("the editor left without saying 'shutdown'".to_owned())),
-        Err(e) => Err(Failure::System(format!("can't talk to the editor: {e}"))),
+        Ok(false) => Err(Failure::System("the editor ended the connection without 'shutdown'".to_owned())),
+        Err(e) => Err(Failure::System(format!("can't communicate with the editor: {e}"))),
     }
 }

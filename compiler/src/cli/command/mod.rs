@@ -21,14 +21,14 @@ pub(crate) mod show;
 /// What every command takes.
 #[derive(clap::Args)]
 pub(crate) struct Common {
-    /// The program: StableHLO with Shardy annotations, as text, MLIR bytecode or what Exported.serialize() writes; '-'
-    /// is standard input
+    /// The program: StableHLO with Shardy annotations, as text, MLIR bytecode or the output of Exported.serialize();
+    /// '-' is standard input
     #[arg(value_name = "IN")]
     pub input: OsString,
-    /// Write the result here instead of to standard output
+    /// Write the result to this file instead of standard output
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// Write one line of JSON alone to standard output; --json=last puts it behind the text instead
+    /// Write one line of JSON to standard output instead of the text; --json=last writes it after the text
     #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "only")]
     pub json: Option<Json>,
 }

@@ -23,12 +23,13 @@ const EXAMPLES: &str = "\
 Examples:
   shardc report model.mlir -o report.html
   shardc report model.mlir -o report.html --target v5e:2x4    on a slice of eight chips
-  shardc report model.mlir -o report.html --tries 0           sooner, without annotation changes
-  shardc report model.mlir -o report.html --budget 30s        no further change is tried after that time
+  shardc report model.mlir -o report.html --tries 0           faster, without annotation changes
+  shardc report model.mlir -o report.html --budget 30s        stop trying changes after that time
 
-The page shows the meshes and who holds what, the modelled timeline of a step (the wheel zooms, dragging moves), collectives by
-cause and by source line, memory over the steps of the program with its largest buffers, products under the roofline, and the
-changes of one annotation that make a step faster. It is one file that loads nothing: mail it, or keep it beside the model.";
+The page shows the meshes and the shards of each device, the modelled timeline of a step (the wheel
+zooms, dragging moves), collectives by cause and by source line, memory over the steps of the
+program with its largest buffers, products under the roofline, and the changes of one annotation
+that make a step faster. It is one file that loads no other files.";
 
 /// Write a page for a browser: timeline, collectives, memory, roofline
 #[derive(clap::Args)]
@@ -37,18 +38,17 @@ pub(crate) struct Args {
     /// The program: StableHLO with Shardy annotations; '-' is standard input
     #[arg(value_name = "IN")]
     input: OsString,
-    /// Write the page here instead of to standard output
+    /// Write the page to this file instead of standard output
     #[arg(short, long, value_name = "HTML")]
     output: Option<PathBuf>,
-    /// Try at most this many changed annotations [default: 64, fewer for programs of more than 400 ops, none above
-    /// 25,600]
+    /// The maximum number of changed annotations to try [default: 64, fewer for programs of more than 400 ops, none
+    /// above 25,600]
     #[arg(long, value_name = "N")]
     tries: Option<usize>,
-    /// Begin no further try after this time, like 30s or 2m
+    /// Stop trying changes after this time, like 30s or 2m
     #[arg(long, value_name = "TIME", value_parser = duration)]
     budget: Option<Duration>,
-    /// How many rows tables of collectives have, the most expensive ones, or all; the others are added up in the last
-    /// row
+    /// The number of rows in tables of collectives, the most expensive first, or all; the last row sums up the others
     #[arg(long, value_name = "N", default_value = "50", value_parser = top)]
     top: usize,
     #[command(flatten)]
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let compiler = session.compiler.clone();
     let explain = ExplainOptions { compile: options, tries: args.tries, budget: args.budget };
     let explained = progress::during(
-        || "explaining: planning, and planning again with changed annotations".to_owned(),
+        || "explaining: planning, then planning with changed annotations".to_owned(),
         || {
             let parsed = compiler.parse_unverified(source.clone(), &mut Default::default());
             parsed.and_then(|module| compiler.explain(module, &explain))
@@ -126,19 +126,19 @@ fn page(
     summary(name, cost, &mut body);
     let _ = write!(
         body,
-        "<h2>Timeline</h2>\n<p class=\"quiet\">Modelled, not measured; of a loop, its first turn. The wheel zooms, dragging moves, a \
-         double click shows all.</p>\n<div id=\"timeline\"></div>\n"
+        "<h2>Timeline</h2>\n<p class=\"quiet\">Modelled, not measured; of a loop, its first iteration. The wheel \
+        zooms, dragging moves, a double click shows all.</p>\n<div id=\"timeline\"></div>\n"
     );
     changes(explanation, &mut body);
     causes(explanation, top, &mut body);
     lines(cost, top, &mut body);
     let _ = write!(
         body,
-        "<h2>Memory</h2>\n<p class=\"quiet\">Of one device, over the steps of the program: each box is a buffer where it lies in memory, \
-         the line is what is needed. A click shows what is held at a step.</p>\n<div id=\"memory\"></div>\n\
-         <h2>Roofline</h2>\n<p class=\"quiet\">Products and convolutions: what they attain over their operations per byte of memory. \
-         The area of a point is its time.</p>\n<div id=\"roofline\"></div>\n\
-         <h2>Who holds what</h2>\n<div class=\"wide\">{pictures}</div>\n"
+        "<h2>Memory</h2>\n<p class=\"quiet\">Of one device, over the steps of the program: each box is a buffer at its \
+        address, the line is the memory in use. A click shows the live buffers of a step.</p>\n<div \
+        id=\"memory\"></div>\n<h2>Roofline</h2>\n<p class=\"quiet\">Products and convolutions: attained FLOP/s over \
+        operations per byte of memory. The area of a point is its time.</p>\n<div id=\"roofline\"></div>\n<h2>Who \
+        holds what</h2>\n<div class=\"wide\">{pictures}</div>\n"
     );
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{} - shardc</title>\n<style>\n{css}</style>\n</head>\n\
@@ -218,7 +218,8 @@ fn changes(explanation: &Explanation, body: &mut String) {
     body.push_str("<h2>Annotation changes worth making</h2>\n");
     if explanation.too_large_to_try {
         body.push_str(
-            "<p class=\"quiet\">None was tried, since each try plans this large program again: --tries N.</p>\n",
+            "<p class=\"quiet\">None was tried, because each try plans this large program again; --tries N tries \
+            some.</p>\n",
         );
         return;
     }
@@ -269,7 +270,7 @@ fn causes(explanation: &Explanation, top: usize, body: &mut String) {
         let c = &explanation.collectives[group.members[0]];
         let bytes = format!("{} → {}", units::bytes(c.operand_bytes as f64), units::bytes(c.result_bytes as f64));
         let by = match (&c.user, c.manual) {
-            (_, true) if c.differentiated => "made by JAX's differentiation".to_owned(),
+            (_, true) if c.differentiated => "created by JAX's differentiation".to_owned(),
             (_, true) => "written by hand".to_owned(),
             (Some(user), _) => format!("for {user}"),
             _ => String::new(),
@@ -318,7 +319,7 @@ fn causes(explanation: &Explanation, top: usize, body: &mut String) {
 fn lines(cost: &Cost, top: usize, body: &mut String) {
     let mut all: BTreeMap<&str, (f64, u64, u64, Vec<&str>)> = BTreeMap::new();
     for c in &cost.collectives {
-        let line = all.entry(c.of.as_deref().unwrap_or("nowhere in the source")).or_default();
+        let line = all.entry(c.of.as_deref().unwrap_or("no source line")).or_default();
         line.0 += c.time_s * c.count as f64;
         line.1 += c.count;
         line.2 += c.result_bytes * c.count;

@@ -20,43 +20,50 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples:
-  shardc run model.mlir                                           with made-up inputs, seed 0
+  shardc run model.mlir                                           with random inputs, seed 0
   shardc run model.mlir --inputs in.npz --outputs out.npz         arg0, arg1, ... in; out0, out1, ... out
   shardc run model.mlir --inputs in.npz --expect expected.npz     exit code 1 when a result differs
   shardc run model.mlir --repeat 20 --json                        seconds to compile and to call
-  shardc run model.mlir --repeat 5 --profile                      where the time of the last call went
-  shardc run model.mlir --compile-only                            kernels into the cache, for a quick start later
-  shardc run model.mlir --trace run.json                          what each device did when, for ui.perfetto.dev
+  shardc run model.mlir --repeat 5 --profile                      the time of each op in the last call
+  shardc run model.mlir --compile-only                            fill the cache of kernels for a quick start later
+  shardc run model.mlir --trace run.json                          a timeline of each device, for ui.perfetto.dev
 
-Arrays are the global ones: numpy.savez('in.npz', arg0=x, arg1=y), or by the names of JAX's arguments, or in their order. bfloat16 is stored as raw bits (dtype V2).
-Integers must agree exactly. Each element of floats may differ by as much as rounding can move it, which is measured: the evaluator
-runs the program again with other rounding errors. With --rtol or --atol, by --rtol of the expected value plus --atol.
-With mhlo.num_replicas = 2, arg0.replica1 is the second replica's argument; without it, arg0 is both's. Results likewise.
-Made-up inputs differ from replica to replica.
+Arrays are global: numpy.savez('in.npz', arg0=x, arg1=y), or named like JAX's arguments, or in
+their order. bfloat16 is stored as raw bits (dtype V2). Integers must be equal. A float may differ
+by the effect of rounding on it, which is measured: the evaluator runs the program again with other
+rounding errors. With --rtol or --atol, it may differ by --rtol times the expected value plus
+--atol. With mhlo.num_replicas = 2, arg0.replica1 is the argument of the second replica; if it is
+missing, both replicas get arg0. Results likewise. Random inputs differ between replicas.
 
-  mpirun -n 4 shardc run model.mlir --inputs in.npz --outputs out.npz     the devices in four processes
-  mpirun -n 4 shardc run model.mlir --inputs 'in.{rank}.npz'              inputs of each process in a file of its own
+  mpirun -n 4 shardc run model.mlir --inputs in.npz --outputs out.npz     run the devices in four processes
+  mpirun -n 4 shardc run model.mlir --inputs 'in.{rank}.npz'              each process reads its own file
 
-Built with the feature mpi, processes that mpirun, srun or the like has started run one program together, each as many of its
-devices (the first ones the first, and so on). Each reads of in.npz what its devices need; an archive of its own has, of every
-argument, the smallest block that holds its devices' shards. Results are written as shards, out.0.npz and so on, with
-out.index.json; 'shardc gather' joins them. If one ends, is stopped or runs another program, the others say so and end.
+If shardc is built with the feature mpi, the processes that mpirun, srun or a similar launcher
+starts run one program together. Each runs the same number of devices: the first process the first
+devices, and so on. A process reads the parts of in.npz that its devices need; a file of its own
+has the smallest block of every argument that contains its devices' shards. The processes write
+their shards of the results to out.0.npz and so on, with out.index.json; 'shardc gather' merges
+them. If a process ends, is stopped or runs another program, the others report that and end.
 
-Results have the same bits for any number of processes: of floats that are added up, every device's go to who adds them, in the
-order of the devices. --fast-reduce adds up the devices of a process first and leaves the rest to MPI: with k devices in each
-process, a sum on all of them sends 2 bytes for every k + 1, one that is scattered 1 for every k. Sums of integers are exact in any
-order, so they are always done so.
+Results have the same bits for any number of processes, because every sum of floats adds the
+devices' values in the order of the devices. --fast-reduce adds the values of each process first
+and leaves the rest to MPI: with k devices in each process, a sum on all of them sends 2 bytes
+instead of k + 1, and a scattered sum 1 byte instead of k. Sums of integers always use this way,
+because they are exact in any order.
 
-Compiled kernels are kept in $SHARDC_CACHE, or else in shardc below $XDG_CACHE_HOME or ~/.cache: at most 256 MiB, those used last,
-for this processor and this version. Any number of processes may share the folder, and it may be deleted at any time.
+Compiled kernels are cached in $SHARDC_CACHE, or else in the folder shardc under $XDG_CACHE_HOME or
+~/.cache. The cache keeps the most recently used kernels, at most 256 MiB, for each processor and
+version. Processes may share the folder, and you may delete it.
 
-Machine code takes subnormal floats (f32 and bf16 below 1.2e-38, f64 below 2.2e-308) for zeros, as XLA does: processors compute a
-hundred times slower with them. --keep-subnormals computes with them; --interpret always does.
+Native code treats subnormal floats (f32 and bf16 below 1.2e-38, f64 below 2.2e-308) as zeros, as
+XLA does, because processors are a hundred times slower with them. --keep-subnormals computes with
+them; --interpret always does.
 
-Elementary functions are computed by vectors, within 4 units in the last place of the exact value (tan and tanh within 2, near roots
-too). --strict-math leaves them to the C library in f64 and rounds once, as --interpret does.";
+Native code computes elementary functions with vectors, within 4 units in the last place of the
+exact value (tan and tanh within 2, also near roots). --strict-math calls the C library in f64 and
+rounds once, as --interpret does.";
 
-/// Partition a program and execute it on simulated devices
+/// Partition a program and run it on simulated devices
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -73,48 +80,47 @@ pub(crate) struct Args {
     expect: Option<PathBuf>,
     #[command(flatten)]
     tolerances: Tolerances,
-    /// Make up inputs from this number [default: 0]
+    /// Generate random inputs from this seed [default: 0]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Call it this many times and report how long that takes
+    /// Call the program this many times and report the seconds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: Option<u32>,
-    /// Compile the kernels, into the cache for the next run, and call nothing: it needs neither inputs nor memory for
-    /// them
+    /// Compile the kernels into the cache without running the program; needs neither inputs nor memory for them
     #[arg(long, conflicts_with_all = ["inputs", "outputs", "expect", "repeat", "interpret", "trace", "profile"])]
     compile_only: bool,
-    /// Run by the reference evaluator: slow, and what everything else is judged by
+    /// Run with the reference evaluator, which is slow; all other results are compared with it
     #[arg(long)]
     interpret: bool,
-    /// Compute with subnormal floats instead of taking them for zeros: exact and much slower
+    /// Compute with subnormal floats instead of treating them as zeros: exact and much slower
     #[arg(long, conflicts_with = "interpret")]
     keep_subnormals: bool,
-    /// Leave elementary functions to the C library, one call for each element: exact to the last bit or so, and slow
+    /// Call the C library for elementary functions, once for each element: exact to about the last bit, and slow
     #[arg(long, conflicts_with = "interpret")]
     strict_math: bool,
     /// The simulated devices to run on, in the order of the program's device numbers [default: 0,1,...]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     devices: Vec<u32>,
-    /// Write what each device did when in the last call, for Perfetto or chrome://tracing
+    /// Write a timeline of each device in the last call, for Perfetto or chrome://tracing
     #[arg(long, value_name = "JSON", conflicts_with = "interpret")]
     trace: Option<PathBuf>,
-    /// Say where the time of the last call went: the dearest ops, beside what this machine needs at least and what the
-    /// target needs by the model; of several processes, on the devices of the first. And at each collective, who came
-    /// last of all devices, and how long the others waited for it
+    /// Report the most expensive ops of the last call, next to lower bounds on this machine and the model's times on
+    /// the target; of several processes, on the devices of the first. Also report the device that arrived last at each
+    /// collective, and how long the others waited for it
     #[arg(long, conflicts_with = "interpret")]
     profile: bool,
-    /// How many of the program's devices each process runs, of those that mpirun, srun or the like has started
-    /// [default: as many as there are for each]
+    /// The number of devices in each process that mpirun, srun or a similar launcher started [default: the program's
+    /// devices divided by the processes]
     #[arg(long, value_name = "N")]
     devices_per_rank: Option<usize>,
-    /// Seconds until a process that doesn't answer counts as gone
+    /// Seconds after which a process that doesn't answer counts as lost
     #[arg(long, value_name = "S", default_value_t = PATIENCE, value_parser = patience)]
     rank_timeout: f64,
-    /// Let several processes add up in the order that MPI likes: each sends less, but the bits of sums depend on how
-    /// many processes there are
+    /// Let MPI choose the order of additions: processes send less, but the bits of sums depend on the number of
+    /// processes
     #[arg(long)]
     fast_reduce: bool,
-    /// Compile every kernel, and keep none for the next run
+    /// Compile every kernel and store none in the cache
     #[arg(long)]
     no_cache: bool,
     #[command(flatten)]
@@ -149,7 +155,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
 
 fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outcome {
     if !HAS_NATIVE && !args.interpret {
-        let how = "add --interpret to run by the reference evaluator";
+        let how = "add --interpret to run with the reference evaluator";
         return Err(Failure::Usage(format!("this shardc was built without native execution; {how}")));
     }
     let source = session.read(&args.common.input)?;
@@ -166,8 +172,7 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
     session.take(&source, session.compiler.runnable(&module))?;
     check_devices(args, &interface, here)?;
     if args.expect.is_some() && args.inputs.is_none() && args.seed.is_none() && !interface.arguments.is_empty() {
-        let how = "name the inputs that the expected results are of with --inputs, or say --seed 0 if they are of \
-                   inputs that shardc made up";
+        let how = "name the inputs of the expected results with --inputs, or write --seed 0 if shardc generated them";
         return Err(Failure::Usage(format!("--expect without --inputs: {how}")));
     }
     let cache = if args.no_cache { None } else { cache::folder() };
@@ -194,9 +199,9 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
         (Some(path), Some(here)) => match shards::own(path, here.rank) {
             Some(path) => {
                 if args.expect.is_some() && !args.tolerances.are_given() {
-                    let why = "how far rounding can move a result is measured with all inputs";
+                    let why = "measuring the effect of rounding needs all inputs";
                     return Err(Failure::Usage(format!(
-                        "with inputs of ranks, --expect needs --rtol or --atol: {why}"
+                        "with one input file per rank, --expect needs --rtol or --atol: {why}"
                     )));
                 }
                 (Vec::new(), RankInputs::Blocks(blocks(session, &module, &path, here, &interface)?))
@@ -405,14 +410,14 @@ fn fingerprint(bytes: &[u8]) -> u64 {
 pub(crate) fn interface(module: &Module) -> Result<Interface, Failure> {
     let name = &module.source().name;
     Interface::of(module)
-        .ok_or_else(|| Failure::Usage(format!("{name}: @main takes or gives something that is no tensor")))
+        .ok_or_else(|| Failure::Usage(format!("{name}: @main has an argument or result that is not a tensor")))
 }
 
 /// Describes the progress of a long run.
 fn how_far(progress: &Progress, calls: usize) -> String {
     let (over, turns) = (progress.calls(), progress.turns());
-    let call = if calls > 1 { format!(": {over} of {calls} calls are over") } else { String::new() };
-    let turns = if turns > 0 { format!(", {turns} turns of loops") } else { String::new() };
+    let call = if calls > 1 { format!(": {over} of {calls} calls are done") } else { String::new() };
+    let turns = if turns > 0 { format!(", {turns} loop iterations") } else { String::new() };
     format!("running{call}{turns}")
 }
 
@@ -431,14 +436,16 @@ fn check_devices(args: &Args, interface: &Interface, here: Option<&Here>) -> Out
     if let Some(here) = here {
         if !wanted.is_multiple_of(here.ranks) {
             let ranks = here.ranks;
-            return Err(Failure::Usage(format!("the program's {wanted} devices can't be divided among {ranks} ranks")));
+            return Err(Failure::Usage(format!(
+                "the program's {wanted} devices can't be divided evenly among {ranks} ranks"
+            )));
         }
         let held = args.devices_per_rank.unwrap_or(wanted / here.ranks) * here.ranks;
         if held != wanted {
             let (ranks, each) = (here.ranks, held / here.ranks);
-            let how = "each rank holds as many devices as every other";
+            let how = "every rank must run the same number of devices";
             return Err(Failure::Usage(format!(
-                "the program runs on {wanted} devices, {ranks} ranks with {each} each have {held}: {how}"
+                "the program runs on {wanted} devices, but {ranks} ranks with {each} each have {held}: {how}"
             )));
         }
     }
@@ -450,7 +457,7 @@ fn check_devices(args: &Args, interface: &Interface, here: Option<&Here>) -> Out
     }
     if !args.devices.is_empty() && args.devices.len() != wanted {
         let named = args.devices.len();
-        return Err(Failure::Usage(format!("the program runs on {wanted} devices, --devices names {named}")));
+        return Err(Failure::Usage(format!("the program runs on {wanted} devices, but --devices names {named}")));
     }
     Ok(())
 }

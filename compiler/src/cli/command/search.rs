@@ -19,28 +19,29 @@ use crate::{layer_pattern, units};
 const EXAMPLES: &str = "\
 Examples:
   shardc search model.mlir --target v5e:2x4                     any mesh of the slice's eight chips
-  shardc search model.mlir --target v5e:2x4 -o annotated.mlir   and the program with what was found
+  shardc search model.mlir --target v5e:2x4 -o annotated.mlir   also write the program with the proposed shardings
   shardc search model.mlir --target v5e:2x4 -o - | shardc cost --target v5e:2x4 -
-  shardc search model.mlir --target v5e:2x4 --memory 12GiB      only what fits into that
-  shardc search model.mlir --mesh data=2,model=4                this mesh: what goes along which axis, or a part of one?
-  shardc search model.mlir --free --target v5p:2x2x2            as if nothing were annotated
-  shardc search model.mlir --target v5e:16x16 --budget 30s      what can be found in that time
+  shardc search model.mlir --target v5e:2x4 --memory 12GiB      only shardings that fit into that memory
+  shardc search model.mlir --mesh data=2,model=4                only shardings over this mesh
+  shardc search model.mlir --free --target v5p:2x2x2            ignore existing annotations
+  shardc search model.mlir --target v5e:16x16 --budget 30s      stop after that time
 
-Dimensions that ops keep together are one class (the batch, the features, the heads of all layers): each axis of a mesh shards
-some classes, and parameters may be stored in shards along an axis that doesn't shard what is computed with them. Many such
-shardings are priced with greedy plans, the best of them, and what everybody knows (DP, FSDP, Megatron TP, both), with full
-plans: seconds are those of 'shardc cost'. The answer doesn't depend on time or threads, unless --budget ends it: then it
-says so. Half of that time is for greedy plans.
+The search groups dimensions that ops tie together into classes (the batch, the features, the heads
+of all layers). Each mesh axis shards some classes, and may also store parameters in shards without
+sharding the ops that read them. The search prices many such shardings with greedy plans, then the
+best of them and the well-known ones (DP, FSDP, Megatron TP, both) with full plans. Seconds are
+those of 'shardc cost'. The result doesn't depend on time or threads, unless --budget ends the
+search, which the output then states. Half of the budget is for greedy plans.
 
-Beside the best of these, shardings of a few other values are tried, where the step loses time: of results that nobody says
-how to shard, and of values inside, as jax.lax.with_sharding_constraint states them. Each that is proposed makes the step 1 %
-shorter or more. Values that are alike, as in equal layers, have one constraint.
+The search then tries to constrain a few other values where the step loses time: unannotated
+results and intermediate values, as jax.lax.with_sharding_constraint does. It proposes a constraint
+only if the step gets at least 1 % shorter. Equal values of equal layers share one constraint.
 
-An axis of a mesh that is given may be divided, where its parts had better do different things: of \"x\"=8, a part of 2 shards
-the batch and one of 4 parameters. The program then has sub-axes, \"x\":(1)2; for JAX, PartitionSpecs are over a mesh that has
-the parts as axes, which is printed.
+An axis of a given mesh may be split if its parts are better used differently: of \"x\"=8, a part of
+2 for the batch and a part of 4 for parameters. The program then has sub-axes, \"x\":(1)2; for JAX,
+the output has PartitionSpecs over a mesh whose axes are the parts.
 
-What is annotated stays as it is, and so does its mesh, unless --free.";
+Annotations of the program and their mesh are kept, unless --free is given.";
 
 /// Propose shardings and a mesh that make a step fast
 #[derive(clap::Args)]
@@ -49,25 +50,25 @@ pub(crate) struct Args {
     /// The program: StableHLO, with or without Shardy annotations; '-' is standard input
     #[arg(value_name = "IN")]
     input: OsString,
-    /// Write the program with the proposed shardings here; '-' is standard output, which then has nothing else
+    /// Write the program with the proposed shardings to this file; '-' is standard output, which then has no other text
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// Write one line of JSON alone to standard output; --json=last puts it behind the text instead
+    /// Write one line of JSON to standard output instead of the text; --json=last writes it after the text
     #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "only")]
     json: Option<Json>,
-    /// The mesh: its axes with their sizes, like data=2,model=4, or any mesh that the devices make (free)
+    /// The mesh: axes with their sizes, like data=2,model=4, or any mesh of the devices (free)
     #[arg(long, value_name = "AXES", default_value = "free", value_parser = mesh)]
     mesh: MeshChoice,
-    /// How many devices to use [default: those of the target, or what the program says]
+    /// The number of devices to use [default: those of the target or of the program]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=65_536))]
     devices: Option<i64>,
-    /// Drop the program's own annotations
+    /// Ignore the program's annotations
     #[arg(long)]
     free: bool,
-    /// Look no longer than this, like 30s or 2m
+    /// Stop the search after this time, like 30s or 2m
     #[arg(long, value_name = "TIME", value_parser = duration)]
     budget: Option<Duration>,
-    /// How many of the runners-up to show
+    /// The number of alternatives to show
     #[arg(long, value_name = "N", default_value_t = 8)]
     show: usize,
     #[command(flatten)]
@@ -113,7 +114,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         progress: progress.clone(),
     };
     if options.mesh.is_some() && options.devices.is_some() {
-        return Err(Failure::Usage("--devices: --mesh says how many devices there are".to_owned()));
+        return Err(Failure::Usage("--devices: --mesh already determines the number of devices".to_owned()));
     }
     let compiler = session.compiler.clone();
     let now = || {
@@ -154,7 +155,7 @@ fn text(proposal: &Proposal, args: &Args) -> String {
         let _ = writeln!(text, "  {:<width$}  {part}{}", axis.name, axis.does);
     }
     if let Some(mesh) = &proposal.jax_mesh {
-        let _ = writeln!(text, "  in JAX, over a mesh with these axes: {mesh}");
+        let _ = writeln!(text, "  in JAX, with a mesh of these axes: {mesh}");
     }
     for (title, list) in [("arguments", &proposal.arguments), ("results", &joined(&proposal.results))] {
         if !list.is_empty() {
@@ -180,7 +181,7 @@ fn text(proposal: &Proposal, args: &Args) -> String {
             let _ = writeln!(text, "{tried} shardings were priced");
         }
         false => {
-            let _ = writeln!(text, "{tried} shardings were priced; the time was over before all were: --budget");
+            let _ = writeln!(text, "{tried} shardings were priced before the time of --budget was over");
         }
     }
     text

@@ -21,16 +21,16 @@ use crate::{CompileOptions, near_values, value_name, values_called, written_name
 const EXAMPLES: &str = "\
 Examples:
   shardc show model.mlir                    the meshes, and the arguments and results of @main
-  shardc show model.mlir --value %4         one value inside
+  shardc show model.mlir --value %4         one value
   shardc show model.mlir --value \"params['w']\"   an argument by its name in JAX
   shardc show model.mlir --all              every value
   shardc show model.mlir --after none       as annotated, before propagation
   shardc show model.mlir --html -o a.html   for a browser; --svg for a document
 
-Each box is a piece of the tensor with the devices that hold it: '0-3' hold the same elements, '0+4' hold parts whose
-sum is the piece (unreduced).";
+Each box is a block of the tensor with the devices that hold it: '0-3' hold the same elements,
+'0+4' hold partial results whose sum is the block (unreduced).";
 
-/// Draw who holds which shard of each value
+/// Draw which device holds which shard of each value
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -42,13 +42,13 @@ pub(crate) struct Args {
     /// Draw every value that has a sharding
     #[arg(long)]
     all: bool,
-    /// Which shardings: as annotated, or after propagation
+    /// Draw the shardings after this step: none for the annotations, or propagation
     #[arg(long, value_enum, default_value = "propagate")]
     after: After,
     /// The dimensions drawn down and across, instead of those that are sharded
     #[arg(long, value_name = "R,C", value_parser = two_dims)]
     dims: Option<(usize, usize)>,
-    /// The function to look into
+    /// The function whose values to draw
     #[arg(long, default_value = "main")]
     function: String,
     /// Draw as a page for a browser
@@ -57,7 +57,7 @@ pub(crate) struct Args {
     /// Draw as an SVG picture
     #[arg(long)]
     svg: bool,
-    /// Columns to fit the pictures in
+    /// The maximum width of the pictures in columns
     #[arg(long, default_value_t = 100)]
     width: usize,
 }
@@ -285,13 +285,14 @@ fn show_item(program: &Program, item: &Item, style: &Style, out: &mut Vec<Part>)
     let mut title = format!("{}: {ty}", item.title);
     if !item.manual.is_empty() {
         let axes: Vec<String> = item.manual.iter().map(|&axis| format!("\"{}\"", program.name_text(axis))).collect();
-        let _ = write!(title, "  one of its own for each device along {}, in a manual computation", axes.join(", "));
+        let _ =
+            write!(title, "  a different tensor for each device along {}, in a manual computation", axes.join(", "));
         if item.sharding.as_ref().is_none_or(TensorSharding::is_fully_replicated) {
             return out.extend([Part::Title(title), Part::Gap]);
         }
     }
     let Some(sharding) = &item.sharding else {
-        let none = "no sharding: the compiler's choice, replicated until then";
+        let none = "no sharding yet: the compiler will choose one";
         return out.extend([Part::Title(format!("{title}  {none}")), Part::Gap]);
     };
     out.push(Part::Title(format!("{title}  {}", program.sharding_text(sharding))));

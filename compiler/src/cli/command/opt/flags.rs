@@ -12,41 +12,44 @@ use crate::cli::session::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  shardc opt model.mlir                                  check it and print it in canonical form
-  shardc opt --propagate model.mlir                      what Shardy's propagation makes of it
+  shardc opt model.mlir                                  verify and print a program in canonical form
+  shardc opt --propagate model.mlir                      the program after propagation
   shardc opt --import --propagate --plan model.mlir      with the collectives of the plan
   shardc opt --plan=target=v5e:4x2 < propagated.mlir     a pass with an option, from standard input
   shardc opt --pass-pipeline='builtin.module(import,propagate{origins=true})' model.mlir
   shardc opt --split-input-file --verify-diagnostics tests.mlir
 
-Flags are mlir-opt's; '-flag' is '--flag'. FileCheck and lit work on it.";
+Flags are those of mlir-opt; '-flag' means '--flag'. FileCheck and lit work with the output.";
 
 /// Flags of mlir-opt and passes of MLIR and Shardy that don't exist here, with hints on alternatives.
 const REFUSED: &[(&str, &str)] = &[
-    ("emit-bytecode-version", "--emit-bytecode writes version 4 of the format, which MLIR reads from 2023 on"),
+    ("emit-bytecode-version", "--emit-bytecode writes version 4 of the format, which MLIR reads since 2023"),
     ("emit-bytecode-producer", "--emit-bytecode writes 'shardc' and its version"),
     ("load-pass-plugin", "passes are added in Rust, with Compiler::with_passes and shardc::run_with"),
     ("load-dialect-plugin", "ops are added in Rust, with Compiler::with_ops and shardc::run_with"),
     ("irdl-file", "ops are added in Rust, with Compiler::with_ops and shardc::run_with"),
     ("list-passes", "shardc opt --help lists them"),
-    ("version", "'shardc --version' says it"),
+    ("version", "'shardc --version' prints it"),
     ("help-hidden", "--help shows all flags"),
     ("help-list", "--help shows all flags"),
     ("color", "diagnostics are colored on terminals"),
     ("view-op-graph", "'shardc report' draws a program for a browser"),
     ("mlir-print-assume-verified", "programs are verified before they are printed"),
-    ("show-dialects", "stablehlo, chlo, sdy and func are known; ops of others are read in generic form"),
-    ("no-implicit-module", "ops without a module get one; write 'module { … }' around them"),
-    ("run-reproducer", "give the passes that the file names with --pass-pipeline"),
-    ("mlir-pass-pipeline-crash-reproducer", "see which pass it is with --mlir-print-ir-before-all"),
-    ("mlir-pass-pipeline-local-reproducer", "see which pass it is with --mlir-print-ir-before-all"),
+    ("show-dialects", "stablehlo, chlo, sdy and func are registered; ops of other dialects are read in generic form"),
+    ("no-implicit-module", "the parser adds a module around top-level ops; write 'module { … }' to state it"),
+    ("run-reproducer", "pass the passes that the file names to --pass-pipeline"),
+    ("mlir-pass-pipeline-crash-reproducer", "find the pass with --mlir-print-ir-before-all"),
+    ("mlir-pass-pipeline-local-reproducer", "find the pass with --mlir-print-ir-before-all"),
     ("mlir-generate-reproducer", "print the input of a pass with --mlir-print-ir-before=PASS"),
     ("mlir-pass-statistics-display", "--mlir-pass-statistics shows the numbers of each pass in order"),
     ("mlir-timing-display", "--mlir-timing shows one line for each pass"),
-    ("mlir-output-format", "--json gives data to programs"),
+    ("mlir-output-format", "--json writes data for programs"),
     ("mlir-pretty-debuginfo", "use --mlir-print-debuginfo, with --mlir-print-local-scope"),
     ("mlir-print-ir-after-change", "use --mlir-print-ir-after-all and compare"),
-    ("mlir-print-ir-after-failure", "use --mlir-print-ir-after-all: the last one is it"),
+    (
+        "mlir-print-ir-after-failure",
+        "use --mlir-print-ir-after-all: the last program printed is the one before the failure",
+    ),
     ("mlir-print-ir-tree-dir", "use --mlir-print-ir-after-all, which prints on the error stream"),
     ("mlir-print-op-on-diagnostic", "diagnostics show the line of the text"),
     ("mlir-print-stacktrace-on-diagnostic", "diagnostics have codes, which 'shardc help codes' explains"),
@@ -60,10 +63,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("mlir-print-skip-regions", "regions are always printed"),
     ("mlir-use-nameloc-as-prefix", "values are numbered"),
     ("verify-roundtrip", "run shardc opt on its own output and compare"),
-    ("mlir-debug-counter", "there are no debug counters"),
-    ("log-actions-to", "there is no log of actions; --mlir-print-ir-after-all shows what passes do"),
+    ("mlir-debug-counter", "debug counters are not supported"),
+    ("log-actions-to", "logs of actions are not supported; --mlir-print-ir-after-all shows the effects of passes"),
     ("profile-actions-to", "--mlir-timing shows the seconds of each pass"),
-    ("debug-only", "there is no debug output; --mlir-print-ir-after-all shows what passes do"),
+    ("debug-only", "debug output is not supported; --mlir-print-ir-after-all shows the effects of passes"),
     ("canonicalize", "it is a pass of MLIR: run mlir-opt or stablehlo-opt on the output"),
     ("inline", "calls are inlined by --import"),
     ("sdy-basic-propagate", "use --propagate=propagation-strategy=basic; it also closes shardings"),
@@ -180,7 +183,9 @@ pub(crate) fn listed(matches: &ArgMatches, compiler: &Compiler) -> Result<Vec<Li
     list.sort();
     let mixed = list.iter().any(|l| l.flag == "--pass-pipeline") && list.len() > 1;
     if mixed {
-        return Err(Failure::Usage("--pass-pipeline is the whole list of passes: give no others beside it".to_owned()));
+        return Err(Failure::Usage(
+            "--pass-pipeline is the whole list of passes: remove the other pass flags".to_owned(),
+        ));
     }
     Ok(list)
 }

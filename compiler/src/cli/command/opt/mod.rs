@@ -25,29 +25,29 @@ pub(crate) struct Args {
     /// The program: text of MLIR with StableHLO and Shardy; '-' is standard input
     #[arg(value_name = "IN", default_value = "-")]
     input: OsString,
-    /// Write the result here instead of to standard output
+    /// Write the result to this file instead of standard output
     #[arg(short, value_name = "OUT", long)]
     output: Option<PathBuf>,
-    /// Write one line of JSON alone to standard output; --json=last puts it behind the text instead
+    /// Write one line of JSON to standard output instead of the text; --json=last writes it after the text
     #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "only")]
     json: Option<Json>,
     /// Passes in order, with options in braces: a,b{option=value other=value}; each is also a flag: --a
     /// --b=option=value
     #[arg(long, value_name = "LIST")]
     passes: Vec<String>,
-    /// The same as mlir-opt has it: builtin.module(a,func.func(b))
+    /// The same in mlir-opt's syntax: builtin.module(a,func.func(b))
     #[arg(long, value_name = "LIST", conflicts_with = "passes")]
     pass_pipeline: Option<String>,
     /// Passes and their options as the command line has them, in its order: filled from its flags
     #[arg(skip)]
     pub(crate) listed: Vec<Listed>,
-    /// Treat the text between lines of '// -----', or of the marker, as programs of their own
+    /// Treat the parts between lines with '// -----', or with the marker, as separate programs
     #[arg(long, value_name = "MARKER", num_args = 0..=1, require_equals = true, default_missing_value = "// -----")]
     split_input_file: Option<String>,
-    /// What is printed between them
+    /// The line to print between the programs
     #[arg(long, value_name = "MARKER", default_value = "// -----")]
     output_split_marker: String,
-    /// Compare diagnostics with the comments '// expected-error@+1 {{text}}'; 'only-expected' lets others pass
+    /// Compare diagnostics with the comments '// expected-error@+1 {{text}}'; 'only-expected' ignores others
     #[arg(long, value_enum, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     verify_diagnostics: Option<Unexpected>,
     /// Print the program after these passes, or after 'all', on the error stream
@@ -62,48 +62,49 @@ pub(crate) struct Args {
     /// Print the program before each pass, on the error stream
     #[arg(long)]
     mlir_print_ir_before_all: bool,
-    /// Verify the program after every pass, to find the one that breaks it; else before the first only
+    /// Verify the program after every pass, to find the one that breaks it, instead of before the first only
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
           value_parser = clap::builder::BoolishValueParser::new())]
     verify_each: Option<bool>,
-    /// Print the program as it was read, without checking it; passes take none that wasn't checked
+    /// Print the program without verifying it; passes need a verified program
     #[arg(long = "mlir-very-unsafe-disable-verifier-on-parsing")]
     unverified: bool,
-    /// Report the seconds each pass takes, on the error stream
+    /// Report the seconds of each pass on the error stream
     #[arg(long, visible_alias = "mlir-timing")]
     timing: bool,
-    /// Report what each pass counted, such as what the plan's search looked at and brought, on the error stream
+    /// Report the statistics of each pass, such as the moves that the planner evaluated and applied, on the error
+    /// stream
     #[arg(long, visible_alias = "mlir-pass-statistics")]
     statistics: bool,
-    /// Print the passes that will run, as --pass-pipeline takes them, on the error stream
+    /// Print the passes that will run, in the syntax of --pass-pipeline, on the error stream
     #[arg(long)]
     dump_pass_pipeline: bool,
     /// Print source locations
     #[arg(long, visible_alias = "mlir-print-debuginfo")]
     locations: bool,
-    /// Print locations where they are used, in place of aliases behind the module
+    /// Print each location where it is used, instead of aliases after the module
     #[arg(long, visible_alias = "mlir-print-local-scope")]
     local_scope: bool,
     /// Print every op in MLIR's generic form
     #[arg(long, visible_alias = "mlir-print-op-generic")]
     generic: bool,
-    /// As it always is: ops of other dialects are read in generic form
+    /// Read ops of other dialects in generic form, which is always the case
     #[arg(long)]
     allow_unregistered_dialect: bool,
-    /// As it always is: what is printed between passes is the whole module
+    /// Print the whole module between passes, which is always the case
     #[arg(long)]
     mlir_print_ir_module_scope: bool,
-    /// As it always is: passes run on one thread
+    /// Run passes on one thread, which is always the case
     #[arg(long)]
     mlir_disable_threading: bool,
-    /// Leave the annotation each axis comes from as Shardy's sdy.sharding_origins, where the pass propagate runs;
-    /// explain reads it
+    /// Make the pass propagate write the annotation that each axis comes from as Shardy's sdy.sharding_origins; explain
+    /// reads it
     #[arg(long)]
     show_origins: bool,
-    /// Print why each collective is there
+    /// Print the reason for each collective
     #[arg(long)]
     causes: bool,
-    /// Print the groups of collectives as lists of devices, or as axes of the mesh where they are along some
+    /// Print the groups of collectives as lists of devices, or as axes of the mesh where possible
     #[arg(long, value_enum, value_name = "FORM", default_value_t)]
     groups: GroupForm,
     /// Write MLIR bytecode instead of text
@@ -149,7 +150,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     }
     let mut steps = steps(session, &args.listed)?;
     if args.unverified && !steps.is_empty() {
-        let message = "--mlir-very-unsafe-disable-verifier-on-parsing: passes take no program that wasn't checked";
+        let message = "--mlir-very-unsafe-disable-verifier-on-parsing: passes need a verified program";
         return Err(Failure::Usage(message.to_owned()));
     }
     let source = session.read(&args.input)?;
@@ -181,7 +182,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let marker = args.split_input_file.as_ref().filter(|marker| !marker.is_empty());
     let parts = marker.map_or_else(|| vec![source.clone()], |marker| source.split_at(marker));
     if args.emit_bytecode && parts.len() > 1 {
-        let message = format!("--emit-bytecode writes one program, the input has {}", parts.len());
+        let message = format!("--emit-bytecode writes one program, but the input has {}", parts.len());
         return Err(Failure::Usage(message));
     }
     let (mut printed, mut failed) = (Vec::new(), false);

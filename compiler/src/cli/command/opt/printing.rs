@@ -24,7 +24,9 @@ impl Dump<'_> {
         for name in self.after.iter().chain(&self.before) {
             if *name != "all" && !known().any(|k| k == *name) {
                 let hint = nearest(name, known()).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
-                return Err(Failure::Usage(format!("there is no pass '{name}' to print the program around{hint}")));
+                return Err(Failure::Usage(format!(
+                    "the pipeline has no pass '{name}' to print the program before or after{hint}"
+                )));
             }
         }
         Ok(())
