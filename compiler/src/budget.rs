@@ -94,7 +94,7 @@ impl Budget {
             self.text(found)
         );
         let note =
-            "'shardc cost' lists collectives and peak memory, 'shardc explain' says why each collective is there";
+            "'shardc cost' lists collectives and peak memory, 'shardc explain' gives the reason for each collective";
         (!holds).then(|| Plain::error(codes::BUDGET, self.span, message).note(note))
     }
 
@@ -187,10 +187,10 @@ fn budget(text: &str, span: Span) -> Result<Budget, String> {
     let names = || COLLECTIVES.into_iter().chain(["collectives", "bytes", "peak"]);
     let Some(quantity) = Quantity::of(name) else {
         let near = nearest(name, names()).map_or_else(
-            || format!("; there are {}", names().collect::<Vec<_>>().join(", ")),
+            || format!("; the limits are {}", names().collect::<Vec<_>>().join(", ")),
             |near| format!("; did you mean '{near}'?"),
         );
-        return Err(format!("nothing called '{name}' can be limited{near}"));
+        return Err(format!("'{name}' can't be limited{near}"));
     };
     let limit = match quantity {
         Quantity::Count(_) => value.parse::<u32>().ok().map(f64::from),
@@ -237,7 +237,7 @@ mod tests {
     fn malformed_budgets_say_what_was_expected() {
         let fault = |text: &str| texts(&format!("// shardc: expect {text}")).1.join("|");
         assert_eq!(fault("all_gather"), "expected a limit such as all_gather <= 4, found 'all_gather'");
-        assert_eq!(fault("al_gather <= 4"), "nothing called 'al_gather' can be limited; did you mean 'all_gather'?");
+        assert_eq!(fault("al_gather <= 4"), "'al_gather' can't be limited; did you mean 'all_gather'?");
         assert_eq!(fault("all_gather <= 4 KiB"), "expected a number after '<=', found '4 KiB'");
         assert_eq!(fault("peak <= twelve"), "expected a number of bytes such as 1 GiB after '<=', found 'twelve'");
         assert_eq!(

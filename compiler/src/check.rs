@@ -158,7 +158,8 @@ impl Check {
     /// Adds a note to `unchecked` if nothing could be decided in the time.
     fn said(mut self) -> Self {
         if !self.decided() {
-            self.unchecked.push("nothing could be decided in the time: a larger --budget is needed".to_owned());
+            self.unchecked
+                .push("the time was over before anything could be compared: a larger --budget is needed".to_owned());
         }
         self
     }
@@ -264,11 +265,11 @@ impl Run<'_> {
         let got = self.compiler.execute(device, self.inputs, &execute);
         // Native execution has no deadline, so an error from it is never a timeout.
         if got.value.is_none() && *backend == Backend::Reference && is_over() {
-            let what = "there was no time to run the partitioned program";
+            let what = "the time was over before the partitioned program could run";
             return Outcome::of(self.module.source(), Ok(self.nothing(device, what)));
         }
         got.and_then(|got| {
-            progress.enter("evaluating the program as it stands");
+            progress.enter("evaluating the original program");
             let want = reference::evaluate_replicas_within(self.module.program(), self.inputs, limits);
             match want {
                 Err(_) if is_over() => Outcome::of(self.module.source(), Ok(self.beside_native(device, &got.results))),
@@ -297,7 +298,7 @@ impl Run<'_> {
         self.check.progress.enter("looking for the first op that differs");
         let culprit = self.culprit(device, got, want, limits);
         if culprit.value.is_none() && is_over(limits) {
-            check.unchecked.push("there was no time to find the first op that differs".to_owned());
+            check.unchecked.push("the time was over before the first op that differs could be found".to_owned());
             return Outcome::of(source, Ok(check));
         }
         culprit.map(|(first_op, culprit)| Check { first_op, culprit: Some(culprit), ..check })
@@ -310,7 +311,7 @@ impl Run<'_> {
     /// Compares the results with those of the same program run natively on one device. Used when the reference
     /// evaluator has no time.
     fn beside_native(&self, device: &Module, got: &[Vec<Literal>]) -> Check {
-        let no_time = "the reference evaluator had no time to finish";
+        let no_time = "the reference evaluator didn't finish in the time";
         if !HAS_NATIVE {
             return self.nothing(device, no_time);
         }
@@ -318,16 +319,17 @@ impl Run<'_> {
         let whole = self.compiler.run_passes(self.module.clone(), "import");
         let whole = whole.and_then(|whole| self.compiler.execute(&whole, self.inputs, &ExecuteOptions::default()));
         let Ok(want) = whole.into_result() else {
-            return self.nothing(device, &format!("{no_time}, and machine code can't run this program on one device"));
+            return self
+                .nothing(device, &format!("{no_time}, and native execution can't run this program on one device"));
         };
         let unmeasured = Rounding { undisturbed: &|| Some(want.results.clone()), disturbed: &|_| None };
         let judged = judge(got, &want.results, tolerance(self.module, self.check.tolerance), &unmeasured);
         let mut unchecked = vec![format!(
-            "{no_time}, so the results were compared with those of the same program run natively on one device: code that \
-             is wrong in both isn't seen"
+            "{no_time}, so the results were compared with those of the same program run natively on one device; a \
+            fault that both runs share isn't found"
         )];
         if judged.stopped {
-            unchecked.push("there was no time to measure how far rounding moves results".to_owned());
+            unchecked.push("the time was over before the effect of rounding could be measured".to_owned());
         }
         Check { results: CheckedResult::all(judged.found), first_op: None, culprit: None, unchecked }.said()
     }
@@ -351,13 +353,10 @@ impl Run<'_> {
     ) -> Outcome<(Option<String>, String)> {
         let source = self.planned.source();
         let Ok(planned) = reference::evaluate_replicas_within(self.planned.program(), self.inputs, limits) else {
-            return Outcome::of(
-                source,
-                Ok((None, "the planned program could not be evaluated in the time".to_owned())),
-            );
+            return Outcome::of(source, Ok((None, "the planned program couldn't be evaluated in the time".to_owned())));
         };
         if judge_against(self.module, self.inputs, &planned, want, self.judging(limits)).differs() {
-            let fault = "the planned program, run unpartitioned, differs already: a fault of the plan";
+            let fault = "the planned program differs before it is partitioned: the fault is in the plan";
             return Outcome::of(source, Ok((None, fault.to_owned())));
         }
         let (compiler, inputs, judging) = (self.compiler, self.inputs, self.judging(limits));
@@ -376,14 +375,16 @@ impl Run<'_> {
         self.compiler.execute(device, self.inputs, &execute).map(|interpreted| {
             let judged = judge_against(self.module, self.inputs, got, &interpreted.results, self.judging(limits));
             match judged.differs() {
-                _ if judged.stopped => "there was no time to find the first op that differs".to_owned(),
-                false => "no op's value differs, and native execution gives what the reference evaluator gives of the same \
-                         per-device program: rounding adds up to more than was measured, or to more than --rtol and --atol \
-                         allow"
+                _ if judged.stopped => "the time was over before the first op that differs could be found".to_owned(),
+                false => "no op's value differs, and native execution and the reference evaluator agree on the \
+                    per-device program: rounding adds up to more than was measured, or to more than --rtol and --atol \
+                    allow"
                     .to_owned(),
-                true => "no op's value differs in the reference evaluator, which gives something else for the same \
-                          per-device program than native execution: a fault of native execution"
-                    .to_owned(),
+                true => {
+                    "no op's value differs in the reference evaluator, but native execution of the same per-device \
+                    program has other results: the fault is in native execution"
+                        .to_owned()
+                }
             }
         })
     }
@@ -412,8 +413,8 @@ fn unfinished(judged: &Judged) -> Vec<String> {
     let (undecided, all) = judged.found.iter().flatten().fold((0, 0), |(u, a), f| (u + f.undecided, a + f.total));
     let runs = judged.runs;
     vec![format!(
-        "there was time to measure rounding {runs} times, which left {undecided} of {all} elements unexplained: whether \
-         rounding explains those isn't known"
+        "rounding was measured {runs} times in the time, which left {undecided} of {all} elements undecided: rounding \
+        may or may not explain them"
     )]
 }
 

@@ -80,14 +80,16 @@ impl Comparison {
                     .largest
                     .as_ref()
                     .map_or(String::new(), |d| format!(" (largest error {:.3e} at {:?})", d.error, d.index));
-                format!("not checked: {undecided} of {total} elements may differ by more than rounding{largest}")
+                format!(
+                    "not checked: {undecided} of {total} elements may differ by more than rounding explains{largest}"
+                )
             }
             None if *chance > 0 => {
-                format!("{equal}{largest}; {chance} of {total} elements are off by more, as many as in correct runs")
+                format!("{equal}{largest}; {chance} of {total} elements differ by more, as many as in correct runs")
             }
             None => format!("{equal}{largest}"),
             Some(Difference { index, got, want, .. }) => format!(
-                "differs in {count} of {total} elements, first at {index:?}: got {got:?}, want {want:?}{largest}"
+                "differs in {count} of {total} elements, first at {index:?}: got {got:?}, expected {want:?}{largest}"
             ),
         }
     }

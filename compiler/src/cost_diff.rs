@@ -50,7 +50,7 @@ impl CostDiff {
     /// Compares two costs.
     pub fn new(before: Cost, after: Cost) -> Self {
         let kind = |c: &CollectiveCost| format!("{} {}", c.kind, c.axes.join(",")).trim_end().to_owned();
-        let line = |c: &CollectiveCost| c.of.clone().unwrap_or_else(|| "nowhere in the source".to_owned());
+        let line = |c: &CollectiveCost| c.of.clone().unwrap_or_else(|| "no source line".to_owned());
         let kinds = differences(&before, &after, kind);
         let mut lines = differences(&before, &after, line);
         lines.retain(|line| line.before != line.after);

@@ -90,7 +90,7 @@ impl Search<'_> {
     }
 
     fn place(&self, program: &Program, op: Op) -> String {
-        place(program, self.planned.source(), op).unwrap_or_else(|| "a place the compiler made".to_owned())
+        place(program, self.planned.source(), op).unwrap_or_else(|| "an op that the compiler created".to_owned())
     }
 
     /// Returns the first of `ops`, which are in `@main`, whose value differs.

@@ -80,7 +80,7 @@ pub(crate) fn left_out(program: &Program) -> Diagnostics {
     let mut found = Vec::new();
     exchanges(program, program.body(), None, &mut found);
     remarks(&found, |e| {
-        (!e.effect.returns_data).then(|| format!("{} is left out: it returns nothing that is computed with", e.text()))
+        (!e.effect.returns_data).then(|| format!("{} is left out, because no result depends on it", e.text()))
     })
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn left_out(program: &Program) -> Diagnostics {
 pub(crate) fn not_priced(program: &Program) -> Diagnostics {
     let mut all = remarks(&of_main(program), |e| {
         (e.effect.partner != HostPartner::Library)
-            .then(|| format!("the price of a step is without {}: the host's work has no model", e.text()))
+            .then(|| format!("the modelled step excludes {}, because the host's work isn't modelled", e.text()))
     });
     let main = func::function(program, "main").and_then(|main| func::block(program, main));
     let ops = main.map_or_else(Vec::new, |block| program.ops_under(block));
@@ -98,7 +98,8 @@ pub(crate) fn not_priced(program: &Program) -> Diagnostics {
             0 => "this op".to_owned(),
             more => format!("this op and {more} more"),
         };
-        let message = format!("the price of a step is without {s} that the host computes: its work has no model");
+        let message =
+            format!("the modelled step excludes {s} that the host computes, because the host's work isn't modelled");
         all.push(remark(program.op(first).span, message));
     }
     all
@@ -112,10 +113,10 @@ pub(crate) fn refuse(program: &Program) -> Result<(), Diagnostics> {
     let mut all = Diagnostics::default();
     for e in found.iter().filter(|e| e.effect.returns_data) {
         let note = match e.effect.partner {
-            HostPartner::Callback => "shardc.jit calls it, in the process that wrote the program",
+            HostPartner::Callback => "use shardc.jit, which calls it in the process that wrote the program",
             // The data that was sent comes back on the same channel.
             HostPartner::Transfer if comes_back && e.op.attr("channel_handle").is_some() => continue,
-            HostPartner::Transfer => "make the values that it takes arguments of @main",
+            HostPartner::Transfer => "make the values that it receives arguments of @main",
             HostPartner::Library => continue,
         };
         let message = format!("the results of {} can't be computed here", e.text());
@@ -135,13 +136,13 @@ pub(crate) fn placed(planned: &Program) -> Diagnostics {
         // The pass one-device wraps the op in a manual computation at the op's place.
         let alone = e.manual.filter(|&manual| planned.op(manual).span == e.op.span());
         let Some(manual) = alone else {
-            return Some(format!("{} runs on every device, on what that device holds", e.text()));
+            return Some(format!("{} runs on every device, with that device's shards", e.text()));
         };
         let gathered: Vec<String> =
             planned.op(manual).operands.iter().filter_map(|&value| gathered(planned, value)).collect();
         let why = match gathered[..] {
-            [] => "every device holds all that it takes".to_owned(),
-            _ => format!("it takes all of {}, which is gathered on every device", gathered.join(" and ")),
+            [] => "every device holds all of its operands".to_owned(),
+            _ => format!("it needs all of {}, which is gathered on every device", gathered.join(" and ")),
         };
         Some(format!("{} runs on one device: {why}", e.text()))
     })

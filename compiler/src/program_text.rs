@@ -23,7 +23,7 @@ pub fn program_text(name: &str, mut bytes: Vec<u8>) -> Result<String, String> {
         Ok(text) => text,
         Err(fault) => escape_raw_bytes(fault.as_bytes()).map_err(|at| {
             let line = fault.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count() + 1;
-            format!("{name} is no text: byte {at} (line {line}) is not valid UTF-8")
+            format!("{name} is not text: byte {at} (line {line}) is not valid UTF-8")
         })?,
     };
     match foreign_text(&text) {
@@ -42,10 +42,10 @@ fn foreign_bytes(name: &str, bytes: &[u8]) -> Option<String> {
         [0x28, 0xb5, 0x2f, 0xfd, ..] => packed("zstd", "zstdcat"),
         [0xfd, b'7', b'z', b'X', b'Z', ..] => packed("xz", "xzcat"),
         [b'B', b'Z', b'h', b'1'..=b'9', ..] => packed("bzip2", "bzcat"),
-        [b'P', b'K', 3, 4, ..] | [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(format!(
-            "holds arrays (npz, npy) or is another archive, no program: give arrays with --inputs; {AS_TEXT}"
-        )),
-        [0x80, 2..=5, ..] => Some(format!("is a pickle of Python, no program: {AS_TEXT}")),
+        [b'P', b'K', 3, 4, ..] | [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => {
+            Some(format!("is an archive (such as npz or npy), not a program: pass arrays with --inputs; {AS_TEXT}"))
+        }
+        [0x80, 2..=5, ..] => Some(format!("is a Python pickle, not a program: {AS_TEXT}")),
         _ if bytes.get(257..262) == Some(b"ustar") => {
             Some(format!("is a tar archive: unpack it first, e.g. tar -xOf {name} FILE | shardc COMMAND -"))
         }
@@ -54,7 +54,8 @@ fn foreign_bytes(name: &str, bytes: &[u8]) -> Option<String> {
                 "is text in {encoding}: save it as UTF-8, e.g. iconv -f {encoding} -t UTF-8 < {name} | shardc COMMAND -"
             )),
             None if is_hlo_proto(bytes) => Some(format!(
-                "is a protobuf of HLO, which isn't read here: {AS_TEXT}, or translate it with hlo-translate --hlo-to-mlir"
+                "is a protobuf of HLO, which is not supported: {AS_TEXT}, or translate it with hlo-translate \
+                --hlo-to-mlir"
             )),
             None => None,
         },
@@ -111,14 +112,14 @@ fn foreign_text(text: &str) -> Option<String> {
             Some("is empty: a program was expected; print one with JAX's jax.jit(f).lower(...).as_text()".to_owned())
         }
         () if start.starts_with("HloModule") => Some(format!(
-            "is HLO text, which isn't read here: {AS_TEXT}, or translate it with hlo-translate --hlo-to-mlir"
+            "is HLO text, which is not supported: {AS_TEXT}, or translate it with hlo-translate --hlo-to-mlir"
         )),
         () if start.starts_with("{ lambda ") || start.starts_with("let ") => {
-            Some(format!("is a jaxpr, which isn't read here: {AS_TEXT}"))
+            Some(format!("is a jaxpr, which is not supported: {AS_TEXT}"))
         }
-        () if is_python(text) => Some(format!(
-            "is a Python program: {AS_TEXT}, or plan it in Python with shardc.jit in the place of jax.jit"
-        )),
+        () if is_python(text) => {
+            Some(format!("is a Python program: {AS_TEXT}, or plan it in Python with shardc.jit instead of jax.jit"))
+        }
         () => None,
     }
 }
@@ -155,18 +156,18 @@ mod tests {
             (&b"\x1f\x8b\x08\0"[..], "f is compressed with gzip"),
             (b"\x28\xb5\x2f\xfd\0", "f is compressed with zstd"),
             (&[&[b'a'; 257][..], b"ustar\x0000"].concat(), "f is a tar archive"),
-            (b"PK\x03\x04", "f holds arrays (npz, npy) or is another archive, no program"),
-            (b"\x93NUMPY\x01\0", "f holds arrays (npz, npy) or is another archive, no program"),
+            (b"PK\x03\x04", "f is an archive (such as npz or npy), not a program"),
+            (b"\x93NUMPY\x01\0", "f is an archive (such as npz or npy), not a program"),
             (&utf16("\u{feff}module {}"), "f is text in UTF-16"),
             (&utf16("module {}"), "f is text in UTF-16LE"),
-            (module, "f is a protobuf of HLO, which isn't read here"),
-            (&whole, "f is a protobuf of HLO, which isn't read here"),
-            (b"HloModule jit_f", "f is HLO text, which isn't read here"),
-            (b"{ lambda ; a:f32[8]. let b:f32[8] = sin a in (b,) }", "f is a jaxpr, which isn't read here"),
+            (module, "f is a protobuf of HLO, which is not supported"),
+            (&whole, "f is a protobuf of HLO, which is not supported"),
+            (b"HloModule jit_f", "f is HLO text, which is not supported"),
+            (b"{ lambda ; a:f32[8]. let b:f32[8] = sin a in (b,) }", "f is a jaxpr, which is not supported"),
             (b"# A program\nimport jax\n", "f is a Python program"),
             (b"@jax.jit\ndef f(x):\n  return x\n", "f is a Python program"),
             (b" \n", "f is empty"),
-            (b"module {\xff}", "f is no text"),
+            (b"module {\xff}", "f is not text"),
         ] {
             assert_eq!(said(bytes), what);
         }

@@ -22,7 +22,7 @@ const LEAST_BYTES: usize = 64 << 20;
 /// # Panics
 /// The system has no room for such a thread.
 pub fn on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    try_on_deep_stack(work).expect("the system has room for one more thread")
+    try_on_deep_stack(work).expect("the system can start one more thread")
 }
 
 /// Like [`on_deep_stack`], but returns an error if there is no room for a thread.
@@ -37,7 +37,7 @@ pub fn try_on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, 
         let start = |bytes| thread::Builder::new().stack_size(bytes).spawn_scoped(scope, take);
         let started = start(STACK_BYTES).or_else(|_| start(LEAST_BYTES));
         match started.map_err(|e| no_room(&e.to_string()))?.join() {
-            Ok(value) => value.ok_or_else(|| no_room("its work is gone")),
+            Ok(value) => value.ok_or_else(|| no_room("the thread returned no result")),
             Err(panic) => resume_unwind(panic),
         }
     })
@@ -45,9 +45,7 @@ pub fn try_on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, 
 
 fn no_room(why: &str) -> String {
     let bytes = crate::units::bytes(LEAST_BYTES as f64);
-    format!(
-        "the system has no room for a thread with {bytes} of stack ({why}): raise its limits (ulimit -v, ulimit -u)"
-    )
+    format!("the system can't start a thread with {bytes} of stack ({why}): raise its limits (ulimit -v, ulimit -u)")
 }
 
 /// Like [`try_on_deep_stack`], for callers that can't handle panics, such as other languages: a panic becomes a

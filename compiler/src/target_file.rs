@@ -99,14 +99,14 @@ fn fault<T>(at: &Spanned<T>, message: impl Into<String>, note: impl Into<String>
 fn read(text: &str) -> Result<(String, Target), Fault> {
     let file: File = toml::from_str(text).map_err(|e| {
         let span = e.span().map_or(Span::default(), |s| Span::new(s.start, s.end));
-        let note = "a target has a name and either [flat], or slice, [chip] and [links] or [switch]";
+        let note = "a target needs a name and either [flat], or slice, [chip] and [links] or [switch]";
         Diagnostic::error(codes::TARGET_FILE, span, e.message().trim_end().to_owned()).note(note)
     })?;
     let name = file.name.get_ref();
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     if name.is_empty() || name.len() > 40 || !name.chars().all(plain) || ["flat", "cpu"].contains(&name.as_str()) {
-        let note = "letters, digits, '-', '_' and '.', at most 40; flat and cpu are targets already";
-        return Err(fault(&file.name, "this can't be the name of a target", note));
+        let note = "a name has at most 40 letters, digits, '-', '_' and '.'; flat and cpu are reserved";
+        return Err(fault(&file.name, "this is not a valid name of a target", note));
     }
     let target = match &file.flat {
         Some(flat) => {
@@ -120,13 +120,17 @@ fn read(text: &str) -> Result<(String, Target), Fault> {
                 return Err(fault(flat, "a target is flat or a slice of chips, not both", "remove [flat] or the rest"));
             }
             if let Some(given) = &file.wraparound {
-                return Err(fault(given, "a flat machine has no wraparound links", "remove wraparound"));
+                return Err(fault(given, "a flat machine can't have wraparound links", "remove wraparound"));
             }
             if let Some(given) = &file.slices {
-                return Err(fault(given, "a flat machine is in one piece", "remove slices and [network]"));
+                return Err(fault(
+                    given,
+                    "a flat machine can't have several slices or a network",
+                    "remove slices and [network]",
+                ));
             }
             if let Some(given) = &file.network {
-                return Err(fault(given, "a flat machine is in one piece", "remove [network]"));
+                return Err(fault(given, "a flat machine can't have several slices or a network", "remove [network]"));
             }
             Target::Flat(flat_of(flat.get_ref())?)
         }
@@ -202,18 +206,20 @@ fn slices_of(file: &File, chips: u64) -> Result<(u64, Option<&LinkTable>), Fault
         (Some(slices), network) => {
             let count = *slices.get_ref();
             if !(1..=MOST_CHIPS / chips).contains(&count) {
-                let note = format!("at least 1, and at most {MOST_CHIPS} chips in all");
-                return Err(fault(slices, "this is not a number of slices", note));
+                let note = format!("at least 1, and at most {MOST_CHIPS} chips in all slices");
+                return Err(fault(slices, "expected a number of slices", note));
             }
             if count > 1 && network.is_none() {
-                let note = "[network] has the bandwidth that one chip has to other slices, and the latency";
-                return Err(fault(slices, "several slices have no network between them", note));
+                let note = "[network] states the bandwidth of one chip to other slices, and the latency";
+                return Err(fault(slices, "several slices need [network]", note));
             }
             Ok((count, network.as_ref().map(Spanned::get_ref)))
         }
-        (None, Some(network)) => {
-            Err(fault(network, "there is a network, but one slice", "slices = 2 says how many it joins"))
-        }
+        (None, Some(network)) => Err(fault(
+            network,
+            "[network] is given, but there is one slice",
+            "slices = 2 states how many slices it connects",
+        )),
     }
 }
 
@@ -224,11 +230,11 @@ fn slice_of(file: &File) -> Result<Slice, Fault> {
     let sizes = slice.get_ref();
     let chips = sizes.iter().try_fold(1u64, |n, &size| n.checked_mul(size)).unwrap_or(u64::MAX);
     if !(1..=3).contains(&sizes.len()) || !(1..=MOST_CHIPS).contains(&chips) {
-        let note = format!("one to three numbers of at least 1, as in [4, 4]; at most {MOST_CHIPS} chips");
-        return Err(fault(slice, "this is not the shape of a slice", note));
+        let note = format!("write one to three numbers of at least 1, as in [4, 4]; at most {MOST_CHIPS} chips");
+        return Err(fault(slice, "expected the shape of a slice", note));
     }
     if fabric == Fabric::Switch && sizes.len() != 1 {
-        return Err(fault(slice, "behind a switch, chips lie along one dimension", "one number, as in slice = [8]"));
+        return Err(fault(slice, "a slice with [switch] has one dimension", "write one number, as in slice = [8]"));
     }
     let (slices, network) = slices_of(file, chips)?;
     let mut dims = [1; 3];
@@ -236,10 +242,10 @@ fn slice_of(file: &File) -> Result<Slice, Fault> {
     let mut wraps = [false; 3];
     if let Some(given) = wraparound {
         if fabric == Fabric::Switch {
-            return Err(fault(given, "a switch has no wraparound links", "remove wraparound"));
+            return Err(fault(given, "a machine with [switch] can't have wraparound links", "remove wraparound"));
         }
         if given.get_ref().len() != sizes.len() {
-            let note = format!("one true or false for each of the slice's {} dimensions", sizes.len());
+            let note = format!("write true or false for each of the slice's {} dimensions", sizes.len());
             return Err(fault(given, "wraparound and slice have different lengths", note));
         }
         wraps[..sizes.len()].copy_from_slice(given.get_ref());
@@ -247,7 +253,7 @@ fn slice_of(file: &File) -> Result<Slice, Fault> {
     let optional = |given: &Option<Spanned<f64>>| given.as_ref().map(rate).transpose();
     let matmul_tile = match &chip.matmul_tile {
         Some(tile) if !(1..=1 << 16).contains(tile.get_ref()) => {
-            return Err(fault(tile, "expected the side of a matrix unit, from 1 to 65536", "1 pads nothing"));
+            return Err(fault(tile, "expected the side of a matrix unit, from 1 to 65536", "write 1 for no padding"));
         }
         tile => tile.as_ref().map_or(1, |t| *t.get_ref()),
     };
@@ -313,7 +319,7 @@ mod tests {
             assert!(span.contains(at) && fault.message.contains(says), "{to}: '{span}': {}", fault.message);
             assert!(!fault.notes.is_empty(), "{to}");
         };
-        check("name = \"acme\"", "name = \"a c\"", "\"a c\"", "can't be the name");
+        check("name = \"acme\"", "name = \"a c\"", "\"a c\"", "not a valid name");
         check("bf16_flops = 400e12", "bf16_flops = -1.0", "-1.0", "positive");
         check("bf16_flops = 400e12", "bf16_flops = nan", "nan", "positive");
         check("bf16_flops = 400e12", "bf16_flops = \"fast\"", "\"fast\"", "invalid type");
@@ -324,7 +330,7 @@ mod tests {
         check("slice = [4, 4]", "slice = [4, 4", "", "");
         check("slice = [4, 4] ", "", "\"acme\"", "lacks slice");
         check("[links]", "[flat]\nlatency = 1\n[links]", "", "missing field");
-        check("slice = [4, 4]", "slices = 2\nslice = [4, 4]", "2", "no network");
+        check("slice = [4, 4]", "slices = 2\nslice = [4, 4]", "2", "need [network]");
         check("slice = [4, 4]", "slices = 0\nslice = [4, 4]", "0", "number of slices");
         check("slice = [4, 4]", "slices = 70000\nslice = [4, 4]", "70000", "number of slices");
         check("[links]", "[switch]", "[4, 4]", "one dimension");

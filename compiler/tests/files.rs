@@ -386,7 +386,7 @@ mod cache {
         let output = run(&folder, &folder.at("link"));
         assert!(said(&output).contains("symbolic link"), "{}", said(&output));
         let output = run(&folder, &folder.at("a.mlir"));
-        assert!(said(&output).contains("is no folder"), "{}", said(&output));
+        assert!(said(&output).contains("is not a folder"), "{}", said(&output));
     }
 }
 
@@ -423,25 +423,25 @@ fn shards_that_are_no_array_are_refused_and_nothing_is_written() {
         ("[4], \"sizes\": [4]", "[4, 0], \"sizes\": [4]", "outside"),
         ("[4], \"sizes\": [4]", "[4], \"sizes\": [3]", "7 of 8 elements"),
         ("\"shape\": [8]", "\"shape\": [9]", "8 of 9 elements"),
-        ("\"shape\": [8]", "\"shape\": [-8]", "no array has the shape"),
-        ("\"shape\": [8]", "\"shape\": [4611686018427387904, 4611686018427387904]", "no array has the shape"),
+        ("\"shape\": [8]", "\"shape\": [-8]", "an array can't have the shape"),
+        ("\"shape\": [8]", "\"shape\": [4611686018427387904, 4611686018427387904]", "an array can't have the shape"),
         ("\"shape\": [8]", "\"shape\": [1152921504606846976]", "elements"),
-        ("\"out0\", \"element\"", "\"../../evil\", \"element\"", "no name for an array"),
-        ("\"out0\", \"element\"", "\"/etc/evil\", \"element\"", "no name for an array"),
-        ("\"out0\", \"element\"", "\"a/b\", \"element\"", "no name for an array"),
-        ("\"out0\", \"element\"", "\"..\\\\b\", \"element\"", "no name for an array"),
-        ("\"out0\", \"element\"", "\"\", \"element\"", "no name for an array"),
-        ("\"b.npz\"", "\"../b.npz\"", "no file in the folder"),
-        ("\"b.npz\"", "\"inner/a.npz\"", "no file in the folder"),
-        ("\"b.npz\"", "\"/dev/zero\"", "no file in the folder"),
-        ("\"b.npz\"", "\"inner\"", "is no file"),
-        ("\"b.npz\"", "\"c.npz\"", "is no file"),
+        ("\"out0\", \"element\"", "\"../../evil\", \"element\"", "not a valid name of an array"),
+        ("\"out0\", \"element\"", "\"/etc/evil\", \"element\"", "not a valid name of an array"),
+        ("\"out0\", \"element\"", "\"a/b\", \"element\"", "not a valid name of an array"),
+        ("\"out0\", \"element\"", "\"..\\\\b\", \"element\"", "not a valid name of an array"),
+        ("\"out0\", \"element\"", "\"\", \"element\"", "not a valid name of an array"),
+        ("\"b.npz\"", "\"../b.npz\"", "not a file in the folder"),
+        ("\"b.npz\"", "\"inner/a.npz\"", "not a file in the folder"),
+        ("\"b.npz\"", "\"/dev/zero\"", "not a file in the folder"),
+        ("\"b.npz\"", "\"inner\"", "is not a file"),
+        ("\"b.npz\"", "\"c.npz\"", "is not a file"),
         ("\"b.npz\"", "\"a.mlir\"", "npz archive"),
         ("\"array\": \"out0\", \"start\": [4]", "\"array\": \"out1\", \"start\": [4]", "has no 'out1'"),
-        ("\"f32\"", "\"f33\"", "'f33' is no type"),
-        ("\"f32\"", "\"f64\"", "isn't what the index says"),
+        ("\"f32\"", "\"f33\"", "'f33' is not a type"),
+        ("\"f32\"", "\"f64\"", "differs from the index"),
         ("shards/1", "shards/2", "expected shardc.shards/1"),
-        ("}]}]}", "}]}", "is no index of shards"),
+        ("}]}]}", "}]}", "is not an index of shards"),
     ] {
         assert!(INDEX.contains(from), "{from}");
         let at = INDEX.rfind(from).unwrap();

@@ -215,7 +215,7 @@ fn faults_are_shown_while_somebody_types() {
 
     // Two faults at once, each with a replacement.
     editor.write(&[Editor::change(4, 7, 7, 21, "stablehlo.tnh")]);
-    assert_eq!(editor.diagnostics(), ["7:7-20 1 unknown-op 'stablehlo.tnh' is no known op"]);
+    assert_eq!(editor.diagnostics(), ["7:7-20 1 unknown-op 'stablehlo.tnh' is not a known op"]);
     editor.write(&[Editor::change(5, 3, 21, 23, "%q")]);
     let both = editor.diagnostics();
     assert_eq!(both.len(), 2, "{both:?}");
@@ -329,7 +329,7 @@ fn an_editor_is_heard_while_a_program_is_planned() {
         hover.lines().last().expect("a line").to_owned()
     };
     // No request waits for the plan. Other requests are answered meanwhile, and finally the costs are available.
-    assert_eq!(cost(&mut editor), "still planning for flat: what it costs is known later");
+    assert_eq!(cost(&mut editor), "still planning for flat: the cost is not available yet");
     assert_eq!(starts(&editor.ask_at("definition", 3, 23)), ["2:2"]);
     while !cost(&mut editor).starts_with("modelled on flat: ") {}
     // A changed text is analyzed again.

@@ -96,17 +96,17 @@ pub trait Context {
     /// Runs `programs[replica][partition]` on separate devices and returns the concatenation of the devices' results;
     /// `args` are their arguments in the same order.
     fn parallel(&mut self, _programs: &[Vec<&str>], _args: &[Literal]) -> EvalResult<Vec<Literal>> {
-        Err(EvalError::new("programs can't be run in parallel here"))
+        Err(EvalError::new("the evaluator can't run programs in parallel here"))
     }
 
     /// Appends values to the queue at `address`.
     fn post(&mut self, _address: ChannelKey, _values: Vec<Literal>) -> EvalResult<()> {
-        Err(EvalError::new("nothing can be sent here"))
+        Err(EvalError::new("the evaluator can't send values here"))
     }
 
     /// Removes the oldest values from the queue at `address`.
     fn collect(&mut self, _address: ChannelKey) -> EvalResult<Vec<Literal>> {
-        Err(EvalError::new("nothing can be received here"))
+        Err(EvalError::new("the evaluator can't receive values here"))
     }
 
     /// Records a value for a probe.
@@ -134,7 +134,10 @@ pub fn region_on_lane(cx: &mut dyn Context, region: Region, args: &[Literal]) ->
     let args: Vec<Lanes> = args.iter().map(|value| one_lane(n, lane, value.clone())).collect();
     let results = cx.region(region, &args, &mask)?;
     cx.set_lane(lane);
-    results.into_iter().map(|mut r| r[lane].take().ok_or_else(|| EvalError::new("a region gave no value"))).collect()
+    results
+        .into_iter()
+        .map(|mut r| r[lane].take().ok_or_else(|| EvalError::new("a region returned no value")))
+        .collect()
 }
 
 /// Implements `evaluate` by `evaluate_spmd` on the current lane of `cx`, for ops that only define `evaluate_spmd`.
@@ -145,7 +148,7 @@ pub fn on_one_lane(op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) ->
     let operands: Vec<Lanes> = operands.iter().map(|value| one_lane(n, lane, value.clone())).collect();
     let results = op.def().evaluate_spmd(op, &operands, &mask, cx)?;
     cx.set_lane(lane);
-    results.into_iter().map(|mut r| r[lane].take().ok_or_else(|| EvalError::new("the op gave no value"))).collect()
+    results.into_iter().map(|mut r| r[lane].take().ok_or_else(|| EvalError::new("the op returned no value"))).collect()
 }
 
 /// Returns `value` on device `lane` of `n`, and nothing on the others.

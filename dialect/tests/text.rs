@@ -99,7 +99,10 @@ fn attributes_are_read_as_strictly_as_shardy_reads_them() {
             rule("([i, j])->([i, j]) {i=2, j=2} need_replication={j, i}"),
             "the factors of need_replication must be listed in order, each once",
         ),
-        (rule("([i])->([i]) {i=2} reduction={i} permutation={i}"), "factor i can't be in permutation too"),
+        (
+            rule("([i])->([i]) {i=2} reduction={i} permutation={i}"),
+            "factor i can't be in permutation and in another list",
+        ),
         (
             rule("([i])->([i]) {i=2} permutation={i} reduction={i}"),
             "expected '>', or one of reduction, need_replication, permutation and blocked_propagation, in this order, found 'reduction'",
@@ -110,11 +113,14 @@ fn attributes_are_read_as_strictly_as_shardy_reads_them() {
             "expected replicated={…} or unreduced={…}, each once, found 'replicated'",
         ),
         ("\"x.a\"() {d = #stablehlo<precision HIGHER>} : () -> ()".to_owned(), "'HIGHER' is no precision"),
-        ("\"x.a\"() {d = #stablehlo.dot<foo = [1]>} : () -> ()".to_owned(), "#stablehlo.dot has no 'foo'"),
-        ("\"x.a\"() {t = tensor<?x2xf32, #stablehlo.bounds<4>>} : () -> ()".to_owned(), "1 bounds for 2 dimensions"),
+        ("\"x.a\"() {d = #stablehlo.dot<foo = [1]>} : () -> ()".to_owned(), "#stablehlo.dot has no field 'foo'"),
+        (
+            "\"x.a\"() {t = tensor<?x2xf32, #stablehlo.bounds<4>>} : () -> ()".to_owned(),
+            "the type has 1 bounds for 2 dimensions",
+        ),
         (
             "\"x.a\"() {t = tensor<2xf32, #stablehlo.bounds<4>>} : () -> ()".to_owned(),
-            "dimension 0 has a size and a bound",
+            "dimension 0 has both a size and a bound",
         ),
     ] {
         let mut diagnostics = Diagnostics::default();
@@ -163,7 +169,7 @@ fn several_mistakes_are_several_errors() {
         [
             "%u is not defined here",
             "expected 'x' after the dimension's size, then the element type",
-            "'nope.op' is no known op"
+            "'nope.op' is not a known op"
         ]
     );
 }

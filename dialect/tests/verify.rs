@@ -79,7 +79,7 @@ fn types() {
     check_body(
         "%0 = \"stablehlo.all_gather\"(%a) <{all_gather_dim = 2 : i64, replica_groups = dense<[[0, 0]]> : tensor<1x2xi64>}> : (tensor<8x8xf32>) -> tensor<8x8xf32>",
         &[
-            ("\"stablehlo.all_gather\"", "'stablehlo.all_gather': device id 0 stands in the groups twice (C2)"),
+            ("\"stablehlo.all_gather\"", "'stablehlo.all_gather': device id 0 is in the groups twice (C2)"),
             ("%a", "'stablehlo.all_gather': all_gather_dim is 2, but the operand has rank 2 (C1)"),
         ],
     );
@@ -96,16 +96,16 @@ fn collective_types() {
     let name = "\"stablehlo.all_gather\"";
     check_body(
         &gather("dense<[[0, 1]]> : tensor<1x2xi64>", channel),
-        &[(name, "'stablehlo.all_gather': the groups hold 2 of 8 devices (C3)")],
+        &[(name, "'stablehlo.all_gather': the groups name 2 of 8 devices (C3)")],
     );
     check_body(
         &gather("dense<[[0, 9]]> : tensor<1x2xi64>", channel),
-        &[(name, "'stablehlo.all_gather': device id 9 in the groups, but there are 8 devices (C4)")],
+        &[(name, "'stablehlo.all_gather': the groups name device id 9, but there are 8 devices (C4)")],
     );
     check_body(
         &gather("dense<0> : tensor<1x1xi64>", "use_global_device_ids").replace("8x16", "8x8"),
         &[
-            (name, "'stablehlo.all_gather': the groups hold 1 of 8 devices (C3)"),
+            (name, "'stablehlo.all_gather': the groups name 1 of 8 devices (C3)"),
             (name, "'stablehlo.all_gather': use_global_device_ids needs a channel (C5)"),
         ],
     );
@@ -115,7 +115,7 @@ fn collective_types() {
             ("\"stablehlo.collective_permute\"", "'stablehlo.collective_permute': device 0 sends twice (C2)"),
             (
                 "\"stablehlo.collective_permute\"",
-                "'stablehlo.collective_permute': device id 8 in the groups, but there are 8 devices (C4)",
+                "'stablehlo.collective_permute': the pairs name device id 8, but there are 8 devices (C4)",
             ),
         ],
     );
@@ -125,7 +125,7 @@ fn collective_types() {
 fn values_of_isolated_regions() {
     check_body(
         "sdy.manual_computation() in_shardings=[] out_shardings=[] manual_axes={} () { %0 = stablehlo.abs %a : tensor<8x8xf32> sdy.return } : () -> ()",
-        &[("%a", "a value from around the region is read")],
+        &[("%a", "the region reads a value that is defined outside of it")],
     );
 }
 
@@ -146,7 +146,7 @@ fn regions() {
         "func.func @main() { sdy.mesh @m = <[\"x\"=2]> }",
         &[
             ("func.func", "the region of 'func.func' must end with 'func.return', found 'sdy.mesh'"),
-            ("sdy.mesh", "'sdy.mesh' stands inside another op"),
+            ("sdy.mesh", "'sdy.mesh' is inside another op"),
         ],
     );
 }
@@ -161,9 +161,9 @@ fn symbols() {
          func.func @h(%a: tensor<i32>) -> tensor<i32> { return %a : tensor<i32> }",
         &[
             ("func.func", "@f is defined twice"),
-            ("call", "@h takes (tensor<i32>), the call says (tensor<f32>)"),
-            ("call", "there is no function @gg"),
-            ("call", "functions can't call themselves: @g calls @k calls @g"),
+            ("call", "@h takes (tensor<i32>), but the call declares (tensor<f32>)"),
+            ("call", "function @gg is undefined"),
+            ("call", "recursive functions are not supported: @g calls @k calls @g"),
         ],
     );
 }
@@ -186,7 +186,7 @@ fn meshes() {
     );
     let two = found("sdy.mesh @m = <[\"x\"=2]>\nsdy.mesh @n = <[\"x\"=4]>\nsdy.mesh @one = <[], device_ids=[0]>");
     assert_eq!(two.len(), 1);
-    assert_eq!((two[0].0, two[0].2.as_str()), (Severity::Warning, "this mesh has 4 devices, another one 2"));
+    assert_eq!((two[0].0, two[0].2.as_str()), (Severity::Warning, "this mesh has 4 devices, but another mesh has 2"));
 }
 
 #[test]
@@ -224,26 +224,26 @@ fn axes_of_shardings() {
 fn shardings_and_types() {
     let name = "sdy.sharding_constraint";
     check_sharding("<@m, [{}]>", &[("[", "the sharding has 1 dimensions, tensor<8x8xf32> has 2")]);
-    check_sharding("<@one, [{}, {}]>", &[(name, "a value on one device alone isn't sharded")]);
+    check_sharding("<@one, [{}, {}]>", &[(name, "a value on a single device can't be sharded")]);
     check_sharding("<@m, [{}p1, {}]>", &[(name, "dimension 0 is closed and empty, but has a priority")]);
     check(
         "sdy.mesh @m = <[\"a\"=2]>\nfunc.func @main(%t: !stablehlo.token {sdy.sharding = #sdy.sharding<@m, [{}]>}, %s: tensor<f32> {sdy.sharding = 3 : i64}) { return }",
         &[
             ("func.func", "!stablehlo.token has no dimensions, so it can't be sharded"),
-            ("func.func", "sdy.sharding of argument 1 is no sharding"),
+            ("func.func", "sdy.sharding of argument 1 is not a sharding"),
         ],
     );
     check_body(
         "%0 = stablehlo.abs %a {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {}]>, <@m, [{}, {}]>]>} : tensor<8x8xf32>",
-        &[("stablehlo.abs", "1 results, but 2 shardings")],
+        &[("stablehlo.abs", "expected 1 shardings, one for each of the results, found 2")],
     );
     check_body(
         "%0 = stablehlo.abs %a {sdy.sharding = #sdy.sharding<@m, [{}, {}]>} : tensor<8x8xf32>",
-        &[("stablehlo.abs", "sdy.sharding of an op lists one sharding a result")],
+        &[("stablehlo.abs", "expected sdy.sharding of an op to list one sharding for each result")],
     );
     check_body(
         "%0 = sdy.propagation_barrier %a allowed_direction=BOTH : tensor<8x8xf32>",
-        &[("BOTH", "a barrier that is open both ways bars nothing")],
+        &[("BOTH", "this barrier allows both directions and has no effect")],
     );
 }
 
@@ -295,7 +295,7 @@ fn manual_computations() {
     );
     check(
         "sdy.mesh @m = <[\"a\"=3]>\nfunc.func @main(%a: tensor<8xf32>) { %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{\"a\"}]>] out_shardings=[<@m, [{}]>] manual_axes={\"a\"} (%x: tensor<3xf32>) { sdy.return %x : tensor<3xf32> } : (tensor<8xf32>) -> tensor<3xf32> return }",
-        &[("\"a\"", "operand 0: dimension 0 of size 8 isn't divided by its manual axes, 3 shards")],
+        &[("\"a\"", "operand 0: dimension 0 of size 8 is not divisible by the 3 shards of its manual axes")],
     );
     let inside = |op: &str| {
         format!(
@@ -333,7 +333,7 @@ fn shardy_collectives() {
     let name = "sdy.all_gather";
     check_body(
         &gather("[{\"a\"}, {}]", "<@m, [{\"b\"}, {}]>"),
-        &[(name, "'sdy.all_gather': an axis it takes off dimension 0 isn't the minor one there")],
+        &[(name, "'sdy.all_gather': an axis that it removes from dimension 0 is not the minor axis there")],
     );
     check_body(
         &gather("[{\"b\"}, {}]", "<@m, [{}, {}]>"),
@@ -358,11 +358,14 @@ fn shardy_collectives() {
     );
     let moves = |params: &str, out: &str| from(ab, &format!("sdy.all_to_all {params} %0 out_sharding={out}"));
     check_body(&moves("[{\"b\"}: 0->1]", "<@m, [{\"a\"}, {\"b\"}]>"), &[]);
-    check_body(&moves("[]", ab), &[("sdy.all_to_all", "'sdy.all_to_all': no axes move")]);
-    check_body(&moves("[{\"b\"}: 0->2]", ab), &[("sdy.all_to_all", "'sdy.all_to_all': there is no dimension 2")]);
+    check_body(&moves("[]", ab), &[("sdy.all_to_all", "'sdy.all_to_all': it moves no axes")]);
+    check_body(
+        &moves("[{\"b\"}: 0->2]", ab),
+        &[("sdy.all_to_all", "'sdy.all_to_all': the operand has no dimension 2")],
+    );
     check_body(
         &moves("[{\"b\"}: 0->0]", ab),
-        &[("sdy.all_to_all", "'sdy.all_to_all': dimension 0 gives axes and gets some")],
+        &[("sdy.all_to_all", "'sdy.all_to_all': dimension 0 both loses and gains axes")],
     );
     check_body(
         &from("<@m, [{\"a\"}, {}]>", "sdy.collective_permute %0 out_sharding=<@m, [{\"b\"}, {}]>"),
@@ -372,7 +375,7 @@ fn shardy_collectives() {
         &from("<@m, [{\"a\"}, {}]>", "shardc.permute_parts %0 out_sharding=<@m, [{\"b\"}, {}]>"),
         &[(
             "shardc.permute_parts",
-            "'shardc.permute_parts': its shards have no equal parts that make those of out_sharding",
+            "'shardc.permute_parts': its shards can't be split into equal parts that make up those of out_sharding",
         )],
     );
     check_body(
@@ -405,9 +408,9 @@ fn sharding_rules() {
         check_body(&body, &expected);
     };
     rule("([i, j])->([i, j]) {i=8, j=8}, custom", &[]);
-    rule("([i, j],[i])->([i, j]) {i=8, j=8}", &["the sharding rule maps 2 operands, the op has 1"]);
-    rule("([i])->([i, j]) {i=8, j=8}", &["operand 0 has 2 dimensions, the sharding rule maps 1"]);
-    rule("([i, i])->([i, j]) {i=8, j=8}", &["operand 0 has one factor in two places"]);
+    rule("([i, j],[i])->([i, j]) {i=8, j=8}", &["the sharding rule maps 2 operands, but the op has 1"]);
+    rule("([i])->([i, j]) {i=8, j=8}", &["operand 0 has 2 dimensions, but the sharding rule maps 1"]);
+    rule("([i, i])->([i, j]) {i=8, j=8}", &["operand 0 has the same factor in two places"]);
     rule("([i, j])->([i, j]) {i=8, j=8} reduction={j}", &["result 0 is mapped to a reduction factor"]);
     rule("([i, j])->([i, j]) {i=8, j=8, k=2}", &["factor 2 of the sharding rule is in no mapping"]);
 }
@@ -420,8 +423,8 @@ fn sharding_rules_map_known_sizes() {
 return
 }",
         &[
-            ("sdy.sharding_rule", "operand 0 has dimensions of unknown size, so no sharding rule maps it"),
-            ("sdy.sharding_rule", "result 0 has dimensions of unknown size, so no sharding rule maps it"),
+            ("sdy.sharding_rule", "operand 0 has dimensions of unknown size, so a sharding rule can't map it"),
+            ("sdy.sharding_rule", "result 0 has dimensions of unknown size, so a sharding rule can't map it"),
         ],
     );
 }
@@ -451,7 +454,7 @@ fn propagation_edges() {
     };
     one("{step-2 = [{\"a\" = operand-1 -> [operand-0, result-0]}]}", "");
     one("{step-2 = []}, {step-2 = []}", "the propagation edges have step 2 twice");
-    one("{step--1 = []}", "step -1 of the propagation edges is negative");
+    one("{step--1 = []}", "the propagation edges have the negative step -1");
     one(
         "{step-1 = [{\"a\" = operand-0 -> [operand-0]}]}",
         "step 1 of the propagation edges goes from a value to itself",
@@ -460,16 +463,22 @@ fn propagation_edges() {
         "{step-1 = [{\"a\" = operand-0 -> [operand-1, operand-1]}]}",
         "step 1 of the propagation edges reaches a value twice",
     );
-    one("{step-1 = [{\"a\" = operand-0 -> [operand-2]}]}", "the propagation edges name number 2 of 2 operands");
-    one("{step-1 = [{\"z\" = operand-0 -> [result-0]}]}", "no mesh has axis \"z\" of the propagation edges");
+    one(
+        "{step-1 = [{\"a\" = operand-0 -> [operand-2]}]}",
+        "expected a number of the operands below 2 in the propagation edges, found 2",
+    );
+    one("{step-1 = [{\"z\" = operand-0 -> [result-0]}]}", "the propagation edges name axis \"z\", which no mesh has");
     check_body(
         &add("#sdy.propagation_edges<[{step-1 = []}]>", ""),
-        &[("sdy.propagation_edges", "propagation edges on an op of whose values none has a sharding")],
+        &[("sdy.propagation_edges", "the op has propagation edges, but none of its values has a sharding")],
     );
-    check_body(&add("64", ""), &[("sdy.propagation_edges", "sdy.propagation_edges holds no propagation edges")]);
+    check_body(
+        &add("64", ""),
+        &[("sdy.propagation_edges", "sdy.propagation_edges is not a list of propagation edges")],
+    );
     check_body(
         &add("#sdy.propagation_edges<[]>", ", sdy.result_propagation_edges = [1]"),
-        &[("sdy.result_propagation_edges", "sdy.result_propagation_edges is no list of propagation edges")],
+        &[("sdy.result_propagation_edges", "sdy.result_propagation_edges is not a list of propagation edges")],
     );
 }
 
@@ -484,19 +493,26 @@ fn parallel_programs() {
         check(&text, &expected);
     };
     run("programs = [[@f]]", "%r = ", &[]);
-    run("programs = [[@f]]", "", &["the programs together have 1 results, found 0"]);
+    run("programs = [[@f]]", "", &["expected 1 results, as many as the programs have together, found 0"]);
     run(
         "programs = [[@f, @f]]",
         "%r = ",
-        &["the programs together have 2 operands, found 1", "the programs together have 2 results, found 1"],
+        &[
+            "expected 2 operands, as many as the programs have together, found 1",
+            "expected 2 results, as many as the programs have together, found 1",
+        ],
     );
-    run("programs = [[@g]]", "%r = ", &["there is no function @g"]);
+    run("programs = [[@g]]", "%r = ", &["function @g is undefined"]);
     run(
         "programs = [[@f], []]",
         "%r = ",
         &["'interpreter.run_parallel': expected programs as rows of functions, as many in each"],
     );
-    run("programs = [[@f]], infeed = []", "%r = ", &["infeed must name at least one function, or be left out"]);
+    run(
+        "programs = [[@f]], infeed = []",
+        "%r = ",
+        &["expected infeed to name at least one function; omit it if there is none"],
+    );
 }
 
 /// Checks that a function of one op over arguments of these types gives exactly these errors about the op or its
@@ -523,33 +539,33 @@ fn quantized_types() {
     add(plain, plain, plain, &[]);
     add(axis0, plain, axis0, &[]);
     let say = |m: &str| format!("'stablehlo.add': {m}");
-    add(plain, plain, "!quant.uniform<i4:f32, 0.5>", &[&say("operands and result store other types (C3)")]);
-    add(plain, plain, "!quant.uniform<i8:f16, 0.5>", &[&say("operands and result express other types (C4)")]);
+    add(plain, plain, "!quant.uniform<i4:f32, 0.5>", &[&say("operands and result store different types (C3)")]);
+    add(plain, plain, "!quant.uniform<i8:f16, 0.5>", &[&say("operands and result express different types (C4)")]);
     add(
         axis0,
         plain,
         plain,
-        &[&say("an operand has a scale for each element of a dimension, the result one for all (C5)")],
+        &[&say("an operand has a scale for each index of a dimension, but the result has one for all (C5)")],
     );
     add(axis0, plain, axis1, &[&say("an operand's scales are along another dimension than the result's (C6)")]);
     let wide = "!quant.uniform<i8:f32, 0.5:200>";
-    let one = say("zero point 200 isn't among the stored values -128 to 127 (C8)");
-    let result = say("result 0: zero point 200 isn't among the stored values -128 to 127 (C8)");
+    let one = say("zero point 200 is not among the stored values -128 to 127 (C8)");
+    let result = say("result 0: zero point 200 is not among the stored values -128 to 127 (C8)");
     add(wide, wide, wide, &[&one, &one, &result]);
     check_op(
         &["tensor<2x3x!quant.uniform<i8:f32:1, {0.5, 0.25}>>"],
         "%r = stablehlo.uniform_dequantize %a0 : (tensor<2x3x!quant.uniform<i8:f32:1, {0.5, 0.25}>>) -> tensor<2x3xf32>",
-        &["'stablehlo.uniform_dequantize': 2 scales for dimension 1 of size 3 (C13)"],
+        &["'stablehlo.uniform_dequantize': expected one scale for each index, found 2 for dimension 1 of size 3 (C13)"],
     );
     check_op(
         &["tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>"],
         "%r = stablehlo.negate %a0 : tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>",
-        &["'stablehlo.negate': expected one scale for all elements, found one for each of a dimension"],
+        &["'stablehlo.negate': expected one scale for all elements, found one for each index of a dimension"],
     );
     check_op(
         &["tensor<2x3x!quant.uniform<i8:f32, 0.5>>"],
         "%r = stablehlo.transpose %a0, dims = [1, 0] : (tensor<2x3x!quant.uniform<i8:f32, 0.5>>) -> tensor<3x2x!quant.uniform<i8:f32, 0.25>>",
-        &["'stablehlo.transpose': operand and result have other scales or zero points (C1)"],
+        &["'stablehlo.transpose': operand and result have different scales or zero points (C1)"],
     );
     check_op(
         &["tensor<2x!quant.uniform<i8:f32, 0.5>>", "tensor<2x!quant.uniform<i8:f32, 0.5:3>>"],
@@ -582,20 +598,23 @@ fn custom_calls() {
         &["expected the layout of operand 0 to order the 2 dimensions of tensor<2x3xf32>, found [1, 2]"],
     );
     call("operand_layouts = []", &["expected both operand_layouts and result_layouts, or neither"]);
-    call("operand_layouts = [], result_layouts = []", &["expected 1 operand_layouts, one a value, found 0"]);
+    call("operand_layouts = [], result_layouts = []", &["expected 1 operand_layouts, one for each value, found 0"]);
     let alias = |fields: &str| format!("output_operand_aliases = [#stablehlo.output_operand_alias<{fields}>]");
     call(&alias("output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = []"), &[]);
     call(&alias("output_tuple_indices = [0], operand_index = 1"), &["expected operand_index in 0..1, found 1"]);
-    call(&alias("output_tuple_indices = [1], operand_index = 0"), &["output_tuple_indices name no part of the result"]);
+    call(
+        &alias("output_tuple_indices = [1], operand_index = 0"),
+        &["output_tuple_indices don't name a part of the result"],
+    );
     call(
         &alias("operand_index = 0"),
         &["a result of tuple<tensor<2x3xf32>> can't share the memory of tensor<2x3xf32>"],
     );
     call(
         "api_version = 4 : i32, backend_config = \"a\"",
-        &["expected backend_config to be a dictionary, as api_version is 4"],
+        &["expected backend_config to be a dictionary, because api_version is 4"],
     );
-    call("backend_config = {}", &["expected backend_config to be a text, as api_version isn't 4"]);
+    call("backend_config = {}", &["expected backend_config to be a string, because api_version isn't 4"]);
 }
 
 #[test]
@@ -606,8 +625,7 @@ fn accuracy_of_elementary_functions() {
         )
     };
     check_op(&["tensor<2xf32>"], &mode("TOLERANCE"), &[]);
-    let message =
-        "'stablehlo.exponential': result_accuracy states tolerances beside #stablehlo.result_accuracy_mode<HIGHEST>";
+    let message = "'stablehlo.exponential': result_accuracy states tolerances with mode #stablehlo.result_accuracy_mode<HIGHEST>, which takes none";
     check_op(&["tensor<2xf32>"], &mode("HIGHEST"), &[message]);
 }
 
@@ -623,11 +641,11 @@ fn unreduced_axes() {
     check_body(&from(whole, &format!("sdy.reshard %0 {sum}")), &[]);
     check_body(
         &from(whole, &format!("sdy.reshard %0 {max}")),
-        &[("sdy.reshard", "'sdy.reshard' can make parts that add up, not ones unreduced by max")],
+        &[("sdy.reshard", "'sdy.reshard' can produce parts that add up, but not parts that combine by max")],
     );
     check_body(
         &from(sum, &format!("sdy.reshard %0 {max}")),
-        &[("sdy.reshard", "'sdy.reshard' can't turn parts unreduced by sum into ones unreduced by max")],
+        &[("sdy.reshard", "'sdy.reshard' can't turn parts that combine by sum into parts that combine by max")],
     );
     check_body(
         &from(max, &format!("sdy.all_reduce {{\"b\"}} %0 out_sharding={whole}")),
@@ -645,7 +663,7 @@ fn unreduced_axes() {
         "%0 = sdy.sharding_constraint %a <@m, [{}, {}]> : tensor<8x8xf32> %1 = sdy.replicated_to_unreduced {\"b\"} %0 out_sharding=<@m, [{}, {}], unreduced=max{\"b\"}> : tensor<8x8xf32>",
         &[(
             "sdy.replicated_to_unreduced",
-            "'sdy.replicated_to_unreduced': the parts it makes combine by sum, but out_sharding is unreduced by max",
+            "'sdy.replicated_to_unreduced': its parts combine by sum, but out_sharding is unreduced by max",
         )],
     );
 }
@@ -655,18 +673,21 @@ fn data_flow_edges() {
     check_body("%0 = sdy.data_flow_edge %a : tensor<8x8xf32>", &[]);
     check_body(
         "%0 = sdy.data_flow_edge %a : tensor<8x8xf32> %1 = stablehlo.abs %a : tensor<8x8xf32>",
-        &[("%a", "the operand of 'sdy.data_flow_edge' is read by others too")],
+        &[("%a", "the operand of 'sdy.data_flow_edge' has other users")],
     );
     check_body(
         "%0 = sdy.sharding_constraint %a <@m, [{}, {}]> : tensor<8x8xf32> %1 = sdy.data_flow_edge %0 : tensor<8x8xf32>",
-        &[("%0", "the operand of 'sdy.data_flow_edge' is made by an op of Shardy's without regions")],
+        &[("%0", "the operand of 'sdy.data_flow_edge' is produced by an op of Shardy without regions")],
     );
     check_body(
         "%0 = stablehlo.abs %a : tensor<8x8xf32> %1 = sdy.func_data_flow_edge %0 : tensor<8x8xf32>",
-        &[("%0", "the operand of 'sdy.func_data_flow_edge' is neither a function's argument nor a call's result")],
+        &[(
+            "%0",
+            "the operand of 'sdy.func_data_flow_edge' is neither an argument of a function nor a result of a call",
+        )],
     );
     check(
         "func.func @main(%a: tensor<?xf32>) { %0 = sdy.data_flow_edge %a : tensor<?xf32> return }",
-        &[("sdy.data_flow_edge", "'sdy.data_flow_edge' needs a tensor of known sizes")],
+        &[("sdy.data_flow_edge", "'sdy.data_flow_edge' needs a tensor of static shape")],
     );
 }

@@ -11,7 +11,7 @@ module attributes {mhlo.num_partitions = 3 : i32} {
 // Device 3 is in no group.
 module attributes {mhlo.num_partitions = 4 : i32} {
   func.func @main(%x: tensor<4xf32>) -> tensor<8xf32> {
-    // expected-error@+1 {{the groups hold 3 of 4 devices (C3)}}
+    // expected-error@+1 {{the groups name 3 of 4 devices (C3)}}
     %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1], [2, -1]]> : tensor<2x2xi64>, use_global_device_ids}> : (tensor<4xf32>) -> tensor<8xf32> // expected-error {{all groups must have the same size}}
     return %0 : tensor<8xf32>
   }
@@ -20,7 +20,7 @@ module attributes {mhlo.num_partitions = 4 : i32} {
 // Sent from 0 to 1, received from 1 by 0.
 module attributes {mhlo.num_partitions = 2 : i32} {
   func.func @main(%x: tensor<4xf32>, %t: !stablehlo.token) -> tensor<4xf32> {
-    // expected-error@+1 {{'stablehlo.send' sends over channel 1 from device 0 to 1 alone}}
+    // expected-error@+1 {{'stablehlo.send' sends over channel 1 from device 0 to 1 without a counterpart}}
     %0 = "stablehlo.send"(%x, %t) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
     %1:2 = "stablehlo.recv"(%0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[1, 0]]> : tensor<1x2xi64>}> : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
     return %1#0 : tensor<4xf32>
@@ -59,7 +59,7 @@ module attributes {mhlo.num_replicas = 2 : i32} {
 }
 // -----
 // The global program has nothing to check yet.
-// expected-error@+1 {{the program is not per device: it has a mesh}}
+// expected-error@+1 {{the program is not a per-device program, because it has a mesh}}
 sdy.mesh @mesh = <["x"=2]>
 func.func @main(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<4xf32> {
   return %x : tensor<4xf32>

@@ -6,7 +6,7 @@ sdy.mesh @mesh = <["x"=4]>
 func.func @main(
     %a: tensor<32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>},
     %b: tensor<32x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<4xf32> {
-  // expected-error@+1 {{'stablehlo.dot_general' combines what several devices hold, but the result is replicated}}
+  // expected-error@+1 {{'stablehlo.dot_general' reduces values of several devices, but the result is replicated}}
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<32xf32>, tensor<32x4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -26,7 +26,7 @@ func.func @main(
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
     -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}) {
-  // expected-error@+1 {{a constraint is left in the program}}
+  // expected-error@+1 {{the program still has a constraint}}
   %0 = sdy.sharding_constraint %a <@mesh, [{"y"}]> : tensor<4xf32>
   return %0 : tensor<4xf32>
 }

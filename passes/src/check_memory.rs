@@ -19,10 +19,10 @@ use crate::units;
 /// The pass.
 pub(crate) static PASS: Pass = Pass {
     name: "check-memory",
-    doc: "Report a per-device program whose modelled peak memory is more than a device has.",
+    doc: "Reports a per-device program whose modelled peak memory exceeds a device's memory.",
     effect: Effect::Report,
     options: &[
-        OptionDef { doc: "The machine whose memory is the limit; the flat model has none.", ..TARGET },
+        OptionDef { doc: "The machine whose memory is the limit; the flat model has no limit.", ..TARGET },
         MEMORY,
         OVER_MEMORY,
     ],
@@ -48,7 +48,7 @@ pub(crate) const OVER_MEMORY: OptionDef = OptionDef::field(
     "over-memory",
     Field::OverMemory,
     "warn",
-    "Warn of a program that holds more, make it an error, or say nothing.",
+    "Whether a program that exceeds the limit is a warning, an error, or neither.",
 );
 
 fn check(
@@ -69,9 +69,10 @@ fn check(
         None => format!("of a device of {}", machine.target()),
     };
     let sizes = [held, limit].map(|bytes| units::bytes(bytes as f64));
-    let message = format!("a device holds up to {}, more than the {} {whose}", sizes[0], sizes[1]);
+    let message = format!("a device needs up to {} of memory, more than the {} {whose}", sizes[0], sizes[1]);
     let d = Diagnostic { severity, ..Diagnostic::error(codes::MEMORY_EXCEEDED, program.op(main).span, message) };
-    diagnostics.push(d.note("shard arguments and results over more devices: no plan was found that holds less"));
+    diagnostics
+        .push(d.note("shard arguments and results over more devices, because no plan was found that needs less"));
 }
 
 /// Bytes that a device holds in its own memory at once.

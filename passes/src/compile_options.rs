@@ -238,4 +238,4 @@ impl Field {
 pub const TARGET: OptionDef = OptionDef::field("target", Field::Target, "flat", "");
 /// The option `memory`.
 pub const MEMORY: OptionDef =
-    OptionDef::field("memory", Field::Memory, "", "What a device may hold at once; the target's memory without it.");
+    OptionDef::field("memory", Field::Memory, "", "The maximum memory of a device; the target's memory by default.");

@@ -26,14 +26,14 @@ use crate::pass::{Effect, Pass};
 /// The pass.
 pub(crate) static PASS: Pass = Pass {
     name: "cse",
-    doc: "Compute once what ops without side effects compute several times.",
+    doc: "Removes duplicate ops without side effects.",
     effect: Effect::Rewrite,
     options: &[OptionDef {
         name: "elementwise",
         ty: OptionType::Bool,
         default: "true",
-        doc: "Also compute elementwise ops, copies and constants once, although kernels that read them could each \
-              compute them on the way.",
+        doc: "Also remove duplicate elementwise ops, copies and constants, which fusion would recompute in each kernel \
+            that reads them.",
     }],
     run: |program, options, _| {
         let body = program.body();

@@ -13,7 +13,7 @@ use dialect::sharding::{MeshRef, ShardingTable, TensorSharding};
 /// The pass.
 pub(crate) static PASS: crate::Pass = crate::Pass {
     name: "custom-partitioning",
-    doc: "Writes on ops that partition themselves how their operands and results are sharded.",
+    doc: "Writes the shardings of operands and results onto ops that partition themselves.",
     effect: crate::Effect::Rewrite,
     options: &[],
     run: |program, _, _| state(program),
@@ -59,6 +59,6 @@ pub(crate) fn refuse(program: &Program, devices: i64, diagnostics: &mut Diagnost
     for op in found(program) {
         let message = "only the Python process that wrote this custom_partitioning call can partition it";
         let d = Diagnostic::error(codes::CUSTOM_PARTITIONING, program.op(op).span, message);
-        diagnostics.push(d.note("compile it by shardc.jit in that process, or write it as a shard_map"));
+        diagnostics.push(d.note("compile it with shardc.jit in that process, or write it as a shard_map"));
     }
 }

@@ -98,7 +98,7 @@ impl Layouts {
             if devices.any(|other| Some(other) != first) {
                 let message = format!("the results of '{}' are on different single devices", view.name());
                 let d = Diagnostic::error(codes::SHARDING_ON_ONE_DEVICE, view.span(), message);
-                diagnostics.push(d.note("an op runs where all its results are: put them on one device"));
+                diagnostics.push(d.note("put all results of an op on the same device, because the op runs there"));
             }
             fixed_results(view).for_each(|value| self.check_fixed(program, value, diagnostics));
         });
@@ -133,8 +133,8 @@ fn is_on_one_device(program: &Program, s: &TensorSharding) -> bool {
 }
 
 fn on_one_device(span: Span, what: &str) -> Diagnostic {
-    let d = Diagnostic::error(codes::SHARDING_ON_ONE_DEVICE, span, format!("{what} of @main is on one device alone"));
-    d.note("every device takes part in @main: state a sharding over a mesh, replicated if nothing is sharded")
+    let d = Diagnostic::error(codes::SHARDING_ON_ONE_DEVICE, span, format!("{what} of @main is on a single device"));
+    d.note("every device takes part in @main, so state a sharding over a mesh, replicated if no dimension is sharded")
 }
 
 /// Returns a distribution that the user fixed; reports an error where the plan's mesh can't express it.
@@ -156,7 +156,7 @@ pub(crate) fn fixed(
 fn no_words(program: &Program, value: Value) -> Diagnostic {
     let message = "this sharding is over a mesh that orders or groups devices unlike the program's main mesh";
     let d = Diagnostic::error(codes::UNRELATED_MESHES, program.value_span(value), message);
-    d.note("state all shardings over meshes whose axes refine each other, in one device order")
+    d.note("state all shardings over meshes with the same device order whose axes refine each other")
 }
 
 /// Returns the axes of the mesh that most shardings under `@main` use; of equally common meshes, the first declared.

@@ -62,12 +62,13 @@ passes! {
 pub static PIPELINES: &[Pipeline] = &[
     Pipeline {
         name: "sharded",
-        doc: "Gives every value its sharding. What the user annotated stays: the partitioner pads what doesn't divide.",
+        doc: "Gives every value a sharding. The user's annotations stay, because the partitioner pads uneven \
+            dimensions.",
         passes: "import,propagate{keep-annotated=true keep-conflicts=true},unify-meshes",
     },
     Pipeline {
         name: "planned",
-        doc: "To the global program with every change of distribution as a collective.",
+        doc: "Produces the global program, with every redistribution as a collective.",
         passes: "sharded,one-device,cse{elementwise=false},plan,replicate",
     },
     Pipeline {
@@ -77,37 +78,37 @@ pub static PIPELINES: &[Pipeline] = &[
     },
     Pipeline {
         name: "several-meshes",
-        doc: "From a program over several meshes to one that all their devices run; others stay as they are.",
+        doc: "Turns a program over several meshes into one that all their devices run; leaves others unchanged.",
         passes: "mpmd-meshes,mpmd-scopes,mpmd-microbatch,mpmd-assign,mpmd-partition,mpmd-schedule,mpmd-spmd",
     },
     Pipeline {
         name: "per-device",
-        doc: "From the planned program to what each device runs; plans are compared by what these passes make of them.",
+        doc: "Turns the planned program into the per-device program; the planner compares plans by the result.",
         passes: "partition,rematerialize,collective-matmul,schedule,decompose-hierarchical",
     },
     Pipeline {
         name: "compile",
-        doc: "From the global program to what each device runs.",
+        doc: "Turns the global program into the per-device program.",
         passes: "several-meshes,planned,per-device,check-memory,check-spmd",
     },
     Pipeline {
         name: "compile-manual",
-        doc: "The same under the global signature, in words that JAX's parser knows.",
+        doc: "Produces the per-device program under the global signature, in syntax that JAX's parser reads.",
         passes: "compile{several-operands=false pack=false},manual",
     },
     Pipeline {
         name: "compile-gspmd",
-        doc: "The same without a word of Shardy, for XLA that is told to skip it.",
+        doc: "Produces the per-device program without Shardy's ops and attributes, for XLA without Shardy.",
         passes: "compile-manual,gspmd",
     },
     Pipeline {
         name: "sdy-import-pipeline",
-        doc: "What Shardy's pipeline of this name is for, by our passes: unused functions go, calls are inlined.",
+        doc: "Does what Shardy's pipeline of this name does: removes unused functions, inlines calls.",
         passes: "symbol-dce,import",
     },
     Pipeline {
         name: "sdy-propagation-pipeline",
-        doc: "Shardy's, by our passes: the same shardings, written as closed ones, calls inlined.",
+        doc: "Does what Shardy's pipeline of this name does: propagates and closes shardings, inlines calls.",
         passes: "sdy-import-pipeline,propagate",
     },
 ];

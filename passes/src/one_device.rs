@@ -23,7 +23,8 @@ use crate::layouts::main_axes;
 /// The pass.
 pub(crate) static PASS: crate::Pass = crate::Pass {
     name: "one-device",
-    doc: "Makes ops that are stated to be on one device alone run on it alone, and sends the others what they read.",
+    doc: "Makes ops that are annotated with a single device run on that device only, and sends their results to the \
+        others.",
     effect: crate::Effect::Rewrite,
     options: &[],
     run: |program, _, diagnostics| one_device(program, diagnostics),

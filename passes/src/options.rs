@@ -156,7 +156,7 @@ impl Options {
             Ok(machine) => Some((machine, mesh)),
             Err(error) => {
                 let d = Diagnostic::error(codes::TARGET_SIZE, Span::default(), error.message);
-                diagnostics.push(d.note("name a slice whose chips are a multiple of the mesh's devices"));
+                diagnostics.push(d.note("name a slice whose number of chips is a multiple of the mesh's devices"));
                 None
             }
         }
@@ -190,7 +190,7 @@ impl Options {
             OptionType::Field(field) => field.set(&mut self.compile, value).is_some(),
         };
         if !fits {
-            return Err(format!("option '{name}' wants {}, not '{value}'", def.ty));
+            return Err(format!("option '{name}' expects {}, not '{value}'", def.ty));
         }
         if let Some(own) = self.values.iter_mut().find(|own| own.0 == name) {
             own.1 = value.to_owned();

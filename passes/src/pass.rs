@@ -224,9 +224,11 @@ fn branches(program: &Program, diagnostics: &mut Diagnostics) {
     let used = symbols::led_to(program, &main);
     for function in functions().filter(|f| used.contains(f)) {
         let name = func::symbol(program, function).unwrap_or_default();
-        let message = format!("@{name} branches between blocks, and shardings don't cross branches");
+        let message = format!("@{name} has branches between blocks, which shardings can't cross");
         let d = Diagnostic::error(codes::BRANCHES, program.op(function).span, message);
-        diagnostics.push(d.note("use stablehlo.if, stablehlo.case and stablehlo.while, or keep it apart from @main"));
+        diagnostics.push(
+            d.note("use stablehlo.if, stablehlo.case and stablehlo.while, or don't call the function from @main"),
+        );
     }
 }
 
@@ -250,7 +252,7 @@ fn check(program: &Program, step: &Step, report: &mut Report) {
     }
     let name = step.pass.name;
     report.broken_by = Some(name);
-    let bug = Diagnostic::error(codes::BUG, Span::default(), format!("pass '{name}' made an invalid program"));
+    let bug = Diagnostic::error(codes::BUG, Span::default(), format!("pass '{name}' produced an invalid program"));
     report.diagnostics.push(bug.note("this is a bug in shardc, not in your program"));
 }
 
@@ -315,7 +317,7 @@ mod tests {
         let report = run(&[&IDLE, &BREAK, &IDLE], verify);
         assert_eq!((report.broken_by, report.timings.len()), (Some("break"), 2));
         let last = report.diagnostics.iter().last().expect("a diagnostic");
-        assert_eq!(last.message, "pass 'break' made an invalid program");
+        assert_eq!(last.message, "pass 'break' produced an invalid program");
         assert_eq!(last.code, codes::BUG);
         assert!(run(&[&IDLE, &BREAK], Verify { each: false, ..verify }).ok());
     }

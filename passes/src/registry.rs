@@ -247,7 +247,7 @@ impl<'a> Reader<'a> {
         } else {
             let pipelines = self.registry.pipelines().iter().map(|p| p.name);
             let known = || self.registry.passes().iter().map(|p| p.name).chain(pipelines.clone());
-            let mut d = Diagnostic::error(codes::UNKNOWN_PASS, span, format!("there is no pass '{name}'"));
+            let mut d = Diagnostic::error(codes::UNKNOWN_PASS, span, format!("unknown pass '{name}'"));
             d = match nearest(name, known()) {
                 Some(near) => d.note(format!("did you mean '{near}'?")),
                 None => d.note(format!("the passes are {}", known().collect::<Vec<_>>().join(", "))),
@@ -260,7 +260,7 @@ impl<'a> Reader<'a> {
     fn pipeline(&mut self, pipeline: &Pipeline, span: Span) {
         let name = pipeline.name;
         if self.outer.contains(&name) {
-            self.error(codes::PASS_LIST, span, format!("pipeline '{name}' is made of itself"));
+            self.error(codes::PASS_LIST, span, format!("pipeline '{name}' contains itself"));
             return;
         }
         let inside: Vec<&str> = self.outer.iter().copied().chain([name]).collect();
@@ -410,8 +410,8 @@ mod tests {
         let fault = |message: &str| {
             Err(vec![(Span::new(7, 7 + message.split('\'').nth(1).unwrap().len()), message.to_owned())])
         };
-        assert_eq!(parse("second,wrong"), fault("pipeline 'wrong': there is no pass 'thrid'"));
-        assert_eq!(parse("second,endless"), fault("pipeline 'endless': pipeline 'endless' is made of itself"));
+        assert_eq!(parse("second,wrong"), fault("pipeline 'wrong': unknown pass 'thrid'"));
+        assert_eq!(parse("second,endless"), fault("pipeline 'endless': pipeline 'endless' contains itself"));
     }
 
     #[test]
@@ -442,8 +442,8 @@ mod tests {
     #[test]
     fn faults_point_at_their_place() {
         let fault = |at: usize, end: usize, message: &str| Err(vec![(Span::new(at, end), message.to_owned())]);
-        assert_eq!(parse("first,secnd"), fault(6, 11, "there is no pass 'secnd'"));
-        assert_eq!(parse("first{deep=7}"), fault(6, 12, "pass 'first': option 'deep' wants true|false, not '7'"));
+        assert_eq!(parse("first,secnd"), fault(6, 11, "unknown pass 'secnd'"));
+        assert_eq!(parse("first{deep=7}"), fault(6, 12, "pass 'first': option 'deep' expects true|false, not '7'"));
         assert_eq!(parse("second{deep=true}"), fault(7, 16, "pass 'second': no option 'deep'; it takes none"));
         assert_eq!(parse("first{deep=true"), fault(15, 15, "the options of 'first' have no closing '}'"));
         assert_eq!(parse("first second"), fault(6, 12, "expected ',' between passes"));

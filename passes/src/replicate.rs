@@ -28,13 +28,13 @@ const MAX_BETWEEN: usize = 16;
 /// The pass.
 pub(crate) static PASS: crate::Pass = crate::Pass {
     name: "replicate",
-    doc: "Report values that the plan gathers only because an op can't be computed in shards of a dimension.",
+    doc: "Reports values that the plan gathers only because an op can't be computed in shards of a dimension.",
     effect: crate::Effect::Report,
     options: &[OptionDef::field(
         "replicate",
         Field::Replicate,
         "large",
-        "Warn of those that give a device 64 MiB or more, warn of all, make all errors, or say nothing.",
+        "Warn of values of 64 MiB or more on a device, warn of all, make all errors, or suppress the warnings.",
     )],
     run: |program, options, diagnostics| {
         let (least, severity) = match options.compile.replicate {
@@ -254,16 +254,16 @@ fn describe(op: OpRef<'_>, gather: &Gather, axes: &MeshAxes, distributions: &Dis
         d = d.also(program.value_span(gather.value), format!("sharded {}", program.sharding_text(sharding)));
     }
     if let Some(before) = gather.before {
-        d = d.note(format!("it is gathered before '{}', which only passes it on", program.op_name(before)));
+        d = d.note(format!("it is gathered before '{}', which only forwards it", program.op_name(before)));
     }
     let combined = |f: &u32| rule.is_some_and(|r| r.factors[*f as usize].kind == FactorKind::Reduction);
     if rule.is_some_and(|r| r.operands.get(gather.operand).is_some_and(|t| t[gather.dim].iter().any(combined))) {
-        let note = "say how partial results combine: shardc.reduction = \"sum\", \"max\" or \"min\" on the op";
+        let note = "state how partial results combine: shardc.reduction = \"sum\", \"max\" or \"min\" on the op";
         return d.note(note);
     }
     d.note(match gather.other {
-        Some(other) => format!("shard dimension {other} along {along} instead: then nothing is gathered"),
-        None => "constrain the value to be replicated before the op if that is what you want".to_owned(),
+        Some(other) => format!("shard dimension {other} along {along} instead, which needs no gathering"),
+        None => "constrain the value to be replicated before the op if gathering it is intended".to_owned(),
     })
 }
 

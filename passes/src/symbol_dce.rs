@@ -9,7 +9,7 @@ use crate::symbols::remove_unused_functions;
 /// The pass.
 pub(crate) static PASS: Pass = Pass {
     name: "symbol-dce",
-    doc: "Remove private functions that no public function leads to.",
+    doc: "Removes private functions that public functions don't reach.",
     effect: Effect::Rewrite,
     options: &[],
     run: |program, _, _| remove_unused_functions(program),

@@ -64,7 +64,7 @@ fn read_arrays(
         |name: &str| name.strip_prefix(prefix).and_then(|n| n.parse::<usize>().ok()).is_some_and(|n| n >= types.len());
     if let Some((name, _)) = arrays.iter().find(|a| more(&a.0)) {
         let (what, s) = (if of_results { "results" } else { "arguments" }, types.len());
-        faults.push(format!("'{name}' is too much: the program has {s} {what}"));
+        faults.push(format!("'{name}' is superfluous: the program has {s} {what}"));
     }
     for replica in 0..replicas {
         let types = types_of(replica);
@@ -76,7 +76,7 @@ fn read_arrays(
                 None if replica > 0 => literals.extend(all[0].get(i).cloned()),
                 // A tensor without elements (such as a token) has only one possible value, so it may be missing.
                 None if ty.shape.contains(&0) => literals.push(Literal::splat(ty.element, &ty.shape, Scalar::Int(0))),
-                None => faults.push(format!("'{name}' is missing, which is {wanted}")),
+                None => faults.push(format!("'{name}' of type {wanted} is missing")),
                 Some((_, array)) => match fit(array, ty) {
                     Ok(literal) => literals.push(literal),
                     Err(Misfit::Type) => {
@@ -85,7 +85,7 @@ fn read_arrays(
                     }
                     Err(Misfit::Value(value)) => {
                         let element = program.type_data_text(&TypeData::Scalar(ty.element));
-                        faults.push(format!("'{name}' holds {value:?}, which no {element} can hold"));
+                        faults.push(format!("'{name}' has the value {value:?}, which {element} can't represent"));
                     }
                 },
             }
@@ -98,7 +98,7 @@ fn read_arrays(
     let mut known: Vec<&str> = arrays.iter().map(|a| a.0.as_str()).collect();
     known.truncate(12);
     let has = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
-    Err(Failure::Usage(format!("{}: {}\nit holds {has}", path.display(), faults.join("; "))))
+    Err(Failure::Usage(format!("{}: {}\nthe archive has {has}", path.display(), faults.join("; "))))
 }
 
 /// The reason why an array doesn't fit a tensor type.

@@ -18,11 +18,9 @@ pub(crate) fn folder() -> Option<PathBuf> {
 
 /// Reports why the cache was refused, if it was.
 pub(crate) fn say_refused(session: &mut Session<'_>, why: Option<&str>) -> Outcome {
-    let how = "$SHARDC_CACHE names another folder, --no-cache uses none";
+    let how = "set $SHARDC_CACHE to use another folder, or --no-cache to use none";
     match why {
-        Some(why) => {
-            session.say(&format!("shardc: kernels are compiled again, not taken from the cache: {why} ({how})\n"))
-        }
+        Some(why) => session.say(&format!("shardc: compiling all kernels without the cache: {why} ({how})\n")),
         None => Ok(()),
     }
 }

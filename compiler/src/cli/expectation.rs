@@ -130,7 +130,7 @@ fn read_line(
         let rest = &rest[word.len()..];
         let (is_pattern, rest) = rest.strip_prefix("-re").map_or((false, rest), |rest| (true, rest));
         let Some((offset, inside)) = read_rest(rest) else {
-            let message = "expected 'expected-error', '@+1' or another place, then '{{text}}'";
+            let message = "expected 'expected-error', an optional place such as '@+1', then '{{text}}'";
             push(source, wrong, span, message.to_owned());
             continue;
         };

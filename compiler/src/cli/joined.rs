@@ -21,9 +21,9 @@ type Files = HashMap<String, HashMap<String, Literal>>;
 pub(crate) fn read(path: &Path) -> Result<Vec<(String, Literal)>, Failure> {
     let fault = |message: String| Failure::Usage(format!("{}: {message}", path.display()));
     let text = super::session::read_file(path).map_err(|e| fault(format!("can't be read: {e}")))?;
-    let index: Index = serde_json::from_slice(&text).map_err(|e| fault(format!("is no index of shards: {e}")))?;
+    let index: Index = serde_json::from_slice(&text).map_err(|e| fault(format!("is not an index of shards: {e}")))?;
     if index.schema != SCHEMA {
-        return Err(fault(format!("is of the form '{}', expected {SCHEMA}", index.schema)));
+        return Err(fault(format!("has the schema '{}', expected {SCHEMA}", index.schema)));
     }
     check_names(&index).map_err(fault)?;
     for array in &index.arrays {
@@ -35,7 +35,10 @@ pub(crate) fn read(path: &Path) -> Result<Vec<(String, Literal)>, Failure> {
         if !files.contains_key(&shard.file) {
             let file = path.with_file_name(&shard.file);
             if !std::fs::metadata(&file).is_ok_and(|about| about.is_file()) {
-                return Err(fault(format!("{}, which the index names, is no file in its folder", shard.file)));
+                return Err(fault(format!(
+                    "{}, which the index names, is not a file in the folder of the index",
+                    shard.file
+                )));
             }
             let arrays = npz::read_file(&file).map_err(Failure::Usage)?;
             files.insert(shard.file.clone(), arrays.into_iter().collect());
@@ -50,23 +53,23 @@ fn check_names(index: &Index) -> Result<(), String> {
     let mut names = HashSet::new();
     for array in &index.arrays {
         if !is_plain_name(&array.name) {
-            return Err(format!("{:?} is no name for an array: it may lead out of a folder", array.name));
+            return Err(format!("{:?} is not a valid name of an array: it may lead out of a folder", array.name));
         }
         if !names.insert(&array.name) {
             return Err(format!("two arrays are called '{}'", array.name));
         }
         if let Some(shard) = array.shards.iter().find(|shard| !is_plain_name(&shard.file)) {
-            return Err(format!("{:?} is no file in the folder of the index", shard.file));
+            return Err(format!("{:?} is not a file in the folder of the index", shard.file));
         }
     }
     Ok(())
 }
 
 fn type_of(array: &IndexedArray) -> Result<TensorType, String> {
-    let element = ElementType::from_text(&array.element).ok_or_else(|| format!("'{}' is no type", array.element))?;
+    let element = ElementType::from_text(&array.element).ok_or_else(|| format!("'{}' is not a type", array.element))?;
     let bytes = array.shape.iter().try_fold(element.bytes() as i64, |bytes, &size| bytes.checked_mul(size));
     if array.shape.iter().any(|&size| size < 0) || bytes.is_none() {
-        return Err(format!("no array has the shape {:?}", array.shape));
+        return Err(format!("an array can't have the shape {:?}", array.shape));
     }
     Ok(TensorType::new(&array.shape, element))
 }
@@ -85,9 +88,9 @@ fn check_places(array: &IndexedArray) -> Result<(), String> {
         }
     }
     let has: u128 = places(array)?.iter().map(|shard| volume(&shard.sizes)).sum();
-    let wants = whole.elements().unwrap_or(0) as u128;
-    if has < wants {
-        return Err(format!("its shards have {has} of {wants} elements"));
+    let elements = whole.elements().unwrap_or(0) as u128;
+    if has < elements {
+        return Err(format!("its shards have {has} of {elements} elements"));
     }
     Ok(())
 }
@@ -122,7 +125,7 @@ fn kind(shard: &IndexedShard) -> Result<Option<ReductionKind>, String> {
         Some("add") => Ok(Some(ReductionKind::Sum)),
         Some("max") => Ok(Some(ReductionKind::Max)),
         Some("min") => Ok(Some(ReductionKind::Min)),
-        Some(other) => Err(format!("shards can't be combined by '{other}'")),
+        Some(other) => Err(format!("the shards can't be combined with '{other}'")),
     }
 }
 
@@ -133,7 +136,7 @@ fn check_size(index: &Index) -> Result<(), String> {
     match available_memory() {
         Some(there) if there.bytes < wanted => {
             let [wanted, bytes] = [wanted, there.bytes].map(|bytes| crate::units::bytes(bytes as f64));
-            Err(format!("its arrays take {wanted}, and {bytes} of memory are available{there}"))
+            Err(format!("its arrays take {wanted}, but {bytes} of memory are available{there}"))
         }
         _ => Ok(()),
     }
@@ -150,7 +153,7 @@ fn join(array: &IndexedArray, files: &Files) -> Result<Literal, String> {
         let found = files.get(&shard.file).and_then(|arrays| arrays.get(&shard.array));
         let found = found.ok_or_else(|| format!("{} has no '{}'", shard.file, shard.array))?;
         let piece = npz::conform(found, element).filter(|piece| piece.shape[..] == shard.sizes[..]);
-        let piece = piece.ok_or_else(|| format!("'{}' of {} isn't what the index says", shard.array, shard.file))?;
+        let piece = piece.ok_or_else(|| format!("'{}' of {} differs from the index", shard.array, shard.file))?;
         if piece.is_empty() {
             continue;
         }
@@ -254,20 +257,20 @@ mod tests {
             (vec![shard("x", &[0], &[-2], None)], 4, "outside"),
             (vec![shard("x", &[0, 0], &[2, 1], None)], 4, "outside"),
             (vec![shard("x", &[0], &[3], None), at("y", 2)], 4, "overlaps"),
-            (vec![shard("x", &[0], &[4], None)], 4, "isn't what the index says"),
+            (vec![shard("x", &[0], &[4], None)], 4, "differs from the index"),
             (vec![at("z", 0)], 2, "has no 'z'"),
             // The right number of elements, but with holes.
             (vec![at("x", 0), at("y", 1), at("x", 2)], 6, "overlaps"),
             (vec![at("x", 2), at("y", 2)], 4, "overlaps"),
             (vec![shard("x", &[0], &[2], Some("add")), shard("y", &[0], &[1], Some("add"))], 2, "overlaps"),
             (vec![shard("x", &[0], &[2], Some("add")), shard("y", &[0], &[2], Some("max"))], 2, "overlaps"),
-            (vec![shard("x", &[0], &[2], Some("or")), shard("y", &[0], &[2], Some("or"))], 2, "combined by 'or'"),
+            (vec![shard("x", &[0], &[2], Some("or")), shard("y", &[0], &[2], Some("or"))], 2, "combined with 'or'"),
         ] {
             let error = joined(shards, &[size]).expect_err(says);
             assert!(error.contains(says), "{error}: expected {says}");
         }
         for shape in [&[-1][..], &[i64::MAX, i64::MAX], &[1 << 62, 2]] {
-            assert!(joined(vec![], shape).is_err_and(|e| e.contains("no array has the shape")), "{shape:?}");
+            assert!(joined(vec![], shape).is_err_and(|e| e.contains("an array can't have the shape")), "{shape:?}");
         }
     }
 

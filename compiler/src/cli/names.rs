@@ -54,7 +54,8 @@ pub(crate) fn find(program: &Program, arrays: &Arrays, prefix: &str, types: &[Te
     let there = arrays.iter().map(|(name, array)| format!("{name}: {}", text(&array.ty())));
     let there = if arrays.is_empty() { "nothing".to_owned() } else { listed(there) };
     Err(format!(
-        "its arrays are neither called {prefix}0, {prefix}1, … nor do they fit in their order; expected {}\nit holds {there}",
+        "its arrays are neither called {prefix}0, {prefix}1, … nor do they match in their order; expected {}\nthe \
+        archive has {there}",
         listed(expected)
     ))
 }

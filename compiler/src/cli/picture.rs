@@ -101,7 +101,7 @@ pub(crate) fn draw_mesh(program: &Program, mesh: &Mesh, style: &Style) -> Vec<Pa
         out.push(Part::Grid(Grid { row_heads, column_heads: heads(across.0, across.1), boxes: boxes.collect() }));
     }
     if panels > style.panels as i64 {
-        out.push(Part::Line(format!("… {} more of {panels} such planes", panels - style.panels as i64)));
+        out.push(Part::Line(format!("… {} more of {panels} planes", panels - style.panels as i64)));
     }
     out
 }

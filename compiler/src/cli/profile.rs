@@ -57,7 +57,7 @@ pub(crate) fn late(stragglers: &[Straggler], here: Option<&Here>) -> String {
     let mut text = String::new();
     for straggler in stragglers.iter().filter(|straggler| straggler.late_s > 0.0).take(LATE) {
         if text.is_empty() {
-            text.push_str("      later  last of times  who came last, for whom the others waited\n");
+            text.push_str("      later  last of times  device that arrived last, for which the others waited\n");
         }
         let of = format!("{} of {}", straggler.last, straggler.times);
         let whose = here.map(|here| format!(" on {}", here.place(straggler.rank))).unwrap_or_default();

@@ -51,7 +51,7 @@ impl Identity {
     /// Describes the first difference to another process.
     fn difference(&self, other: &Identity) -> Option<String> {
         if self.version != other.version {
-            return Some(format!("is shardc {}, not {}", other.version, self.version));
+            return Some(format!("runs shardc {}, not {}", other.version, self.version));
         }
         if self.program != other.program {
             let (mine, theirs) = (self.program, other.program);
@@ -80,8 +80,8 @@ impl Here {
         match launched(|name| std::env::var(name).ok()).filter(|launched| launched.ranks > 1) {
             None => Ok(None),
             Some(Launched { rank, ranks, by }) => Err(Failure::Usage(format!(
-                "{by} has started this process as number {rank} of {ranks}, but this shardc was built without MPI; \
-                 build it with: cargo build --release -p shardc --features mpi"
+                "{by} started this process as number {rank} of {ranks}, but this shardc was built without MPI; build \
+                it with: cargo build --release -p shardc --features mpi"
             ))),
         }
     }
@@ -130,8 +130,8 @@ impl Here {
             let Launched { rank, ranks, by } = launched;
             let seen = world.ranks();
             return Err(Failure::Usage(format!(
-                "{by} has started this process as number {rank} of {ranks}, but MPI knows of {seen}: launcher and library \
-                 don't fit (with Slurm: srun --mpi=pmix or --mpi=pmi2, whichever the library was built for)"
+                "{by} started this process as number {rank} of {ranks}, but MPI reports {seen}: launcher and library \
+                don't match (with Slurm: srun --mpi=pmix or --mpi=pmi2, whichever the library was built for)"
             )));
         }
         let (rank, ranks) = (world.rank(), world.ranks());

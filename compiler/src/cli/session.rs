@@ -134,7 +134,10 @@ impl<'a> Session<'a> {
             Failure::Usage(message) | Failure::System(message) => message.clone(),
             _ => {
                 let errors = self.diagnosed.iter().filter(|d| d.severity == Severity::Error);
-                errors.map(|d| d.message.clone()).next().unwrap_or_else(|| "it has said why".to_owned())
+                errors
+                    .map(|d| d.message.clone())
+                    .next()
+                    .unwrap_or_else(|| "this rank failed; see its diagnostics".to_owned())
             }
         }
     }
@@ -188,7 +191,7 @@ impl<'a> Session<'a> {
                 })
             }
             Some(_) if self.json == Some(Json::Only) => {
-                let message = "-o - and --json both write to standard output: name a file with -o, or say --json=last";
+                let message = "-o - and --json both write to standard output: name a file with -o, or use --json=last";
                 Err(Failure::Usage(message.to_owned()))
             }
             _ => self.print_bytes(bytes),
@@ -395,7 +398,7 @@ pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
 fn read_stream(stream: impl Read) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if stream.take(MAX_STREAM + 1).read_to_end(&mut bytes)? as u64 > MAX_STREAM {
-        let message = "it gives more than 1 GiB, the limit of what is no regular file: is it endless?";
+        let message = "it has more than 1 GiB, the limit for input that is not a regular file: is it endless?";
         return Err(std::io::Error::other(message));
     }
     Ok(bytes)

@@ -10,16 +10,16 @@ use crate::{Chip, Slice, Target, units};
 /// Describes the targets of a compiler.
 pub(crate) fn help(targets: &Targets) -> String {
     let mut text = String::from(
-        "flat          devices with a ring for every collective, without a topology (the default)\n\
-         cpu           devices that share one processor, as JAX makes several of a host\n\
-         FILE.toml     a machine that a file describes\n",
+        "flat          devices with a ring for every collective, without a topology (the default)\ncpu           \
+        devices that share one processor, as JAX splits a host into several\nFILE.toml     a machine that a file \
+        describes\n",
     );
     for name in targets.names() {
         let _ = writeln!(text, "{name}");
     }
     text.push_str(
-        "\nSlices of TPUs, 'CHIP:AxB' or 'CHIP:AxBxC', and islands of GPUs, 'CHIP:N'; '2xCHIP:AxB' is two of them;\n\
-         'CHIP' alone has the cloud's default shape for the mesh's devices\n",
+        "\nSlices of TPUs, 'CHIP:AxB' or 'CHIP:AxBxC', and islands of GPUs, 'CHIP:N'; '2xCHIP:AxB' is two of \
+        them;\n'CHIP' alone is the cloud's default shape for the mesh's devices\n",
     );
     let heads = ["example", "memory", "bandwidth", "bf16", "to the host", "other names"].map(str::to_owned);
     text.push_str(&line(heads));
@@ -36,7 +36,7 @@ pub(crate) fn help(targets: &Targets) -> String {
         });
         let shapes: Vec<String> = shapes.collect();
         let shown: Vec<&str> = shapes.iter().take(3).map(String::as_str).collect();
-        let cores = if counted_per_chip(chip) > 1 { " (it counts cores, two to a chip)" } else { "" };
+        let cores = if counted_per_chip(chip) > 1 { " (the name counts cores, two per chip)" } else { "" };
         let last = shapes.last().filter(|_| shapes.len() > 3).map_or(String::new(), |last| format!(", … {last}"));
         let _ = writeln!(text, "  {}{last}{cores}", shown.join(", "));
     }

@@ -21,24 +21,27 @@ pub(super) fn check_memory(interface: &Interface) -> Result<(), Diagnostics> {
     }
     let text = |bytes: f64| crate::units::bytes(bytes);
     let message = format!(
-        "the program's arguments take {}, their shards as much again, and its results {}; {} of memory are available{free}",
+        "the program's arguments take {}, their shards the same again, and its results {}; {} of memory are \
+        available{free}",
         text(arguments),
         text(results),
         text(free.bytes as f64)
     );
     let d = Diagnostic::error(codes::DEVICE_MEMORY, Span::default(), message);
-    Err(one(d.note("run a smaller version of it; 'shardc cost' and 'shardc explain' need no memory for values")))
+    Err(one(
+        d.note("run a smaller version of the program; 'shardc cost' and 'shardc explain' need no memory for values")
+    ))
 }
 
 /// Checks that there are inputs for every replica, and that they have the types of `@main`'s arguments.
 pub(super) fn check_inputs(module: &Module, inputs: &[Vec<Literal>]) -> Result<(), Diagnostics> {
     let fault = |message: String| Err(one(Diagnostic::error(codes::INPUT_TYPES, Span::default(), message)));
     let Some(interface) = Interface::of(module) else {
-        return fault("@main takes or gives something that is no tensor".to_owned());
+        return fault("@main has an argument or result that is not a tensor".to_owned());
     };
     if inputs.len() != interface.replicas {
         let (wanted, given) = (interface.replicas, inputs.len());
-        return fault(format!("the program runs on {wanted} replicas, inputs are given for {given}"));
+        return fault(format!("the program runs on {wanted} replicas, but there are inputs for {given}"));
     }
     for given in inputs {
         let (wanted, given) = (&interface.arguments, given.iter().map(Literal::ty).collect::<Vec<_>>());
@@ -73,10 +76,10 @@ pub(crate) fn runnable(program: &Program) -> Result<(), Diagnostics> {
     let d = Diagnostic::error(
         codes::ELEMENT_TYPE_WITHOUT_ARITHMETIC,
         span,
-        format!("nothing here computes with elements of type {text}"),
+        format!("arithmetic on elements of type {text} is not supported"),
     );
     Err(one(if quantized {
-        d.note("rewrite it over integers first: stablehlo-opt --stablehlo-legalize-quant-to-math")
+        d.note("rewrite the program over integers first: stablehlo-opt --stablehlo-legalize-quant-to-math")
     } else {
         d
     }))

@@ -371,7 +371,7 @@ fn by_reference(
     let mut results = vec![Vec::with_capacity(lanes.len()); replicas];
     for (side, lanes) in signature.results.iter().zip(lanes) {
         let of_replica: Option<Vec<Literal>> = lanes.into_iter().collect();
-        let missing = || evaluation_fault(EvalError::new("a device gave no value"), ids);
+        let missing = || evaluation_fault(EvalError::new("a device returned no value"), ids);
         let (of_replica, layout) = (of_replica.ok_or_else(missing)?, signature.layout(side));
         for (replica, of_replica) in results.iter_mut().zip(of_replica.chunks(partitions)) {
             replica.push(layout.assemble(of_replica));
@@ -401,5 +401,5 @@ pub(crate) fn evaluation_fault(error: EvalError, ids: &[u32]) -> Diagnostics {
 }
 
 fn no_signature() -> Diagnostics {
-    one(Diagnostic::error(codes::NO_GLOBAL_TYPES, Default::default(), "@main doesn't say its global types"))
+    one(Diagnostic::error(codes::NO_GLOBAL_TYPES, Default::default(), "@main doesn't state its global types"))
 }

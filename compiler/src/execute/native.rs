@@ -164,7 +164,7 @@ fn gather(
         for shard in shards(session, rank * each..(rank + 1) * each, partitions) {
             let (literal, size) = (&shard.literal, shard.literal.dense_bytes().len());
             let Some((mine, behind)) = rest.split_at_checked(size) else {
-                return Err(fault(format!("rank {rank} has sent too little of a result")));
+                return Err(fault(format!("rank {rank} sent an incomplete result")));
             };
             rest = behind;
             let literal = Literal::from_bytes(literal.element, &literal.shape, mine.to_vec());

@@ -36,7 +36,7 @@ fn no_native() -> Diagnostics {
         Default::default(),
         "this shardc was built without native execution",
     );
-    one(d.note("the reference evaluator runs programs: add --interpret"))
+    one(d.note("add --interpret to run with the reference evaluator"))
 }
 
 pub(super) fn linalg(_: &Program) -> Result<String, Diagnostics> {

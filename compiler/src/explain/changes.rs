@@ -123,7 +123,7 @@ impl Change {
                 if free {
                     format!("dropping the {what} at {place}{like}")
                 } else {
-                    format!("making the {what} at {place}{like} {sharding}")
+                    format!("changing the {what} at {place}{like} to {sharding}")
                 }
             }
         }

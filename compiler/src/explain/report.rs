@@ -45,7 +45,7 @@ impl Report<'_> {
             labels.extend(self.by_hand(cause, &mut notes));
         } else {
             if let Some((from, to)) = &cause.step {
-                notes.push(format!("one of several on the way: from {} to {}", self.short(from), self.short(to)));
+                notes.push(format!("one of several steps: from {} to {}", self.short(from), self.short(to)));
             }
             self.places(cause, &mut labels, &mut notes);
             self.reasons(cause, &mut notes);
@@ -53,13 +53,14 @@ impl Report<'_> {
         notes.extend(self.others(explained, group));
         if e.price.guessed {
             notes.push(format!(
-                "{} times is a guess: the condition of the loop doesn't tell its iterations, --trip-count N states them",
+                "{} times is a guess, because the loop's condition doesn't determine its iterations; --trip-count N \
+                states them",
                 e.price.count
             ));
         }
         if e.price.together > 0 {
             let others = if e.price.together == 1 { "one other" } else { &format!("{} others", e.price.together) };
-            notes.push(format!("sent together with {others}: its time is its share of theirs"));
+            notes.push(format!("sent together with {others}; its time is its share of the total"));
         }
         if !cause.manual {
             notes.extend(self.advice(group, found));
@@ -93,7 +94,7 @@ impl Report<'_> {
         let p = self.planned.program();
         let (what, joint) = match made_for(p, cause.op) {
             Some(what) => (what, "at"),
-            None if p.made_by_differentiation(p.op(cause.op).loc) => ("made by JAX's differentiation", "of"),
+            None if p.made_by_differentiation(p.op(cause.op).loc) => ("created by JAX's differentiation", "of"),
             None => ("written by hand", "at"),
         };
         match self.line(cause.op) {
@@ -125,10 +126,10 @@ impl Report<'_> {
         match named.split_last() {
             None => None,
             Some(_) if others.len() > shown => {
-                Some(format!("the same for {} and {} others", named.join(", "), others.len() - shown))
+                Some(format!("likewise for {} and {} others", named.join(", "), others.len() - shown))
             }
-            Some((last, [])) => Some(format!("the same for {last}")),
-            Some((last, before)) => Some(format!("the same for {} and {last}", before.join(", "))),
+            Some((last, [])) => Some(format!("likewise for {last}")),
+            Some((last, before)) => Some(format!("likewise for {} and {last}", before.join(", "))),
         }
     }
 
@@ -171,14 +172,14 @@ impl Report<'_> {
         if cause.neighbors {
             let (name, op) = (value_name(p, cause.value), self.op_text(cause.op));
             match (cause.user, self.line(cause.op)) {
-                (_, Some(line)) => notes.push(format!("{op} at {line} reads {name} across the ends of shards")),
+                (_, Some(line)) => notes.push(format!("{op} at {line} reads {name} across shard boundaries")),
                 (Some((op, i)), None) => {
                     let span = Some(p.view(op).operand_span(i)).filter(|s| !s.is_empty()).unwrap_or(p.op(op).span);
-                    labels.push((span, format!("{name} is read across the ends of shards")));
+                    labels.push((span, format!("{name} is read across shard boundaries")));
                 }
                 (None, None) => {}
             }
-            notes.push("only the rows of neighbors are sent".to_owned());
+            notes.push("only the neighbors' boundary rows are sent".to_owned());
             return;
         }
         let lies = cause.from.as_ref().map(|s| self.short(s)).unwrap_or_default();
@@ -186,13 +187,13 @@ impl Report<'_> {
         let user = cause.user.map(|(op, i)| (op, i, self.line(op)));
         if let Some((op, _, Some(line))) = &user {
             let by = if p.view(*op).def().terminator() { "the result".to_owned() } else { self.op_text(*op) };
-            notes.push(format!("needed as {wanted} by {by} at {line}"));
+            notes.push(format!("required as {wanted} by {by} at {line}"));
             let made = match p.value_source(cause.value) {
-                ValueSource::Result(op, _) => self.line(op).map(|l| format!("made by {} at {l}", self.op_text(op))),
+                ValueSource::Result(op, _) => self.line(op).map(|l| format!("produced by {} at {l}", self.op_text(op))),
                 ValueSource::Arg(..) => Some("an argument".to_owned()),
             };
             let made = made.map(|m| format!(", {m}")).unwrap_or_default();
-            notes.push(format!("{} lies as {lies}{made}", value_name(p, cause.value)));
+            notes.push(format!("{} is sharded as {lies}{made}", value_name(p, cause.value)));
             return;
         }
         // Compiler-made ops have no place in the text, so the note names the value and the op.
@@ -201,9 +202,9 @@ impl Report<'_> {
             let span = Some(p.view(op).operand_span(i)).filter(|s| !s.is_empty()).unwrap_or(p.op(op).span);
             if span.is_empty() {
                 let place = place(p, self.planned.source(), op).map_or(String::new(), |place| format!(" at {place}"));
-                notes.push(format!("{name} is needed as {wanted} by {}{place}", self.op_text(op)));
+                notes.push(format!("{name} is required as {wanted} by {}{place}", self.op_text(op)));
             } else {
-                labels.push((span, format!("needed as {wanted}")));
+                labels.push((span, format!("required as {wanted}")));
             }
         }
         if p.value_span(cause.value).is_empty() {
@@ -211,10 +212,10 @@ impl Report<'_> {
                 ValueSource::Result(op, _) => place(p, self.planned.source(), op),
                 ValueSource::Arg(..) => None,
             };
-            let made = made.map_or(String::new(), |place| format!(", made at {place}"));
-            notes.push(format!("{name} lies as {lies}{made}"));
+            let made = made.map_or(String::new(), |place| format!(", produced at {place}"));
+            notes.push(format!("{name} is sharded as {lies}{made}"));
         } else {
-            labels.push((p.value_span(cause.value), format!("lies as {lies}")));
+            labels.push((p.value_span(cause.value), format!("sharded as {lies}")));
         }
     }
 
@@ -275,7 +276,7 @@ impl Report<'_> {
         {
             let main = func::function(self.imported, "main");
             let annotated = main.and_then(|f| func::result_sharding(self.imported, f, i)).is_some();
-            let why = if annotated { "is annotated so" } else { "got this sharding from propagation, and keeps it" };
+            let why = if annotated { "is annotated with this sharding" } else { "has this sharding from propagation" };
             notes.push(format!("result {i} {why}"));
         }
     }
@@ -421,9 +422,9 @@ impl Report<'_> {
 fn made_for(program: &Program, op: Op) -> Option<&'static str> {
     let data = program.op(op);
     if data.is_made() {
-        Some("on one device alone: it sends the others the result")
+        Some("runs on one device, which sends the result to the others")
     } else if program.attr(op, CAUSE).is_some() {
-        Some("made by the plan of its mesh")
+        Some("created by the plan of its mesh")
     } else {
         (data.created == Stage::OneMesh).then_some("sends a value from one mesh to another")
     }

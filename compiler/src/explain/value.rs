@@ -192,7 +192,7 @@ impl Teller<'_> {
         let name = value_name(p, told.value);
         let (mut labels, mut notes) = (vec![(p.value_span(told.value), String::new())], Vec::new());
         if told.axes.is_empty() {
-            notes.push("no annotation brings it an axis".to_owned());
+            notes.push("no annotation shards it".to_owned());
         }
         for (axis, d, origin) in &told.axes {
             let axis = self.axis(*axis);
@@ -201,14 +201,20 @@ impl Teller<'_> {
                 Some((annotation, path)) => {
                     let (span, what) = self.annotation(*annotation, told.value);
                     if span != Span::default() && span != p.value_span(told.value) {
-                        labels.push((span, format!("{axis} comes from here")));
+                        labels.push((span, format!("{axis} is annotated here")));
                     }
                     format!("{axis} shards dimension {d}, from {what}{}", self.path(path))
                 }
             };
             notes.push(text);
         }
-        Plain { severity: Severity::Remark, code: Code::NONE, message: format!("{name} lies as {lies}"), labels, notes }
+        Plain {
+            severity: Severity::Remark,
+            code: Code::NONE,
+            message: format!("{name} is sharded as {lies}"),
+            labels,
+            notes,
+        }
     }
 
     fn explanation(&self, told: &Told) -> ValueExplanation {

@@ -96,7 +96,7 @@ impl Compiler {
         };
         let main = func::function(imported.program(), "main");
         if func::num_replicas(imported.program()) > 1 {
-            let message = "the program has several replicas, each with arguments of its own".to_owned();
+            let message = "the program has several replicas, each with different arguments".to_owned();
             return Err(fault(message, "write one program over all devices (mhlo.num_replicas = 1)"));
         }
         let stated = stated_mesh(imported.program());
@@ -106,8 +106,8 @@ impl Compiler {
                 return Err(fault(message, "declare it (sdy.mesh @mesh = …), or let --free drop the annotations"));
             }
             Some(MeshRef::Symbol(_)) if options.mesh.is_some() || options.devices.is_some() => {
-                let message = "the program's annotations are over a mesh of its own".to_owned();
-                return Err(fault(message, "they and the mesh stay as they are; --free drops them"));
+                let message = "the program is annotated, so its mesh can't be chosen".to_owned();
+                return Err(fault(message, "the annotations and their mesh are kept; --free drops them"));
             }
             Some(MeshRef::Symbol(name)) => {
                 let program = imported.program();
@@ -121,7 +121,7 @@ impl Compiler {
                     (Some(axes), _) => Meshes::Given(axes.clone()),
                     (None, Some(devices)) => Meshes::Devices(devices),
                     (None, None) => {
-                        let message = "nobody says how many devices there are".to_owned();
+                        let message = "the number of devices is unknown".to_owned();
                         return Err(fault(
                             message,
                             "name a slice (--target v5e:2x4), --devices 8 or a --mesh data=2,model=4",
@@ -147,15 +147,15 @@ impl Compiler {
             .map_err(|e| one(Plain::error(codes::TARGET_SIZE, Span::default(), e.to_string())))?;
         let Some(survey) = main.and_then(|_| Survey::of(imported.program())) else {
             let d = Plain::error(codes::NO_MAIN, Span::default(), "the module has no function @main");
-            return Err(one(d.note("name the function to search main")));
+            return Err(one(d.note("the function that is searched must be called main")));
         };
         if survey.arguments.iter().all(|argument| argument.fixed) {
-            let message = "every argument is annotated: there is nothing to decide".to_owned();
-            return Err(fault(message, "--free drops the annotations, and looks at any mesh"));
+            let message = "every argument is annotated, so no sharding is left to decide".to_owned();
+            return Err(fault(message, "--free drops the annotations, and considers any mesh"));
         }
         if survey.roles.is_empty() {
             let message = "no product of the program has dimensions of its arguments to shard".to_owned();
-            return Err(fault(message, "search decides about products of matrices and convolutions"));
+            return Err(fault(message, "search shards products of matrices and convolutions"));
         }
         // If only import could read the program's mesh, the proposal is written into the imported program.
         let declared = |program: &Program| sdy::mesh_named(program, &mesh.name).is_some();

@@ -43,10 +43,11 @@ impl Ready {
     ) -> Result<(Proposal, Module), Plains> {
         let Some((best, measure)) = explored.ranked.first() else {
             let (message, note) = match complete {
-                true => {
-                    ("no sharding that was looked at can be compiled", "compile the program without one to see why")
-                }
-                false => ("the time was over before any sharding was planned", "give it a larger --budget"),
+                true => (
+                    "none of the evaluated shardings can be compiled",
+                    "compile the program without a sharding to see why",
+                ),
+                false => ("the time was over before any sharding was planned", "use a larger --budget"),
             };
             return Err(one(Plain::error(codes::NOTHING_TO_SEARCH, Span::default(), message).note(note)));
         };
@@ -145,11 +146,11 @@ impl Ready {
             Some(Kind::Data) => "shards the batch".to_owned(),
             Some(Kind::Sequence) => "shards positions of the sequence".to_owned(),
             Some(Kind::Expert) => "shards experts".to_owned(),
-            Some(Kind::Model) => "shards parameters and what is computed with them".to_owned(),
-            None => "is as the program says".to_owned(),
+            Some(Kind::Model) => "shards parameters and the results computed from them".to_owned(),
+            None => "is used as annotated".to_owned(),
         };
         match by_class[..] {
-            [] if kind.is_some_and(Kind::is_of_data) => does.push_str(", inside: no argument has it in equal shards"),
+            [] if kind.is_some_and(Kind::is_of_data) => does.push_str(", inside: it shards no argument evenly"),
             [] => {}
             [one] => does.push_str(&format!(": {one}")),
             [first, second] => does.push_str(&format!(": {first}, {second}")),

@@ -62,7 +62,7 @@ fn number(r: &mut Reader<'_, '_>) -> Read<u64> {
 fn limited(at: usize, n: u64) -> Read<u64> {
     match n <= MOST {
         true => Ok(n),
-        false => Err(Fault::unknown(at, format!("an affine map of {n} dimensions; at most {MOST} are read"))),
+        false => Err(Fault::unknown(at, format!("an affine map has {n} dimensions; at most {MOST} are supported"))),
     }
 }
 

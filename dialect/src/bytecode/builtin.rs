@@ -64,7 +64,7 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
         10..=15 | 22 => {
             let text = location(r, code, &mut |r| {
                 let child = r.attr()?;
-                inside_loc(&child.text).map_or_else(|| r.from.fault("a location was expected"), |t| Ok(t.to_owned()))
+                inside_loc(&child.text).map_or_else(|| r.from.fault("expected a location"), |t| Ok(t.to_owned()))
             })?;
             Attr::other(format!("loc({text})"))
         }
@@ -80,7 +80,7 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
             match values {
                 Some(values) if values.is_empty() => Attr::other(format!("array<{}>", element.text)),
                 Some(values) => Attr::other(format!("array<{}: {}>", element.text, values.join(", "))),
-                None => return r.from.fault(format!("a list of {} bytes of {}", bytes.len(), element.text)),
+                None => return r.from.fault(format!("{} bytes are not a list of {}", bytes.len(), element.text)),
             }
         }
         18 => {
@@ -91,7 +91,7 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
             let (ty, all_one) = (r.ty()?, r.from.number()? != 0);
             let count = if all_one { 1 } else { ty.elements().unwrap_or(0) };
             if count > r.from.left() {
-                return r.from.fault(format!("{count} strings were expected"));
+                return r.from.fault(format!("expected {count} strings"));
             }
             let strings = (0..count).map(|_| r.string().map(quoted)).collect::<Read<Vec<_>>>()?;
             let value = if all_one { strings.concat() } else { format!("[{}]", strings.join(", ")) };
@@ -117,7 +117,7 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
 fn name_bytes(r: &mut Reader<'_, '_>) -> Read<Vec<u8>> {
     match &r.attr()?.kind {
         Kind::Str(bytes) => Ok(bytes.clone()),
-        _ => r.from.fault("a name was expected to be a string"),
+        _ => r.from.fault("expected a name that is a string"),
     }
 }
 
@@ -126,14 +126,14 @@ pub(super) fn name(r: &mut Reader<'_, '_>) -> Read<String> {
     let at = r.from.at;
     String::from_utf8(name_bytes(r)?).map_err(|fault| {
         let name = fault.as_bytes().escape_ascii().to_string();
-        Fault::unknown(at, format!("the name of an attribute has to be UTF-8 text, found \"{name}\""))
+        Fault::unknown(at, format!("the name of an attribute must be UTF-8 text, found \"{name}\""))
     })
 }
 
 /// Reads a number of a type that was read before.
 pub(super) fn number_attr(r: &mut Reader<'_, '_>, ty: &Type) -> Read<Attr> {
     let Some(scalar) = ty.scalar else {
-        return r.from.fault(format!("a number of the type {}", ty.text));
+        return r.from.fault(format!("the type {} has no numbers", ty.text));
     };
     let bits = r.bits(scalar.bits())?;
     let text = number(scalar, bits);
@@ -147,7 +147,7 @@ pub(super) fn number_attr(r: &mut Reader<'_, '_>, ty: &Type) -> Read<Attr> {
 /// Creates a literal of a shaped type from its bytes.
 pub(super) fn literal(r: &Reader<'_, '_>, ty: &Type, bytes: &[u8]) -> Read<Attr> {
     let (Some((_, element)), Some(count)) = (&ty.shaped, ty.elements()) else {
-        return r.from.fault(format!("a literal of the type {}", ty.text));
+        return r.from.fault(format!("a literal can't have the type {}", ty.text));
     };
     let text = dense(ty, element, bytes, count);
     Ok(Attr::new(text, Kind::Dense(element.clone(), bytes.to_vec(), count)))
@@ -189,7 +189,7 @@ fn location(
                 [line, column] => format!("{file}:{line}:{column}"),
                 [line, start, end] => format!("{file}:{line}:{start} to :{end}"),
                 [line, start, last, end] => format!("{file}:{line}:{start} to {last}:{end}"),
-                _ => return r.from.fault("a place in a file has at most four numbers"),
+                _ => return r.from.fault("a file location has at most four numbers"),
             }
         }
         _ => return r.no_code(code, "a location"),
@@ -206,7 +206,7 @@ pub(super) fn location_at(entries: &Entries<'_>, index: usize, needs: &mut Vec<u
         let text = entries.attr(index)?;
         return match inside_loc(&text.text) {
             Some(inside) => Ok(inside.to_owned()),
-            None => r.from.fault("a location was expected"),
+            None => r.from.fault("expected a location"),
         };
     }
     let code = r.from.number()?;
@@ -256,11 +256,11 @@ pub(super) fn ty(r: &mut Reader<'_, '_>) -> Read<Type> {
                 0 => ("i", Scalar::Int as fn(u32) -> Scalar),
                 1 => ("si", Scalar::Int as fn(u32) -> Scalar),
                 2 => ("ui", Scalar::Unsigned as fn(u32) -> Scalar),
-                _ => return Err(Fault::new(at, "an integer is signless, signed or unsigned")),
+                _ => return Err(Fault::new(at, "expected an integer type that is signless, signed or unsigned")),
             };
             match n >> 2 {
                 width @ 1..=0xff_ffff => Type::number(format!("{prefix}{width}"), signed(width as u32)),
-                width => return Err(Fault::new(at, format!("an integer of {width} bits"))),
+                width => return Err(Fault::new(at, format!("an integer type can't have {width} bits"))),
             }
         }
         1 => Type::number("index", Scalar::Index),

@@ -84,7 +84,7 @@ pub(super) fn section<'a>(from: &mut Cursor<'a>) -> Read<(usize, Cursor<'a>)> {
     let id = from.byte()?;
     let number = usize::from(id & 0x7f);
     if number >= SECTIONS.len() {
-        return Err(Fault::new(at, format!("a section's number is below {}, found {number}", SECTIONS.len())));
+        return Err(Fault::new(at, format!("expected a section number below {}, found {number}", SECTIONS.len())));
     }
     let length = from.number()?;
     if id & 0x80 != 0 {
@@ -102,7 +102,8 @@ impl<'a> Container<'a> {
         let at = from.at;
         let version = from.number()?;
         if version > NEWEST {
-            let message = format!("version {version} of the format; at most {NEWEST} is read");
+            let message =
+                format!("the file has version {version} of the format; versions up to {NEWEST} are supported");
             return Err(Fault::unknown(at, message));
         }
         from.zero_ended()?;
@@ -111,13 +112,13 @@ impl<'a> Container<'a> {
             let at = from.at;
             let (number, data) = section(&mut from)?;
             if sections[number].replace(data).is_some() {
-                return Err(Fault::new(at, format!("a second section of {}", SECTIONS[number])));
+                return Err(Fault::new(at, format!("the file has two sections of {}", SECTIONS[number])));
             }
         }
         let end = from;
         let need = |number: usize| match sections[number] {
             Some(data) => Ok(data),
-            None => end.fault(format!("there is no section of {}", SECTIONS[number])),
+            None => end.fault(format!("the section of {} is missing", SECTIONS[number])),
         };
         let strings = strings(need(STRINGS)?)?;
         let (dialects, ops) = dialects(need(DIALECTS)?, version, &strings)?;
@@ -125,7 +126,9 @@ impl<'a> Container<'a> {
         let resources = match (sections[RESOURCES], sections[RESOURCE_OFFSETS]) {
             (Some(data), Some(offsets)) => resources(data, offsets, dialects.len(), &strings)?,
             (None, None) => Vec::new(),
-            _ => return end.fault("resources and their offsets go together, one of them is missing"),
+            _ => return end.fault(
+                "a file with resources needs a section for them and one for their offsets; one of the two is missing",
+            ),
         };
         let properties = match sections[PROPERTIES] {
             Some(data) if version >= since::PROPERTIES => properties(data)?,
@@ -163,7 +166,7 @@ fn word(at: usize, bytes: &[u8]) -> Read<&str> {
     let good = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'.' | b'-');
     match std::str::from_utf8(bytes) {
         Ok(text) if bytes.iter().all(good) => Ok(text),
-        _ => Err(Fault::new(at, format!("'{}' is no name of an op or a dialect", bytes.escape_ascii()))),
+        _ => Err(Fault::new(at, format!("'{}' is not the name of an op or a dialect", bytes.escape_ascii()))),
     }
 }
 
@@ -178,10 +181,7 @@ fn dialects<'a>(mut data: Cursor<'a>, version: u64, strings: &[&'a [u8]]) -> Rea
             // The version is skipped: an attribute's code determines its encoding in all dialects that are read here.
             let (number, _) = section(data)?;
             if number != DIALECT_VERSION {
-                return Err(Fault::new(
-                    at,
-                    format!("the version of a dialect was expected, found {}", SECTIONS[number]),
-                ));
+                return Err(Fault::new(at, format!("expected the version of a dialect, found {}", SECTIONS[number])));
             }
         }
         word(at, strings[name])
@@ -217,7 +217,7 @@ fn entries<'a>(mut data: Cursor<'a>, mut offsets: Cursor<'a>, dialects: usize) -
             let dialect = offsets.index(dialects, "dialect")?;
             let group = offsets.count("attributes or types")?;
             if group > count - entries.len() {
-                return offsets.fault(format!("{count} attributes or types were expected, found more"));
+                return offsets.fault(format!("expected {count} attributes or types, found more"));
             }
             for _ in 0..group {
                 let (length, custom) = offsets.flagged()?;

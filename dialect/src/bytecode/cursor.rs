@@ -35,7 +35,7 @@ impl<'a> Cursor<'a> {
 
     pub(super) fn byte(&mut self) -> Read<u8> {
         if self.is_empty() {
-            return self.fault("a byte was expected, found the end");
+            return self.fault("expected a byte, found the end");
         }
         self.at += 1;
         Ok(self.file[self.at - 1])
@@ -49,7 +49,7 @@ impl<'a> Cursor<'a> {
                 self.at += n;
                 Ok(part)
             }
-            _ => self.fault(format!("{count} bytes were expected, {} are left", self.left())),
+            _ => self.fault(format!("expected {count} bytes, {} are left", self.left())),
         }
     }
 
@@ -65,7 +65,7 @@ impl<'a> Cursor<'a> {
                 self.end -= n;
                 Ok(&self.file[self.end..self.end + n])
             }
-            _ => self.fault(format!("{count} bytes were expected at the end, {} are left", self.left())),
+            _ => self.fault(format!("expected {count} bytes at the end, {} are left", self.left())),
         }
     }
 
@@ -132,13 +132,13 @@ impl<'a> Cursor<'a> {
     /// Skips padding to the next multiple of `alignment`.
     pub(super) fn align(&mut self, alignment: u64) -> Read<()> {
         if !alignment.is_power_of_two() || alignment > 1 << 30 {
-            return self.fault(format!("an alignment is a power of two up to 2^30, found {alignment}"));
+            return self.fault(format!("expected an alignment that is a power of two up to 2^30, found {alignment}"));
         }
         while !(self.at as u64).is_multiple_of(alignment) {
             let found = self.byte()?;
             if found != PADDING {
                 self.at -= 1;
-                return self.fault(format!("padding of 0x{PADDING:02X} was expected, found 0x{found:02X}"));
+                return self.fault(format!("expected padding of 0x{PADDING:02X}, found 0x{found:02X}"));
             }
         }
         Ok(())
@@ -148,7 +148,7 @@ impl<'a> Cursor<'a> {
     pub(super) fn zero_ended(&mut self) -> Read<&'a [u8]> {
         let rest = self.rest();
         let Some(length) = rest.iter().position(|&b| b == 0) else {
-            return self.fault("a string has no end");
+            return self.fault("a string doesn't end with a zero byte");
         };
         self.at += length + 1;
         Ok(&rest[..length])
@@ -166,6 +166,6 @@ impl<'a> Cursor<'a> {
 fn below(at: usize, n: u64, limit: usize, what: &str) -> Read<usize> {
     match usize::try_from(n) {
         Ok(n) if n < limit => Ok(n),
-        _ => Err(Fault::new(at, format!("{what} {n} was expected to be one of {limit}"))),
+        _ => Err(Fault::new(at, format!("expected a number of {what} below {limit}, found {n}"))),
     }
 }

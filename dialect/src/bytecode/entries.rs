@@ -71,7 +71,7 @@ impl<'a> Entries<'a> {
         decode: impl FnOnce(&mut Reader<'_, 'a>, &str) -> Read<T>,
     ) -> Read<Rc<T>> {
         let Some(entry) = entries.get(index) else {
-            return Err(Fault::new(self.file.ir.at, format!("there is no {what} {index}")));
+            return Err(Fault::new(self.file.ir.at, format!("{what} {index} is undefined")));
         };
         if let Some(known) = &cache.borrow()[index] {
             return known.clone();
@@ -167,7 +167,7 @@ impl<'a> Reader<'_, 'a> {
         }
         match usize::try_from(index) {
             Ok(index) if index < self.entries.file.attributes.len() => self.entries.attr(index).map(Some),
-            _ => Err(Fault::new(at, format!("there is no attribute {index}"))),
+            _ => Err(Fault::new(at, format!("attribute {index} is undefined"))),
         }
     }
 
@@ -200,7 +200,7 @@ impl<'a> Reader<'_, 'a> {
             0..=8 => self.from.byte().map(u64::from),
             9..=64 => self.from.signed().map(|v| v as u64),
             _ => {
-                let message = format!("a number of {width} bits; at most 64 are read");
+                let message = format!("a number has {width} bits; at most 64 are supported");
                 Err(Fault::unknown(self.from.at, message))
             }
         }
@@ -239,11 +239,11 @@ impl<'a> Reader<'_, 'a> {
 
     /// Returns a fault for an unknown code.
     pub(super) fn no_code<T>(&self, code: u64, what: &str) -> Read<T> {
-        Err(Fault::unknown(self.start, format!("{what} of the unknown kind {code}")))
+        Err(Fault::unknown(self.start, format!("{what} has the unknown kind {code}")))
     }
 
     fn unknown<T>(&self, dialect: &str, what: &str) -> Read<T> {
-        let message = format!("{what} of the dialect '{dialect}', whose bytecode isn't read");
+        let message = format!("{what} belongs to the dialect '{dialect}', whose bytecode is not supported");
         Err(Fault::unknown(self.start, message))
     }
 }

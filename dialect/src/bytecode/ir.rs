@@ -166,7 +166,7 @@ impl<'a> Writer<'_, 'a> {
     /// Defines the next value of the region with type `ty`, named `same` if given; returns its name.
     fn define(&mut self, from: &Cursor<'a>, region: &mut Region, same: Option<usize>, ty: Rc<Type>) -> Read<usize> {
         if region.next >= region.end {
-            return from.fault("a region has more values than it says");
+            return from.fault("a region has more values than it declares");
         }
         let scope = self.scope();
         let name = same.unwrap_or(scope.first + region.next);
@@ -301,7 +301,7 @@ impl<'a> Writer<'_, 'a> {
             let at = from.at;
             let (number, data) = section(from)?;
             if number != IR {
-                return Err(Fault::new(at, "the section of a region was expected"));
+                return Err(Fault::new(at, "expected the section of a region"));
             }
             inside = data;
         }
@@ -454,7 +454,7 @@ fn own_attributes(entries: &Entries<'_>, op: &str, registered: bool, from: Curso
     match (whole, first) {
         (Ok(attr), None) if matches!(attr.kind, Kind::Dict(_)) => dictionary(&attr, from.at),
         (_, Some(fault)) => Err(fault),
-        _ => Err(Fault::unknown(from.at, format!("the attributes of '{op}', of whose bytecode nothing is known"))),
+        _ => Err(Fault::unknown(from.at, format!("the bytecode of the attributes of '{op}' is not supported"))),
     }
 }
 
@@ -483,14 +483,14 @@ fn segments(from: &mut Cursor<'_>, count: usize) -> Read<String> {
     let (given, placed) = from.flagged()?;
     let bits = if given > 0 && placed { from.number()? } else { 0 };
     if given > count as u64 || bits > 8 {
-        return Err(Fault::new(at, format!("{count} sizes of segments were expected")));
+        return Err(Fault::new(at, format!("expected the sizes of {count} segments")));
     }
     for i in 0..given as usize {
         let n = from.number()?;
         let place = if placed { n as usize & ((1 << bits) - 1) } else { i };
         match sizes.get_mut(place) {
             Some(size) => *size = n >> bits,
-            None => return Err(Fault::new(at, format!("there is no segment {place} of {count}"))),
+            None => return Err(Fault::new(at, format!("expected a segment below {count}, found {place}"))),
         }
     }
     Ok(joined(sizes.iter().map(u64::to_string)))
@@ -509,7 +509,7 @@ fn upgraded(name: &str, attributes: Named, parent: &str, at: usize) -> Read<(Str
     let (stem, version) = stem_and_version(name);
     let (table, newest) = properties::portable(stem);
     if version == 0 || version > newest {
-        let message = format!("'vhlo.{name}' is of a newer StableHLO than is read here");
+        let message = format!("'vhlo.{name}' belongs to a newer version of StableHLO than shardc supports");
         return Err(Fault::unknown(at, message));
     }
     let today = match stem {

@@ -62,7 +62,7 @@ struct Fault {
 
 impl Fault {
     fn new(at: usize, message: impl Into<String>) -> Self {
-        let note = "the file is damaged or cut off: write it again, or hand over the program as text";
+        let note = "the file is damaged or truncated: write it again, or pass the program as text";
         Self { at, message: message.into(), note: note.to_owned() }
     }
 

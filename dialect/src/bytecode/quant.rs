@@ -43,7 +43,7 @@ pub(super) fn per_axis(r: &mut Reader<'_, '_>) -> Read<Type> {
     let scales = (0..n).map(|_| r.double()).collect::<Read<Vec<_>>>()?;
     let zeros = r.signed_list()?;
     if zeros.len() != n {
-        return r.from.fault(format!("{n} scales have {} zero points", zeros.len()));
+        return r.from.fault(format!("expected {n} zero points, one for each scale, found {}", zeros.len()));
     }
     let points: Vec<String> = scales.iter().zip(zeros).map(|(&scale, zero)| point(scale, zero)).collect();
     let points = points.join(", ");
@@ -54,7 +54,7 @@ pub(super) fn per_axis(r: &mut Reader<'_, '_>) -> Read<Type> {
 fn storage(r: &mut Reader<'_, '_>, head: &Head) -> Read<String> {
     let (low, high) = (r.from.signed()?, r.from.signed()?);
     let Some(Scalar::Int(bits @ 1..=32) | Scalar::Unsigned(bits @ 1..=32)) = head.storage.scalar else {
-        return r.from.fault(format!("a quantized type stores {}", head.storage.text));
+        return r.from.fault(format!("a quantized type can't store {}", head.storage.text));
     };
     let (sign, all) = match head.signed {
         true => ("i", (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1)),

@@ -56,7 +56,7 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
                     let at = r.from.at;
                     match r.from.signed()? {
                         n @ 0..=2 => REDUCTIONS[n as usize],
-                        n => return Err(super::Fault::unknown(at, format!("a reduction of the unknown kind {n}"))),
+                        n => return Err(super::Fault::unknown(at, format!("a reduction has the unknown kind {n}"))),
                     }
                 }
                 _ => "",
@@ -72,7 +72,7 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
             let dims = r.attrs()?;
             let factors = |a: &Rc<Attr>| match &a.kind {
                 Kind::Numbers(factors) => Ok(factors.clone()),
-                _ => r.from.fault("the factors of a dimension were expected"),
+                _ => r.from.fault("expected the factors of a dimension"),
             };
             Attr::new("", Kind::Factors(dims.iter().map(factors).collect::<Read<_>>()?))
         }
@@ -108,7 +108,7 @@ fn insides(r: &mut Reader<'_, '_>) -> Read<String> {
     let items = r.attrs()?;
     let inside = |a: &Rc<Attr>| match &a.kind {
         Kind::Inner(inside) => Ok(inside.clone()),
-        _ => r.from.fault("a sharding or a list of axes was expected"),
+        _ => r.from.fault("expected a sharding or a list of axes"),
     };
     Ok(joined(items.iter().map(inside).collect::<Read<Vec<_>>>()?.iter()))
 }
@@ -131,7 +131,7 @@ fn rule(r: &mut Reader<'_, '_>) -> Read<Attr> {
         let tensors = r.attrs()?;
         let tensors = tensors.iter().map(|tensor| match &tensor.kind {
             Kind::Factors(dims) => Ok(format!("[{}]", dims.iter().map(dim).collect::<Read<Vec<_>>>()?.join(", "))),
-            _ => r.from.fault("the factors of a tensor were expected"),
+            _ => r.from.fault("expected the factors of a tensor"),
         });
         sides.push(tensors.collect::<Read<Vec<_>>>()?.join(", "));
     }

@@ -121,18 +121,18 @@ fn file(sections: &[(u8, &[u8])]) -> Vec<u8> {
 #[test]
 fn what_cannot_be_read_is_named() {
     let fault = |bytes: &[u8]| text_of(bytes).unwrap_err().join("; ");
-    assert_eq!(fault(b"ML\xefR\x0f\0"), "byte 4: version 7 of the format; at most 6 is read");
-    assert_eq!(fault(b"ML\xefR\x01abc"), "byte 5: a string has no end");
-    assert_eq!(fault(b"ML\xefR\x01\0"), "byte 6: there is no section of strings");
-    assert_eq!(fault(b"ML\xefR\x01\0\x13\x01"), "byte 6: a section's number is below 9, found 19");
-    assert_eq!(fault(b"ML\xefR\x01\0\0\xff\0"), "byte 8: 127 bytes were expected, 1 are left");
+    assert_eq!(fault(b"ML\xefR\x0f\0"), "byte 4: the file has version 7 of the format; versions up to 6 are supported");
+    assert_eq!(fault(b"ML\xefR\x01abc"), "byte 5: a string doesn't end with a zero byte");
+    assert_eq!(fault(b"ML\xefR\x01\0"), "byte 6: the section of strings is missing");
+    assert_eq!(fault(b"ML\xefR\x01\0\x13\x01"), "byte 6: expected a section number below 9, found 19");
+    assert_eq!(fault(b"ML\xefR\x01\0\0\xff\0"), "byte 8: expected 127 bytes, 1 are left");
     // One dialect, the string 1, with one op, the string 0; then attributes and the program.
     let rest = |attribute: &'static [u8], offsets: &'static [u8], program: &'static [u8]| {
         file(&[(1, b"\x03\x03\x01\x03\x01"), (2, attribute), (3, offsets), (4, program)])
     };
     assert_eq!(text_of(&rest(b"", b"\x01\x01", b"\x01")), Ok(String::new()));
     let fault = |bytes: Vec<u8>| fault(&bytes);
-    assert_eq!(fault(rest(b"\x01", b"\x03\x01\x01\x03\x0b", b"\x01")), "byte 30: 2 bytes were expected, 1 are left");
+    assert_eq!(fault(rest(b"\x01", b"\x03\x01\x01\x03\x0b", b"\x01")), "byte 30: expected 2 bytes, 1 are left");
     assert_eq!(
         fault(rest(b"", b"\xff\x01", b"\x01")),
         "byte 32: 127 attributes don't fit in the 1 bytes that are left"
@@ -140,5 +140,5 @@ fn what_cannot_be_read_is_named() {
     // An op whose attributes and location are a list that contains itself.
     let said = fault(rest(b"\x01\x03\x01", b"\x03\x01\x01\x03\x0f", b"\x05\x01\x01\x01\x01"));
     assert!(said.contains("nested deeper than 128 levels"), "{said}");
-    assert!(said.contains("a location of the unknown kind 0"), "{said}");
+    assert!(said.contains("a location has the unknown kind 0"), "{said}");
 }

@@ -155,7 +155,7 @@ pub(super) fn upgraded(table: &[Property], attributes: Named, at: usize) -> Read
         if is_usual(value, property.usual) || no_layouts && layouts.contains(&property.name) {
             continue;
         }
-        let wrong = |what: &str| Fault::new(at, format!("the attribute '{name}' was expected to be {what}"));
+        let wrong = |what: &str| Fault::new(at, format!("expected the attribute '{name}' to be {what}"));
         let form = |attr: Attr| (name.clone(), Rc::new(attr));
         today.push(match property.form {
             Form::Same if property.until < u32::MAX => continue,
@@ -213,7 +213,7 @@ fn put_together(whole: &Whole, attributes: &Named, at: usize) -> Read<Option<Att
                 _ => {
                     return Err(Fault::new(
                         at,
-                        format!("the attribute '{name}' is neither a number nor a list of them"),
+                        format!("the attribute '{name}' is neither a number nor a list of numbers"),
                     ));
                 }
             },

@@ -26,23 +26,23 @@ const OPERANDS: usize = 6;
 impl Ragged {
     /// Returns its sizes, or the problem with its operands.
     pub fn of(op: OpRef<'_>) -> Result<Self, String> {
-        let tensor = |i: usize| op.operand_tensor(i).ok_or_else(|| format!("operand {i} is no tensor"));
+        let tensor = |i: usize| op.operand_tensor(i).ok_or_else(|| format!("operand {i} is not a tensor"));
         if op.operands().len() != OPERANDS || op.result_count() != 1 {
-            return Err(format!("a ragged_all_to_all has {OPERANDS} operands and one result"));
+            return Err(format!("expected {OPERANDS} operands and one result of a ragged_all_to_all"));
         }
         let (rows, output, runs) = (tensor(0)?, tensor(1)?, tensor(2)?);
         let known = |shape: &[i64]| shape.iter().all(|&d| d >= 0);
         if rows.rank() == 0 || rows.shape.get(1..) != output.shape.get(1..) || rows.element != output.element {
-            return Err("its operand and its output must have rows of one type".to_owned());
+            return Err("expected its operand and its output to have rows of the same type".to_owned());
         }
         if Some(output) != op.result_tensor(0) {
-            return Err("its result must be of its output's type".to_owned());
+            return Err("expected its result to have the type of its output".to_owned());
         }
         if (2..OPERANDS).any(|i| op.operand_tensor(i) != Some(runs)) || runs.rank() != 1 || !runs.element.is_integer() {
-            return Err("its offsets and sizes must be integers of one type, tensor<nxi32>".to_owned());
+            return Err("expected its offsets and sizes to be integers of one type, tensor<nxi32>".to_owned());
         }
         if !known(&rows.shape) || !known(&output.shape) || !known(&runs.shape) {
-            return Err("its sizes must be known".to_owned());
+            return Err("expected its shapes to be static".to_owned());
         }
         let width: usize = rows.shape[1..].iter().map(|&d| d as usize).product();
         Ok(Self {

@@ -73,10 +73,12 @@ impl GroupsRule {
     fn unreadable(&self, op: OpRef<'_>) -> Option<Problem> {
         if self.pairs {
             if op.attr_id(self.attribute).is_some_and(|a| is_compact(op.program, a)) {
-                let problem =
-                    Problem::new("source_target_pairs names a mesh, axes or places that don't exist, or overlap");
+                let problem = Problem::new(
+                    "source_target_pairs names an undefined mesh, undefined or overlapping axes, or places outside of \
+                    them",
+                );
                 return Some(problem.note(
-                    "name axes of the mesh, none twice, as many devices from as to, and places within the axes",
+                    "name each axis of the mesh at most once, as many sources as targets, and places within the axes",
                 ));
             }
             let problem = Problem::new("source_target_pairs must be a tensor of integers of rank 2 (C1)");
@@ -93,7 +95,7 @@ impl GroupsRule {
         let AttrData::Symbol(mesh) = op.field(self.attribute, "mesh")? else { return None };
         let there = |&o: &Op| func::symbol(op.program, o) == Some(mesh);
         if !op.program.block_ops(op.program.body()).iter().any(there) {
-            let problem = Problem::new(format!("there is no mesh @{mesh}"));
+            let problem = Problem::new(format!("mesh @{mesh} is undefined"));
             return Some(problem.note("define it: sdy.mesh @mesh = <[\"x\"=2]>"));
         }
         sdy::mesh_named(op.program, mesh)?;
@@ -105,7 +107,7 @@ impl GroupsRule {
     fn check(&self, op: OpRef<'_>, groups: &Groups, problems: &mut Vec<Problem>) {
         let rows = groups.rows();
         let twice = |id: i64| {
-            let problem = Problem::new(format!("device id {id} stands in the groups twice ({})", self.labels[0]));
+            let problem = Problem::new(format!("device id {id} is in the groups twice ({})", self.labels[0]));
             problem.note("every device belongs to one group")
         };
         // Axes that don't overlap contain every device of their mesh once.
@@ -141,10 +143,10 @@ impl GroupsRule {
         };
         if let Some(id) = beyond {
             let label = self.labels[2];
-            let message = format!("device id {id} in the groups, but there are {count} devices ({label})");
+            let message = format!("the groups name device id {id}, but there are {count} devices ({label})");
             problems.push(Problem::new(message).note(self.counted(replicas, partitions)));
         } else if self.cover && rows.count() > 0 && named < count {
-            let message = format!("the groups hold {named} of {count} devices ({})", self.labels[1]);
+            let message = format!("the groups name {named} of {count} devices ({})", self.labels[1]);
             problems.push(Problem::new(message).note(self.counted(replicas, partitions)));
         }
     }
@@ -154,8 +156,10 @@ impl GroupsRule {
         let rows = pairs.rows();
         let even = |row: usize| rows.row(row).count() == 2;
         if rows.count() > 0 && (rows.width() != 2 || matches!(rows, Rows::Lists(_)) && !(0..rows.count()).all(even)) {
-            let message =
-                format!("source_target_pairs must be rows of two devices, found rows of {} (C1)", rows.width());
+            let message = format!(
+                "expected source_target_pairs to have rows of two devices, found rows of {} (C1)",
+                rows.width()
+            );
             return problems.push(Problem::new(message));
         }
         // By construction no device of the mesh sends or receives twice.
@@ -167,7 +171,7 @@ impl GroupsRule {
         if let Some(mesh) = mesh {
             // A module that declares no devices may run on any number.
             if func::declared_devices(op.program).is_some() && mesh.devices() > pairs.ids() {
-                let message = format!("device id {0} in the groups, but there are {0} devices (C4)", pairs.ids());
+                let message = format!("the pairs name device id {0}, but there are {0} devices (C4)", pairs.ids());
                 problems.push(Problem::new(message));
             }
             return;

@@ -68,12 +68,15 @@ fn read(types: &str, scales: &str) -> Result<Quantized, String> {
     let range = match storage_text.1 {
         None => default_range(storage),
         Some(text) => {
-            let (low, high) = text.split_once(':').ok_or("a range of stored values is lowest:highest")?;
+            let (low, high) = text.split_once(':').ok_or("expected a range of stored values as lowest:highest")?;
             let bounds = low.parse().ok().zip(high.parse().ok());
-            let (low, high) = bounds.ok_or_else(|| format!("'{text}' is no range of integers"))?;
+            let (low, high) = bounds.ok_or_else(|| format!("'{text}' is not a range of integers"))?;
             let most = default_range(storage);
             if low >= high || low < most.0 || high > most.1 {
-                return Err(format!("the range {low}:{high} doesn't lie in that of {}", storage.text().unwrap_or("?")));
+                return Err(format!(
+                    "the range {low}:{high} is empty or exceeds the range of {}",
+                    storage.text().unwrap_or("?")
+                ));
             }
             (low, high)
         }
@@ -82,13 +85,13 @@ fn read(types: &str, scales: &str) -> Result<Quantized, String> {
         None => (rest, None),
         Some((expressed, dimension)) => {
             let number = dimension.parse().ok().filter(|&d: &i64| d >= 0);
-            let dimension = number.ok_or_else(|| format!("'{dimension}' is no dimension"))?;
+            let dimension = number.ok_or_else(|| format!("'{dimension}' is not a dimension"))?;
             (expressed, Some(dimension))
         }
     };
     let expressed = ElementType::from_text(expressed)
         .filter(|e| e.is_float())
-        .ok_or_else(|| format!("a quantized type expresses floats, found '{expressed}'"))?;
+        .ok_or_else(|| format!("expected a quantized type to express floats, found '{expressed}'"))?;
     let list = match dimension {
         None => scales,
         Some(_) => scales
@@ -100,17 +103,17 @@ fn read(types: &str, scales: &str) -> Result<Quantized, String> {
     for item in list.split(',') {
         let (scale, zero) = item.split_once(':').unwrap_or((item, "0"));
         let text = scale;
-        let scale: f64 = text.parse().map_err(|_| format!("'{text}' is no scale"))?;
+        let scale: f64 = text.parse().map_err(|_| format!("'{text}' is not a scale"))?;
         let (least, most) = scales_of(expressed);
         if !(least..=most).contains(&scale) {
             return Err(format!("scale {text} isn't a positive value of {}", expressed.text().unwrap_or("?")));
         }
-        let zero: i64 = zero.parse().map_err(|_| format!("'{zero}' is no zero point"))?;
+        let zero: i64 = zero.parse().map_err(|_| format!("'{zero}' is not a zero point"))?;
         quantized.scales.push(scale);
         quantized.zero_points.push(zero);
     }
     if dimension.is_none() && quantized.scales.len() != 1 {
-        return Err("several scales need a dimension".to_owned());
+        return Err("expected one scale, because the type names no dimension".to_owned());
     }
     Ok(quantized)
 }
@@ -122,7 +125,7 @@ fn storage(text: &str) -> Result<ElementType, String> {
         _ => text.to_owned(),
     };
     let known = ElementType::from_text(&long).filter(|e| e.is_integer() && *e != ElementType::Index && e.bits() <= 32);
-    known.ok_or_else(|| format!("a quantized type stores integers of at most 32 bits, found '{text}'"))
+    known.ok_or_else(|| format!("expected a quantized type to store integers of at most 32 bits, found '{text}'"))
 }
 
 /// The smallest and largest positive values of a float type; those of `f32` for types narrower than `f16`.
@@ -187,12 +190,18 @@ mod tests {
         let message = |s: &str| Quantized::parse(s).unwrap().unwrap_err();
         assert_eq!(
             message("!quant.uniform<f8:f32, 1.0>"),
-            "a quantized type stores integers of at most 32 bits, found 'f8'"
+            "expected a quantized type to store integers of at most 32 bits, found 'f8'"
         );
-        assert_eq!(message("!quant.uniform<i8<-200:10>:f32, 1.0>"), "the range -200:10 doesn't lie in that of i8");
-        assert_eq!(message("!quant.uniform<i8:f32, 1.0, 2.0>"), "several scales need a dimension");
+        assert_eq!(
+            message("!quant.uniform<i8<-200:10>:f32, 1.0>"),
+            "the range -200:10 is empty or exceeds the range of i8"
+        );
+        assert_eq!(
+            message("!quant.uniform<i8:f32, 1.0, 2.0>"),
+            "expected one scale, because the type names no dimension"
+        );
         assert_eq!(message("!quant.uniform<i8:f32->x<1!q<i8:f32, 1.0>"), "the range of stored values isn't closed");
-        assert_eq!(message("!quant.uniform<i8:f32:-1, {1.0}>"), "'-1' is no dimension");
+        assert_eq!(message("!quant.uniform<i8:f32:-1, {1.0}>"), "'-1' is not a dimension");
         assert_eq!(message("!quant.uniform<i4:f16, 1.0551e5>"), "scale 1.0551e5 isn't a positive value of f16");
         assert_eq!(message("!quant.uniform<i8:f32, -1.0>"), "scale -1.0 isn't a positive value of f32");
     }

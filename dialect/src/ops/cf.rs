@@ -113,13 +113,13 @@ fn check_passed(op: OpRef<'_>, block: Block, values: &[Value]) -> Checked<()> {
 fn check_branch(op: OpRef<'_>) -> Checked<()> {
     match op.program.op(op.op).successors.as_deref() {
         Some(&[block]) => check_passed(op, block, op.operands()),
-        _ => Err(Problem::new("expected one block to go on to")),
+        _ => Err(Problem::new("expected one successor block")),
     }
 }
 
 fn check_condition(op: OpRef<'_>) -> Checked<()> {
     let Some(&[on_true, on_false]) = op.program.op(op.op).successors.as_deref() else {
-        return Err(Problem::new("expected two blocks to go on to"));
+        return Err(Problem::new("expected two successor blocks"));
     };
     let operands = op.operands();
     let sizes = op.ints(SEGMENTS).unwrap_or_default();
@@ -147,7 +147,7 @@ macro_rules! branch {
             }
 
             fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-                Err(EvalError::new("branches between blocks aren't run"))
+                Err(EvalError::new("branches between blocks can't be evaluated"))
             }
 
             fn examples(&self) -> &'static [&'static str] {

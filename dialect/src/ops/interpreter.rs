@@ -67,7 +67,7 @@ impl OpDef for RunParallel {
             let found = functions.get(name).copied();
             if found.is_none() {
                 known = false;
-                fault(format!("there is no function @{name}"));
+                fault(format!("function @{name} is undefined"));
             }
             found
         };
@@ -82,11 +82,13 @@ impl OpDef for RunParallel {
                     let tensor = |&ty: &crate::ir::Ty| op.program.type_data(ty).tensor().is_some();
                     if results.len() != 1 || !results.iter().all(tensor) {
                         let found = op.program.types_text(results);
-                        fault(format!("@{name} feeds what is asked for, so it must return one tensor, found {found}"));
+                        fault(format!(
+                            "expected @{name}, which supplies infeed values, to return one tensor, found {found}"
+                        ));
                     }
                 }
             }
-            Some(_) => fault("infeed must name at least one function, or be left out".to_owned()),
+            Some(_) => fault("expected infeed to name at least one function; omit it if there is none".to_owned()),
         }
         if !known {
             return;
@@ -98,7 +100,7 @@ impl OpDef for RunParallel {
             ("results", op.result_count(), signatures.iter().map(|s| s.results.len()).sum()),
         ] {
             if given != wanted {
-                fault(format!("the programs together have {wanted} {what}, found {given}"));
+                fault(format!("expected {wanted} {what}, as many as the programs have together, found {given}"));
             }
         }
     }
@@ -227,8 +229,8 @@ impl OpDef for ExpectSerializedEq {
         let (id, iter) = (probe_id(op)?, op.int("iter").unwrap_or(0));
         let value = operands.first().ok_or_else(|| EvalError::new("expected a value"))?;
         let recorded = usize::try_from(iter).ok().and_then(|i| cx.recorded(id, i));
-        let recorded =
-            recorded.ok_or_else(|| EvalError::new(format!("probe \"{id}\" has recorded nothing at time {iter}")))?;
+        let recorded = recorded
+            .ok_or_else(|| EvalError::new(format!("probe \"{id}\" has recorded no value at iteration {iter}")))?;
         super::check::compare(value, &recorded, super::check::Tolerance::Exact).map_err(EvalError::new)?;
         Ok(Vec::new())
     }

@@ -35,7 +35,7 @@ impl OpDef for Unknown {
     }
 
     fn evaluate(&self, op: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        Err(EvalError::new(format!("op '{}' is not known, so it can't be run", op.name())))
+        Err(EvalError::new(format!("op '{}' is unknown, so it can't be run", op.name())))
     }
 
     fn examples(&self) -> &'static [&'static str] {

@@ -114,7 +114,7 @@ impl<'s> Parser<'s> {
         let ty = if self.eat(":") { Some(self.ty()?) } else { None };
         let element = match ty.map(|t| self.program.type_data(t)) {
             Some(TypeData::Scalar(e)) => *e,
-            Some(_) => return self.fail(span, "a number's type is an integer or float type"),
+            Some(_) => return self.fail(span, "expected an integer or float type for a number"),
             None if kind == Tok::Int => ElementType::I64,
             None => ElementType::F64,
         };
@@ -266,15 +266,19 @@ impl<'s> Parser<'s> {
         for (i, &(key, _)) in fields.iter().enumerate() {
             let text = self.program.name_text(key).to_owned();
             if !keys.contains(&text.as_str()) {
-                let d = Diagnostic::error(codes::UNKNOWN_ATTRIBUTE_FIELD, spans[i], format!("#{name} has no '{text}'"));
+                let d = Diagnostic::error(
+                    codes::UNKNOWN_ATTRIBUTE_FIELD,
+                    spans[i],
+                    format!("#{name} has no field '{text}'"),
+                );
                 return self.error(d.note(format!("it has {}", keys.join(", "))));
             }
             if fields[..i].iter().any(|f| f.0 == key) {
-                return self.fail(spans[i], format!("#{name} has '{text}' twice"));
+                return self.fail(spans[i], format!("#{name} has the field '{text}' twice"));
             }
         }
         if fields.is_empty() && name == "stablehlo.channel_handle" {
-            return self.fail(start, "a channel handle has a handle and a type");
+            return self.fail(start, "a channel handle has both a handle and a type");
         }
         // An omitted field is the same as an empty one.
         fields.retain(|f| !matches!(self.program.attr_data(f.1), AttrData::DenseArray(_, v) if v.is_empty()));
@@ -330,9 +334,9 @@ impl<'s> Parser<'s> {
         let d = Diagnostic::error(
             codes::UNKNOWN_ENUM_VALUE,
             span,
-            format!("'{}' is no {}", super::parser::short(value), kind.replace('_', " ")),
+            format!("'{}' is not a valid {}", super::parser::short(value), kind.replace('_', " ")),
         );
-        self.error(d.note(format!("known are {}", values.join(", "))))
+        self.error(d.note(format!("the values are {}", values.join(", "))))
     }
 
     fn enum_attribute(&mut self, dialect: &str) -> Parse<AttrData> {
@@ -394,7 +398,7 @@ impl<'s> Parser<'s> {
             let span = p.tok.span();
             let word = p.word()?;
             if seen.contains(&word) {
-                return p.fail(span, format!("'{word}' stands twice"));
+                return p.fail(span, format!("'{word}' is given twice"));
             }
             seen.push(word);
             p.expect("=")?;
@@ -408,7 +412,7 @@ impl<'s> Parser<'s> {
                 "output_batch_dimension" => dims.output_batch = p.integer()?,
                 "output_feature_dimension" => dims.output_feature = p.integer()?,
                 "output_spatial_dimensions" => dims.output_spatial = p.int_list()?,
-                _ => return p.fail(span, format!("'{word}' is no dimension of a convolution")),
+                _ => return p.fail(span, format!("'{word}' is not a dimension of a convolution")),
             }
             Ok(())
         })?;

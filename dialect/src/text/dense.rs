@@ -51,10 +51,10 @@ impl Parser<'_> {
                 let text = self.text_from(start.start as usize);
                 return Ok(self.program.intern_attr(AttrData::Opaque(text)));
             }
-            _ => return self.fail(ty_span, "a dense literal has a tensor type"),
+            _ => return self.fail(ty_span, "expected a tensor type for a dense literal"),
         };
         let (Some(count), element) = (tensor.elements(), tensor.element) else {
-            return self.fail(ty_span, "a dense literal has a static type");
+            return self.fail(ty_span, "expected a static type for a dense literal");
         };
         let whole = start.to(ty_span);
         if let Some((bytes, span)) = blob {
@@ -75,7 +75,7 @@ impl Parser<'_> {
             let d = Diagnostic::error(
                 codes::LITERAL_SHAPE,
                 whole,
-                format!("a literal of shape {:?} for {}", &shape[..], self.program.type_text(ty)),
+                format!("a literal of shape {:?} can't have the type {}", &shape[..], self.program.type_text(ty)),
             )
             .note("give as many elements as the type has, or one for all: dense<0>");
             return self.error(d);

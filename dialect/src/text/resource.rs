@@ -83,7 +83,7 @@ fn fill(program: &mut Program, attr: Attr, blobs: &Blobs, filled: &mut Filled) -
         AttrData::Resource(key, ty) => match blobs.get(key) {
             Some((bytes, span)) => {
                 let literal = literal(program, *ty, bytes);
-                let wrong = || format!("resource '{}' doesn't hold as many bytes as its type has", key.shown());
+                let wrong = || format!("resource '{}' doesn't have as many bytes as its type", key.shown());
                 AttrData::Dense(*ty, literal.ok_or_else(|| (*span, wrong()))?)
             }
             None => return Ok(attr),

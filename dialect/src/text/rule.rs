@@ -83,7 +83,7 @@ impl<'s> Parser<'s> {
         };
         match (resolve(&tensors[0]), resolve(&tensors[1])) {
             (Ok(operands), Ok(results)) => (rule.operands, rule.results) = (operands, results),
-            (Err(f), _) | (_, Err(f)) => return self.fail(start, format!("factor {f} has no size")),
+            (Err(f), _) | (_, Err(f)) => return self.fail(start, format!("the rule states no size for factor {f}")),
         }
         Ok(rule)
     }
@@ -95,7 +95,7 @@ impl<'s> Parser<'s> {
             let span = p.tok.span();
             let name = p.word()?;
             let Some(&f) = names.get(name) else {
-                return p.fail(span, format!("factor {} has no size", short(name)));
+                return p.fail(span, format!("the rule states no size for factor {}", short(name)));
             };
             if last.replace(f).is_some_and(|last| last >= f) {
                 return p.fail(span, format!("the factors of {word} must be listed in order, each once"));
@@ -111,7 +111,7 @@ impl<'s> Parser<'s> {
                 }
             };
             if factor.kind != FactorKind::PassThrough {
-                return p.fail(span, format!("factor {name} can't be in {word} too"));
+                return p.fail(span, format!("factor {name} can't be in {word} and in another list"));
             }
             factor.kind = kind;
             Ok(())

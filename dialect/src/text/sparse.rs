@@ -38,11 +38,14 @@ impl Parser<'_> {
         let (element, rank) = (tensor.element, tensor.shape.len());
         let per = if element.is_complex() { 2 } else { 1 };
         let Some(places) = self.places(&places, &tensor.shape) else {
-            return self.fail(whole, format!("places are {rank} numbers each, inside {}", self.program.type_text(ty)));
+            return self.fail(
+                whole,
+                format!("expected each place to have {rank} numbers inside {}", self.program.type_text(ty)),
+            );
         };
         let splat = values.len() == per;
         if values.len() != places.len() * per && !splat {
-            let message = format!("{} values for {} places", values.len() / per, places.len());
+            let message = format!("the literal has {} values for {} places", values.len() / per, places.len());
             return self.fail(whole, message);
         }
         let width = element.bytes();

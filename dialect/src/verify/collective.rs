@@ -50,7 +50,7 @@ impl<'a> Verifier<'a> {
             None => {
                 let message = format!("the operand of '{}' has no sharding", op.name());
                 let d = Diagnostic::error(codes::COLLECTIVE_OPERAND, op.operand_span(0), message);
-                return self.push(d.note("give the value it reads a sharding"));
+                return self.push(d.note("state a sharding of the operand"));
             }
         };
         let Some(from_mesh) = sdy::resolve(self.program, &from.mesh) else { return };
@@ -62,7 +62,7 @@ impl<'a> Verifier<'a> {
         let same_mesh = if permute { from_mesh.axes == mesh.axes } else { from_mesh == mesh };
         if !same_mesh {
             let message = "the operand's sharding is on another mesh than out_sharding";
-            return self.error(codes::COLLECTIVE_MESH, op, message, "a collective stays on its mesh");
+            return self.error(codes::COLLECTIVE_MESH, op, message, "use the operand's mesh in out_sharding");
         }
         if from.rank() != rank {
             let message = format!("the operand's sharding has {} dimensions, out_sharding {rank}", from.rank());
@@ -139,7 +139,9 @@ fn mismatch(
     }
     if *reshard == Reshard::PermuteParts {
         let parts = ShardParts::of(shape, &before, &after);
-        return parts.is_none().then(|| "its shards have no equal parts that make those of out_sharding".to_owned());
+        return parts
+            .is_none()
+            .then(|| "its shards can't be split into equal parts that make up those of out_sharding".to_owned());
     }
     let pending = before.unreduced.clone();
     match reshard {
@@ -166,7 +168,7 @@ fn mismatch(
         Reshard::ReplicatedToUnreduced(_, kind) | Reshard::ShardedToUnreduced(_, kind) => {
             if out.kind != *kind {
                 let (made, out) = (kind.text(), out.kind.text());
-                return Some(format!("the parts it makes combine by {made}, but out_sharding is unreduced by {out}"));
+                return Some(format!("its parts combine by {made}, but out_sharding is unreduced by {out}"));
             }
             let mut expected: Axes = pending.into_iter().chain(reshard.axes()).collect();
             sort_and_merge(&mut expected);
@@ -191,18 +193,18 @@ fn as_written(sharding: &TensorSharding, mesh: &Mesh) -> Option<Distribution> {
 fn fault_text(fault: ReshardFault) -> String {
     match fault {
         ReshardFault::Lists(lists, dims) => format!("{lists} lists of axes for {dims} dimensions"),
-        ReshardFault::NotMinor(d) => format!("an axis it takes off dimension {d} isn't the minor one there"),
-        ReshardFault::InUse(d) => format!("an axis it brings to dimension {d} is in use already"),
-        ReshardFault::NoMoves => "no axes move".to_owned(),
-        ReshardFault::NoDimension(d) => format!("there is no dimension {d}"),
-        ReshardFault::GivesAndGets(d) => format!("dimension {d} gives axes and gets some"),
+        ReshardFault::NotMinor(d) => format!("an axis that it removes from dimension {d} is not the minor axis there"),
+        ReshardFault::InUse(d) => format!("an axis that it adds to dimension {d} is already in use"),
+        ReshardFault::NoMoves => "it moves no axes".to_owned(),
+        ReshardFault::NoDimension(d) => format!("the operand has no dimension {d}"),
+        ReshardFault::GivesAndGets(d) => format!("dimension {d} both loses and gains axes"),
         ReshardFault::Order(first, second) => {
-            format!("dimension {second} gives axes after dimension {first}: order the moves")
+            format!("dimension {second} is listed after dimension {first}: list moves by source dimension")
         }
         ReshardFault::ReducesShards => "a reduction axis shards the operand or is replicated in it".to_owned(),
-        ReshardFault::NothingUnreduced => "no axes become unreduced".to_owned(),
+        ReshardFault::NothingUnreduced => "it makes no axes unreduced".to_owned(),
         ReshardFault::UnreducedInUse => "an axis shards the operand or is unreduced in it already".to_owned(),
-        ReshardFault::AnyPermutation => "it moves shards anywhere".to_owned(),
+        ReshardFault::AnyPermutation => "a permute may move shards to any device".to_owned(),
     }
 }
 

@@ -26,7 +26,7 @@ impl<'a> Verifier<'a> {
             Some(_) => self.edges_fault(
                 op,
                 EDGES,
-                format!("{EDGES} holds no propagation edges"),
+                format!("{EDGES} is not a list of propagation edges"),
                 "write #sdy.propagation_edges<[…]>",
             ),
         }
@@ -37,7 +37,7 @@ impl<'a> Verifier<'a> {
                 self.edges_fault(
                     op,
                     list,
-                    format!("{list} is no list of propagation edges"),
+                    format!("{list} is not a list of propagation edges"),
                     "write [#sdy.propagation_edges<[…]>]",
                 );
             }
@@ -52,7 +52,7 @@ impl<'a> Verifier<'a> {
         let mut faults = Vec::new();
         for step in steps {
             if step.index < 0 {
-                faults.push(format!("step {} of the propagation edges is negative", step.index));
+                faults.push(format!("the propagation edges have the negative step {}", step.index));
             }
             if !seen.insert(step.index) {
                 faults.push(format!("the propagation edges have step {} twice", step.index));
@@ -70,20 +70,30 @@ impl<'a> Verifier<'a> {
                         EdgeValue::Result(i) => ("results", i, counts.1),
                     };
                     if !(0..count).contains(&index) {
-                        faults.push(format!("the propagation edges name number {index} of {count} {what}"));
+                        faults.push(format!(
+                            "expected a number of the {what} below {count} in the propagation edges, found {index}"
+                        ));
                     }
                 }
             }
         }
         let unknown = steps.iter().flat_map(|s| &s.axes).find(|a| !self.is_axis_of_some_mesh(op, a.0));
         if let Some((axis, ..)) = unknown {
-            faults.push(format!("no mesh has axis \"{}\" of the propagation edges", self.program.name_text(axis.name)));
+            faults.push(format!(
+                "the propagation edges name axis \"{}\", which no mesh has",
+                self.program.name_text(axis.name)
+            ));
         }
         if !steps.is_empty() && self.all_shardings(op).is_empty() {
-            faults.push("propagation edges on an op of whose values none has a sharding".to_owned());
+            faults.push("the op has propagation edges, but none of its values has a sharding".to_owned());
         }
         for message in faults {
-            self.edges_fault(op, EDGES, message, "they note how a sharding spread; leave them out where none did");
+            self.edges_fault(
+                op,
+                EDGES,
+                message,
+                "propagation edges record how shardings spread; remove them where none did",
+            );
         }
     }
 

@@ -84,9 +84,9 @@ impl<'a> Verifier<'a> {
                 );
             }
             if let Some(&(_, owner)) = self.manual.iter().find(|m| m.0 == axis) {
-                let d = Diagnostic::error(codes::AXIS_IS_MANUAL, span, format!("axis {text} is manual already"));
+                let d = Diagnostic::error(codes::AXIS_IS_MANUAL, span, format!("axis {text} is already manual"));
                 let d = d.also(self.program.op(owner).span, "manual in this computation");
-                self.push(d.note("computations inside each other are manual on different axes"));
+                self.push(d.note("nested manual computations must be manual on different axes"));
             }
         }
     }
@@ -105,7 +105,7 @@ impl<'a> Verifier<'a> {
                     codes::MANUAL_MESHES,
                     op,
                     message,
-                    "a manual computation runs on the devices of one mesh",
+                    "use one mesh for all shardings of a manual computation",
                 );
             }
         }
@@ -127,19 +127,22 @@ impl<'a> Verifier<'a> {
             if let Some(late) = late {
                 let text = format!("\"{}\"", self.program.name_text(late.name));
                 let span = place.find(self.program, &text);
-                let message = format!("{what}: manual axis {text} stands behind a free axis in dimension {d}");
+                let message = format!("{what}: manual axis {text} follows a free axis in dimension {d}");
                 let d = Diagnostic::error(codes::MANUAL_AXES_FIRST, span, message);
                 self.push(d.note("put the manual axes first: the body shards them further"));
             }
             let Some(&size) = ty.tensor().and_then(|t| t.shape.get(d)).filter(|&&s| s >= 0) else { continue };
             let shards = crate::sharding::axes_size(&manual.manual_part(&dim.axes), mesh).max(1);
             if size % shards != 0 {
-                let message =
-                    format!("{what}: dimension {d} of size {size} isn't divided by its manual axes, {shards} shards");
+                let message = format!(
+                    "{what}: dimension {d} of size {size} is not divisible by the {shards} shards of its manual axes"
+                );
                 let first = dim.axes.iter().find(|a| manual.is_manual(a.name));
                 let text = first.map(|a| format!("\"{}\"", self.program.name_text(a.name))).unwrap_or_default();
                 let d = Diagnostic::error(codes::UNEVEN_MANUAL, place.find(self.program, &text), message);
-                self.push(d.note("a manual computation can't pad: pad around it, or shard along fewer devices"));
+                self.push(
+                    d.note("a manual computation can't pad: pad the operand before it, or shard over fewer devices"),
+                );
             }
         }
     }

@@ -30,8 +30,8 @@ impl Verifier<'_> {
                 continue;
             }
             let kind = match kind {
-                AttrData::String(_) => format!("there is no memory kind \"{}\"", kind.as_str().unwrap_or("…")),
-                _ => "a memory kind is a text".to_owned(),
+                AttrData::String(_) => format!("unknown memory kind \"{}\"", kind.as_str().unwrap_or("…")),
+                _ => "expected a memory kind as a string".to_owned(),
             };
             let argument = func::block(program, op.op).and_then(|block| program.block_args(block).get(i).copied());
             let span = match argument.filter(|_| what == "argument") {

@@ -46,10 +46,10 @@ impl<'a> Verifier<'a> {
             // The meshes of a topology have different devices; so may those of a module that states its device count.
             let apart = !topology_meshes(program).is_empty() || func::declared_partitions(program).is_some();
             if devices != mesh.devices() && !apart {
-                let message = format!("this mesh has {} devices, another one {devices}", mesh.devices());
+                let message = format!("this mesh has {} devices, but another mesh has {devices}", mesh.devices());
                 let d = Diagnostic::warning(codes::MESH_DEVICE_COUNTS, view.span(), message);
                 let d = d.also(program.op(other).span, format!("{devices} devices"));
-                self.push(d.note("all meshes of a program are over the same devices"));
+                self.push(d.note("all meshes of a program must be over the same devices"));
             }
         }
     }
@@ -73,7 +73,7 @@ impl<'a> Verifier<'a> {
                     codes::MESH_AXIS_TWICE,
                     place.find_last(program, &text),
                     message,
-                    "give each axis a name of its own",
+                    "give each axis a different name",
                 );
             }
         }
@@ -95,7 +95,7 @@ impl<'a> Verifier<'a> {
             if ids.len() != 1 || ids[0] < 0 {
                 let message =
                     format!("a mesh without axes names one device, found device_ids of {} entries", ids.len());
-                fault(codes::MESH_DEVICE_IDS, span, message, "write <[], device_ids=[0]> for one device alone");
+                fault(codes::MESH_DEVICE_IDS, span, message, "write <[], device_ids=[0]> for a single device");
             }
             return;
         }

@@ -220,7 +220,7 @@ impl<'a> Verifier<'a> {
                     codes::RESULT_TYPE,
                     op,
                     message,
-                    &format!("its operands and attributes give {expected}: declare that"),
+                    &format!("its operands and attributes imply {expected}: declare that type"),
                 );
             }
         }
@@ -238,7 +238,7 @@ impl<'a> Verifier<'a> {
             let d = Diagnostic::error(
                 codes::RESULT_ACCURACY,
                 span,
-                format!("'{}': {ACCURACY} states tolerances beside {mode}", op.name()),
+                format!("'{}': {ACCURACY} states tolerances with mode {mode}, which takes none", op.name()),
             );
             self.push(d.note("tolerances go with #stablehlo.result_accuracy_mode<TOLERANCE>"));
         }
@@ -253,7 +253,7 @@ impl<'a> Verifier<'a> {
         }
         let note = match op.name().strip_prefix("stablehlo.") {
             Some(name) if problem.note.is_empty() => {
-                format!("the op's rules: https://openxla.org/stablehlo/spec#{name}")
+                format!("the rules of the op: https://openxla.org/stablehlo/spec#{name}")
             }
             _ => problem.note,
         };

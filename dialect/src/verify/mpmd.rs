@@ -24,7 +24,7 @@ impl<'a> Verifier<'a> {
         let anywhere =
             ["mpmd.return", "mpmd.named_computation", "mpmd.named_tensor", "mpmd.broadcast", "mpmd.reduce", "mpmd.for"];
         if !directly && !anywhere.contains(&op.name()) {
-            let message = format!("'{}' stands in a region of another op", op.name());
+            let message = format!("'{}' is inside a region of another op", op.name());
             self.error(codes::MISPLACED_OP, op, message, "it belongs directly in a function");
         }
         match (mpmd::kind(op), owner) {
@@ -43,7 +43,7 @@ impl<'a> Verifier<'a> {
             let Some(AttrData::ShardingPerValue(list)) = op.attr(name) else { continue };
             if list.len() != types.len() {
                 let message = format!("{name} has {} shardings for {} values", list.len(), types.len());
-                self.error(codes::SHARDING_COUNT, op, message, "give one sharding a value");
+                self.error(codes::SHARDING_COUNT, op, message, "write one sharding for each value");
                 continue;
             }
             for (sharding, ty) in list.iter().zip(types) {
@@ -77,7 +77,7 @@ impl<'a> Verifier<'a> {
             }
             if !sizes || ids.len() as i64 != n || ids.iter().any(|id| !(0..MAX_DEVICES).contains(id)) {
                 let message =
-                    format!("mesh \"{text}\" has {n} devices by its axes and {} by its device_ids", ids.len());
+                    format!("the axes of mesh \"{text}\" have {n} devices, but its device_ids have {}", ids.len());
                 let note = format!("name each of its devices once; there are at most {MAX_DEVICES}");
                 self.error(codes::MESH_TOPOLOGY, function, message, &note);
                 continue;
@@ -109,7 +109,7 @@ impl<'a> Verifier<'a> {
         if let Some(kind) = tensor.memory_kind
             && !mpmd::is_memory_kind(program.name_text(kind))
         {
-            let message = format!("there is no memory kind \"{}\"", program.name_text(kind));
+            let message = format!("unknown memory kind \"{}\"", program.name_text(kind));
             return Some((message, "write \"device\" or \"pinned_host\"".to_owned()));
         }
         let Some(mesh) = topology.mesh(tensor.mesh) else {
@@ -123,7 +123,10 @@ impl<'a> Verifier<'a> {
         let sharding = tensor.sharding.as_ref()?;
         let (dims, rank) = (sharding.dims.len(), tensor.tensor.rank());
         if dims != rank {
-            return Some((format!("the sharding has {dims} dimensions, the tensor {rank}"), String::new()));
+            return Some((
+                format!("the sharding has {dims} dimensions, but the tensor has rank {rank}"),
+                String::new(),
+            ));
         }
         let axes = sharding.dims.iter().flat_map(|d| &d.axes).chain(&sharding.replicated).chain(&sharding.unreduced);
         for axis in axes {
@@ -136,7 +139,7 @@ impl<'a> Verifier<'a> {
         let uneven = sizes.zip(&tensor.tensor.shape).enumerate().find(|(_, (by, size))| **size % by.max(&1) != 0);
         let (dim, (by, size)) = uneven?;
         let message = format!("dimension {dim} of size {size} is not divisible by the {by} devices it is sharded on");
-        Some((message, "tensors on a mesh are sharded evenly".to_owned()))
+        Some((message, "tensors on a mesh must be sharded evenly".to_owned()))
     }
 
     /// Checks that the function that a fragment's call names takes and returns the shards of one device.
@@ -144,7 +147,7 @@ impl<'a> Verifier<'a> {
         let program = self.program;
         let Some(name) = func::callee(op) else { return };
         let Some(&function) = self.functions.get(name) else {
-            return self.error(codes::UNKNOWN_FUNCTION, op, format!("there is no function @{name}"), "");
+            return self.error(codes::UNKNOWN_FUNCTION, op, format!("function @{name} is undefined"), "");
         };
         let main: Option<Op> = func::function(program, "main");
         let Some(topology) = main.and_then(|main| mpmd::Topology::of(program, main)) else { return };
@@ -155,13 +158,13 @@ impl<'a> Verifier<'a> {
         };
         for (what, wanted, found) in [
             ("takes", locals(&mut op.operand_types()), signature.inputs),
-            ("gives", locals(&mut op.result_types()), signature.results),
+            ("returns", locals(&mut op.result_types()), signature.results),
         ] {
             let Some(wanted) = wanted else { continue };
             let found: Vec<String> = found.iter().map(|&ty| program.type_text(ty)).collect();
             if wanted != found {
                 let (wanted, found) = (wanted.join(", "), found.join(", "));
-                let message = format!("@{name} {what} ({found}), but a device's shards are ({wanted})");
+                let message = format!("@{name} {what} ({found}), but the shards of a device are ({wanted})");
                 let d = Diagnostic::error(codes::CALL_TYPES, op.span(), message);
                 self.push(d.also(program.op(function).span, format!("@{name} is defined here")));
             }

@@ -47,8 +47,8 @@ impl<'a> Verifier<'a> {
             let Some(q) = Quantized::of(self.program, ty.element) else { continue };
             problems.extend(of_type(&q, ty).map(|message| Problem::operand(i, message)));
             if q.per_axis() && !PER_AXIS.contains(&name) {
-                let message = "expected one scale for all elements, found one for each of a dimension";
-                problems.push(Problem::operand(i, message).note("dequantize it before"));
+                let message = "expected one scale for all elements, found one for each index of a dimension";
+                problems.push(Problem::operand(i, message).note("dequantize it first"));
             }
         }
         for (i, ty) in results.iter().enumerate().filter_map(|(i, t)| Some((i, (*t)?))) {
@@ -68,14 +68,18 @@ impl<'a> Verifier<'a> {
 fn of_type(q: &Quantized, ty: &TensorType) -> Option<String> {
     let range = q.range.0..=q.range.1;
     if let Some(zero) = q.zero_points.iter().find(|z| !range.contains(z)) {
-        return Some(format!("zero point {zero} isn't among the stored values {} to {} (C8)", q.range.0, q.range.1));
+        return Some(format!("zero point {zero} is not among the stored values {} to {} (C8)", q.range.0, q.range.1));
     }
     let dimension = q.dimension?;
     let Some(&size) = usize::try_from(dimension).ok().and_then(|d| ty.shape.get(d)) else {
-        return Some(format!("scales along dimension {dimension} of a tensor of rank {} (C12)", ty.rank()));
+        return Some(format!("the scales are along dimension {dimension} of a tensor of rank {} (C12)", ty.rank()));
     };
-    (size != DYNAMIC && size != q.scales.len() as i64)
-        .then(|| format!("{} scales for dimension {dimension} of size {size} (C13)", q.scales.len()))
+    (size != DYNAMIC && size != q.scales.len() as i64).then(|| {
+        format!(
+            "expected one scale for each index, found {} for dimension {dimension} of size {size} (C13)",
+            q.scales.len()
+        )
+    })
 }
 
 /// Checks an op's constraints on the scales of its operands and result, operands first.
@@ -87,9 +91,9 @@ fn relation(program: &Program, op: OpRef<'_>, name: &str, tensors: &[&TensorType
             let permutation = op.ints("permutation")?;
             let from = |d: i64| usize::try_from(d).ok().and_then(|d| permutation.get(d)).copied();
             if !same_scales(operand, result) {
-                "operand and result have other scales or zero points (C1)".to_owned()
+                "operand and result have different scales or zero points (C1)".to_owned()
             } else if operand.dimension != result.dimension.and_then(from) {
-                "the result's scales aren't along the dimension that the operand's are permuted to (C4)".to_owned()
+                "the result's scales aren't along the permuted dimension of the operand's scales (C4)".to_owned()
             } else {
                 return None;
             }
@@ -153,13 +157,13 @@ fn add(lhs: Option<&Quantized>, rhs: Option<&Quantized>, result: Option<&Quantiz
     };
     let sides = [lhs, rhs];
     if sides.iter().any(|q| q.storage != result.storage) {
-        return Some("operands and result store other types (C3)");
+        return Some("operands and result store different types (C3)");
     }
     if sides.iter().any(|q| q.expressed != result.expressed) {
-        return Some("operands and result express other types (C4)");
+        return Some("operands and result express different types (C4)");
     }
     if !result.per_axis() && sides.iter().any(|q| q.per_axis()) {
-        return Some("an operand has a scale for each element of a dimension, the result one for all (C5)");
+        return Some("an operand has a scale for each index of a dimension, but the result has one for all (C5)");
     }
     let elsewhere = |q: &&Quantized| q.per_axis() && q.dimension != result.dimension;
     sides.iter().any(elsewhere).then_some("an operand's scales are along another dimension than the result's (C6)")
@@ -168,11 +172,11 @@ fn add(lhs: Option<&Quantized>, rhs: Option<&Quantized>, result: Option<&Quantiz
 fn broadcast(op: OpRef<'_>, tensors: &[&TensorType], operand: &Quantized, result: &Quantized) -> Option<&'static str> {
     let (Some(from), Some(to)) = (operand.dimension, result.dimension) else {
         let plain = !operand.per_axis() && !result.per_axis() && same_scales(operand, result);
-        return (!plain).then_some("operand and result have other scales or zero points (C6)");
+        return (!plain).then_some("operand and result have different scales or zero points (C6)");
     };
     let dims = op.ints("broadcast_dimensions")?;
     if usize::try_from(from).ok().and_then(|d| dims.get(d)) != Some(&to) {
-        return Some("the result's scales aren't along the dimension that the operand's comes to (C6)");
+        return Some("the result's scales aren't along the dimension that the operand's dimension becomes (C6)");
     }
     // A single element is broadcast together with its scale.
     let single = tensors[0].shape.get(from as usize) == Some(&1);
@@ -180,7 +184,7 @@ fn broadcast(op: OpRef<'_>, tensors: &[&TensorType], operand: &Quantized, result
     let same = (0..result.scales.len()).all(|i| {
         operand.scales.get(at(i)) == result.scales.get(i) && operand.zero_points.get(at(i)) == result.zero_points.get(i)
     });
-    (!same).then_some("operand and result have other scales or zero points (C6)")
+    (!same).then_some("operand and result have different scales or zero points (C6)")
 }
 
 /// Checks sums of products by the scales of left operand, right operand and result. `labels` are those of the
@@ -190,7 +194,10 @@ fn product(tensors: &[&TensorType], sides: [Option<&Quantized>; 3], labels: [&st
     let say = |text: &str, label: usize| Some(format!("{text} ({})", labels[label]));
     let [lhs, rhs, result] = sides;
     let (Some(rhs), true) = (rhs, lhs.is_some() == result.is_some()) else {
-        return say("the right operand must be quantized, and both the left one and the result or none of them", 0);
+        return say(
+            "the right operand must be quantized, and the left operand and the result must both be quantized or not",
+            0,
+        );
     };
     if !labels[1].is_empty() && rhs.zero_points.iter().any(|&z| z != 0) {
         return say("the right operand's zero points must be 0", 1);
@@ -198,16 +205,20 @@ fn product(tensors: &[&TensorType], sides: [Option<&Quantized>; 3], labels: [&st
     let (Some(lhs), Some(result)) = (lhs, result) else {
         let ends = [tensors[0].element, tensors[tensors.len() - 1].element];
         let plain = ends.iter().all(|&e| e == rhs.expressed);
-        return if plain { None } else { say("the right operand expresses another type than the others have", 5) };
+        return if plain {
+            None
+        } else {
+            say("the right operand expresses another type than the elements of the others", 5)
+        };
     };
     if lhs.storage != rhs.storage {
-        return say("the operands store other types", 2);
+        return say("the operands store different types", 2);
     }
     if [lhs, rhs].iter().any(|q| q.expressed != result.expressed) {
-        return say("operands and result express other types", 3);
+        return say("operands and result express different types", 3);
     }
     if !rhs.per_axis() && result.per_axis() {
-        return say("the result has a scale for each element of a dimension, the right operand one for all", 4);
+        return say("the result has a scale for each index of a dimension, but the right operand has one for all", 4);
     }
     None
 }

@@ -14,7 +14,8 @@ impl<'a> Verifier<'a> {
         let mut used = vec![false; rule.factors.len()];
         for (what, types, mappings) in [("operand", operands, &rule.operands), ("result", results, &rule.results)] {
             if types.len() != mappings.len() {
-                let message = format!("the sharding rule maps {} {what}s, the op has {}", mappings.len(), types.len());
+                let message =
+                    format!("the sharding rule maps {} {what}s, but the op has {}", mappings.len(), types.len());
                 self.rule_error(op, message);
                 continue;
             }
@@ -41,12 +42,15 @@ impl<'a> Verifier<'a> {
             _ => false,
         };
         let (message, note) = if sdy::stated_reduction(op).is_none() {
-            ("shardc.reduction is how partial results combine", "write \"sum\", \"max\" or \"min\"")
+            ("shardc.reduction must be the name of a reduction", "write \"sum\", \"max\" or \"min\"")
         } else if !reduces {
             let note = "name them in sdy.sharding_rule, as in {i=8, j=4} reduction={j}, or remove shardc.reduction";
-            ("shardc.reduction on an op whose sharding rule has no reduction factors", note)
+            ("the op has shardc.reduction, but its sharding rule has no reduction factors", note)
         } else if op.def().reduction(op) != sdy::stated_reduction(op) {
-            ("shardc.reduction on an op that is known here", "remove it: what the op combines by is known")
+            (
+                "the op has shardc.reduction, but its reduction is known",
+                "remove shardc.reduction: it is for ops that shardc doesn't define",
+            )
         } else {
             return;
         };
@@ -64,21 +68,23 @@ impl<'a> Verifier<'a> {
         used: &mut [bool],
     ) {
         let Some(tensor) = ty.tensor() else {
-            return self.rule_error(op, format!("{what} is no tensor, so no sharding rule maps it"));
+            return self.rule_error(op, format!("{what} is not a tensor, so a sharding rule can't map it"));
         };
         if mapping.len() != tensor.rank() {
-            let message = format!("{what} has {} dimensions, the sharding rule maps {}", tensor.rank(), mapping.len());
+            let message =
+                format!("{what} has {} dimensions, but the sharding rule maps {}", tensor.rank(), mapping.len());
             return self.rule_error(op, message);
         }
         mapping.iter().flatten().for_each(|&f| used[f as usize] = true);
         if !tensor.is_static() {
-            return self.rule_error(op, format!("{what} has dimensions of unknown size, so no sharding rule maps it"));
+            return self
+                .rule_error(op, format!("{what} has dimensions of unknown size, so a sharding rule can't map it"));
         }
         let mut own = vec![false; rule.factors.len()];
         for (d, dim) in mapping.iter().enumerate() {
             for &f in dim {
                 if std::mem::replace(&mut own[f as usize], true) {
-                    self.rule_error(op, format!("{what} has one factor in two places"));
+                    self.rule_error(op, format!("{what} has the same factor in two places"));
                 }
                 if dim.len() > 1 && rule.factors[f as usize].size == 1 {
                     self.rule_error(op, format!("dimension {d} of {what} has a factor of size 1 among others"));

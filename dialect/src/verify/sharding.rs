@@ -32,7 +32,7 @@ impl<'a> Verifier<'a> {
                 self.error(
                     codes::SHARDING_ATTRIBUTE,
                     op,
-                    "sdy.sharding of an op lists one sharding a result",
+                    "expected sdy.sharding of an op to list one sharding for each result",
                     "write #sdy.sharding_per_value<[<…>]>",
                 );
             }
@@ -43,7 +43,7 @@ impl<'a> Verifier<'a> {
             Some(_) => self.error(
                 codes::SHARDING_RULE,
                 op,
-                "sdy.sharding_rule is no sharding rule",
+                "sdy.sharding_rule is not a sharding rule",
                 "write #sdy.op_sharding_rule<…>",
             ),
             None => {}
@@ -59,8 +59,12 @@ impl<'a> Verifier<'a> {
         }
         if sdy::barrier_direction(op) == Some(sdy::Direction::Both) {
             let span = place.find(self.program, "BOTH");
-            let d = Diagnostic::error(codes::SHARDING_BARRIER, span, "a barrier that is open both ways bars nothing");
-            self.push(d.note("say FORWARD, BACKWARD or NONE, or remove it"));
+            let d = Diagnostic::error(
+                codes::SHARDING_BARRIER,
+                span,
+                "this barrier allows both directions and has no effect",
+            );
+            self.push(d.note("write FORWARD, BACKWARD or NONE, or remove the barrier"));
         }
         self.group(op);
         self.edge(op);
@@ -120,7 +124,7 @@ impl<'a> Verifier<'a> {
         match self.program.attr_data(attr) {
             AttrData::Sharding(sharding) => self.sharding(sharding, self.program.type_data(ty), place),
             _ => {
-                let message = format!("sdy.sharding of {what} {i} is no sharding");
+                let message = format!("sdy.sharding of {what} {i} is not a sharding");
                 self.error(codes::SHARDING_ATTRIBUTE, op, message, "write sdy.sharding = #sdy.sharding<@mesh, […]>");
             }
         }
@@ -129,9 +133,10 @@ impl<'a> Verifier<'a> {
     /// Checks one sharding per value.
     pub(super) fn per_value(&mut self, list: &'a [TensorSharding], types: &[&TypeData], what: &str, place: Place) {
         if list.len() != types.len() {
-            let message = format!("{} {what}, but {} shardings", types.len(), list.len());
+            let message =
+                format!("expected {} shardings, one for each of the {what}, found {}", types.len(), list.len());
             let d = Diagnostic::error(codes::SHARDING_COUNT, place.fallback, message);
-            return self.push(d.note("give one sharding a value; [] for a scalar or token"));
+            return self.push(d.note("write one sharding for each value; [] for a scalar or token"));
         }
         let places = place.shardings(self.program);
         for (i, (sharding, ty)) in list.iter().zip(types).enumerate() {
@@ -159,7 +164,9 @@ impl<'a> Verifier<'a> {
                     None => format!("the module has @{}", known.join(", @")),
                 };
                 let span = place.find(self.program, &format!("@{name}"));
-                self.push(Diagnostic::error(codes::UNKNOWN_MESH, span, format!("there is no mesh @{name}")).note(note));
+                self.push(
+                    Diagnostic::error(codes::UNKNOWN_MESH, span, format!("mesh @{name} is undefined")).note(note),
+                );
                 None
             }
         }
@@ -174,7 +181,7 @@ impl<'a> Verifier<'a> {
                 let d = Diagnostic::error(
                     codes::SHARDING_ON_ONE_DEVICE,
                     place.fallback,
-                    "a value on one device alone isn't sharded",
+                    "a value on a single device can't be sharded",
                 );
                 self.push(d.note("write [] and no replicated or unreduced axes"));
             }
@@ -200,7 +207,7 @@ impl<'a> Verifier<'a> {
             let message = format!("the sharding has {rank} dimensions, {text} has {}", tensor.rank());
             let span = place.find(self.program, "[");
             let d = Diagnostic::error(codes::SHARDING_RANK, span, message);
-            self.push(d.note("give one {…} a dimension; {} for one that isn't sharded"));
+            self.push(d.note("write one {…} for each dimension; {} for one that isn't sharded"));
         }
         for (d, dim) in sharding.dims.iter().enumerate() {
             if dim.priority.is_some() && !dim.open && dim.axes.is_empty() {
@@ -252,19 +259,19 @@ impl<'a> Verifier<'a> {
                     codes::SHARDING_AXIS_TWICE,
                     last(axis),
                     format!("axis {} is used twice", text(axis)),
-                    "an axis shards one dimension, or is replicated or unreduced".to_owned(),
+                    "an axis can shard one dimension, be replicated, or be unreduced".to_owned(),
                 ),
                 Fault::Overlap(a, b) => (
                     codes::SHARDING_AXES_OVERLAP,
                     last(b),
                     format!("axes {} and {} overlap", text(a), text(b)),
-                    "parts of one axis must be apart: \"x\":(pre)size covers sizes pre to pre*size".to_owned(),
+                    "parts of one axis must be disjoint: \"x\":(pre)size covers sizes pre to pre*size".to_owned(),
                 ),
                 Fault::Mergeable(a, b) => (
                     codes::SHARDING_AXES_MERGE,
                     last(b),
-                    format!("{} and {} are neighbors of one axis", text(a), text(b)),
-                    "write them as one".to_owned(),
+                    format!("{} and {} are adjacent parts of one axis", text(a), text(b)),
+                    "write them as one part".to_owned(),
                 ),
                 Fault::Part(axis, full) => (
                     codes::SUB_AXIS_SIZE,
@@ -296,7 +303,7 @@ impl<'a> Verifier<'a> {
                 let span = place.find(self.program, &text);
                 let d = Diagnostic::error(codes::AXIS_IS_MANUAL, span, format!("axis {text} is manual here"));
                 let d = d.also(self.program.op(owner).span, "manual in this computation");
-                self.push(d.note("inside, tensors are one device's shards along it already: leave the axis out"));
+                self.push(d.note("tensors inside are already shards along the axis: remove it"));
             }
         }
     }

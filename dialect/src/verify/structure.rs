@@ -16,20 +16,23 @@ impl<'a> Verifier<'a> {
         };
         let &[block] = blocks else {
             let help = "put all functions and meshes into one block, without a label such as ^bb0";
-            return self.error(codes::MODULE_STRUCTURE, op, "a module has one region of one block", help);
+            return self.error(codes::MODULE_STRUCTURE, op, "expected one region of one block in a module", help);
         };
         if !op.operands().is_empty() {
             self.error(
                 codes::MODULE_STRUCTURE,
                 op,
-                "a module has no operands",
-                "leave them out: nothing calls a module",
+                "expected a module without operands",
+                "remove them: a module is never called",
             );
         }
         if let Some(&first) = self.program.block_args(block).first() {
-            let d =
-                Diagnostic::error(codes::MODULE_STRUCTURE, self.program.value_span(first), "a module has no arguments");
-            self.push(d.note("they belong to a function"));
+            let d = Diagnostic::error(
+                codes::MODULE_STRUCTURE,
+                self.program.value_span(first),
+                "expected a module without arguments",
+            );
+            self.push(d.note("move them to a function"));
         }
     }
 
@@ -41,7 +44,7 @@ impl<'a> Verifier<'a> {
             self.error(
                 codes::MISPLACED_OP,
                 op,
-                format!("'{name}' stands inside another op"),
+                format!("'{name}' is inside another op"),
                 "move it to the module's top level",
             );
         }
@@ -49,8 +52,8 @@ impl<'a> Verifier<'a> {
             self.error(
                 codes::MISPLACED_OP,
                 op,
-                format!("'{name}' ends no region"),
-                "it belongs at the end of a function or region",
+                format!("'{name}' doesn't end a region"),
+                "move it to the end of a function or region",
             );
         }
         let regions = &self.program.op(op.op).regions;
@@ -107,7 +110,7 @@ impl<'a> Verifier<'a> {
             let inner = self.program.view(inner);
             if inner.def().terminator() && i + 1 < ops.len() {
                 let message = format!("'{}' must be the last op of its region", inner.name());
-                self.error(codes::MISPLACED_TERMINATOR, inner, message, "remove what follows it");
+                self.error(codes::MISPLACED_TERMINATOR, inner, message, "remove the ops that follow it");
             }
         }
         let last = ops.last().map(|&last| self.program.view(last));
@@ -139,8 +142,8 @@ impl<'a> Verifier<'a> {
             if let Some(crate::ir::AttrData::Array(items)) = op.attr(list)
                 && items.len() != count
             {
-                let message = format!("@{name} has {count} {what}, but {list} holds {} dictionaries", items.len());
-                self.error(codes::FUNCTION_ATTRIBUTES, op, message, "give one dictionary each");
+                let message = format!("@{name} has {count} {what}, but {list} has {} dictionaries", items.len());
+                self.error(codes::FUNCTION_ATTRIBUTES, op, message, "write one dictionary for each");
             }
         }
         let Some(block) = op.block(0) else { return };
@@ -150,7 +153,7 @@ impl<'a> Verifier<'a> {
             self.error(
                 codes::FUNCTION_TYPE,
                 op,
-                format!("the body of @{name} takes {found}, its type says {expected}"),
+                format!("the body of @{name} takes {found}, but its type declares {expected}"),
                 "",
             );
         }
@@ -196,13 +199,13 @@ pub(super) fn values(verifier: &mut Verifier<'_>) {
             true => Diagnostic::error(
                 codes::VALUE_FROM_OUTSIDE,
                 op.operand_span(operand),
-                "a value from around the region is read",
+                "the region reads a value that is defined outside of it",
             )
-            .note("functions, manual and named computations read nothing from outside: pass it as an operand"),
+            .note("functions, manual and named computations can't read outer values: pass it as an operand"),
             false => {
-                let message = format!("operand {operand} of '{}' is not defined before it", op.name());
+                let message = format!("operand {operand} of '{}' is not defined before the op", op.name());
                 Diagnostic::error(codes::UNDEFINED_VALUE, op.operand_span(operand), message)
-                    .note("define it before, in this region or one around it")
+                    .note("define it before the op, in this region or an enclosing one")
             }
         };
         verifier.push(d.also(program.value_span(value), "defined here"));

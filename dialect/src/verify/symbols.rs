@@ -31,7 +31,7 @@ impl<'a> Verifier<'a> {
                     seen.entry(name).or_insert(op);
                 }
                 None if matches!(view.attr("sym_name"), Some(AttrData::String(_))) => {
-                    let message = format!("the name of '{}' has to be UTF-8 text", view.name());
+                    let message = format!("the name of '{}' must be UTF-8 text", view.name());
                     self.error(codes::MISSING_SYMBOL, view, message, "write the name in UTF-8");
                 }
                 None if needs_name => {
@@ -78,7 +78,7 @@ impl<'a> Verifier<'a> {
                 Some(near) => format!("did you mean @{near}?"),
                 None => "define the function in this module".to_owned(),
             };
-            self.error(codes::UNKNOWN_FUNCTION, op, format!("there is no function @{name}"), &note);
+            self.error(codes::UNKNOWN_FUNCTION, op, format!("function @{name} is undefined"), &note);
             return None;
         };
         let signature = func::signature(program, function);
@@ -91,10 +91,10 @@ impl<'a> Verifier<'a> {
                 let d = Diagnostic::error(
                     codes::CALL_TYPES,
                     op.span(),
-                    format!("@{name} {what} {expected}, the call says {found}"),
+                    format!("@{name} {what} {expected}, but the call declares {found}"),
                 );
                 let d = d.also(program.op(function).span, format!("@{name} is defined here"));
-                self.push(d.note("make the call's types those of the function"));
+                self.push(d.note("change the call's types to those of the function"));
             }
         }
         Some(function)
@@ -132,12 +132,12 @@ impl<'a> Verifier<'a> {
                         let name = |i: usize| func::symbol(self.program, functions[i]).unwrap_or_default();
                         let mut path: Vec<String> = stack[from..].iter().map(|s| format!("@{}", name(s.0))).collect();
                         path.push(format!("@{}", name(to)));
-                        let message = format!("functions can't call themselves: {}", path.join(" calls "));
+                        let message = format!("recursive functions are not supported: {}", path.join(" calls "));
                         self.error(
                             codes::RECURSION,
                             self.program.view(call),
                             message,
-                            "use stablehlo.while for what repeats",
+                            "write the repetition as stablehlo.while",
                         );
                     }
                     State::Done => {}

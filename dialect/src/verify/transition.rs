@@ -62,10 +62,10 @@ impl<'a> Verifier<'a> {
             Some(Reshard::AllReduce(..) | Reshard::ReduceScatter(..)) => {
                 let placed = op.operands().first().is_none_or(|&v| self.sharding_of(self.past_barriers(v)).is_some());
                 if !placed {
-                    let message = format!("'{}' combines a value that nobody says is unreduced", op.name());
+                    let message = format!("'{}' reduces a value that isn't stated to be unreduced", op.name());
                     let d = Diagnostic::error(codes::NOT_UNREDUCED, op.span(), message);
-                    let d = d.also(op.operand_span(0), "this has no sharding");
-                    self.push(d.note("state its sharding with the axes it is unreduced along"));
+                    let d = d.also(op.operand_span(0), "this value has no sharding");
+                    self.push(d.note("state a sharding of the value, with the axes it is unreduced along"));
                 }
             }
             // The verifier has checked the axes that these add.
@@ -111,7 +111,7 @@ impl<'a> Verifier<'a> {
             let fine = s.kind == ReductionKind::Sum || makes == Some(s.kind);
             let (axis, kind) = (self.program.name_text(made.name), s.kind.text());
             (!fine).then(|| {
-                (format!("'{}' can't make parts along \"{axis}\" that combine by {kind}", op.name()), OWN_PARTS)
+                (format!("'{}' can't produce parts along \"{axis}\" that combine by {kind}", op.name()), OWN_PARTS)
             })
         });
         let fault = fault.or_else(|| {
@@ -120,14 +120,16 @@ impl<'a> Verifier<'a> {
                 let axis = self.program.name_text(gone.name);
                 match combines {
                     None => {
-                        let message = format!("'{}' drops the unreduced axis \"{axis}\" of what it reads", op.name());
+                        let message = format!("'{}' drops the unreduced axis \"{axis}\" of its operand", op.name());
                         Some((message, COMBINE_FIRST))
                     }
                     Some(kind) if kind != s.kind => {
                         let (kind, parts) = (kind.text(), s.kind.text());
-                        let message =
-                            format!("'{}' combines by {kind}, but parts along \"{axis}\" by {parts}", op.name());
-                        Some((message, "combine parts the way they were made"))
+                        let message = format!(
+                            "'{}' combines by {kind}, but the parts along \"{axis}\" combine by {parts}",
+                            op.name()
+                        );
+                        Some((message, "combine the parts by the reduction that produced them"))
                     }
                     Some(_) => None,
                 }
@@ -139,7 +141,8 @@ impl<'a> Verifier<'a> {
             };
             let (s, to) = before.iter().find_map(|s| after.iter().find(|to| turns(s, to)).map(|to| (s, to)))?;
             let (from, to) = (s.kind.text(), to.kind.text());
-            let message = format!("'{}' can't turn parts that combine by {from} into ones that do by {to}", op.name());
+            let message =
+                format!("'{}' can't turn parts that combine by {from} into parts that combine by {to}", op.name());
             Some((message, COMBINE_FIRST))
         });
         if let Some((message, note)) = fault {
@@ -220,8 +223,9 @@ impl<'a> Verifier<'a> {
                 [] => "not unreduced".to_owned(),
                 axes => format!("unreduced along {}", super::collective::axes_text(self.program, axes)),
             };
-            let message = format!("{what} {}, but becomes one that is {}", text(&a), text(&b));
-            let note = "state both alike, or combine the parts between, by a constraint, a reshard or an all-reduce";
+            let message = format!("{what} {}, but is passed on as {}", text(&a), text(&b));
+            let note =
+                "state the same axes for both, or combine the parts with a constraint, a reshard or an all-reduce";
             self.push(Diagnostic::error(codes::UNREDUCED_AXES_DIFFER, span, message).note(note));
         }
     }
@@ -238,8 +242,8 @@ impl<'a> Verifier<'a> {
 }
 
 const COMBINE_FIRST: &str =
-    "combine the parts before, by a constraint, a reshard or an all-reduce; the pass propagate does it";
-const OWN_PARTS: &str = "an op gives parts that add up, or that combine as its own reduction does";
+    "combine the parts first with a constraint, a reshard or an all-reduce; the pass propagate does that";
+const OWN_PARTS: &str = "the parts of an op's results add up, or combine as the op's own reduction does";
 
 fn is_explicit(op: OpRef<'_>) -> bool {
     matches!(op.name(), "sdy.sharding_constraint" | "sdy.reshard")

@@ -50,13 +50,13 @@ impl<'a> Verifier<'a> {
         let message = match (made, combined) {
             (None, _) if introduced => format!("'{name}' can't make a value unreduced"),
             (Some(kind), _) if introduced && to.kind != kind => {
-                format!("'{name}' can make parts that add up, not ones unreduced by {after}")
+                format!("'{name}' can produce parts that add up, but not parts that combine by {after}")
             }
             (_, Some(kind)) if removed && from.kind != kind => {
                 format!("'{name}' combines by {}, but the operand is unreduced by {before}", kind.text())
             }
             _ if kept && from.kind != to.kind => {
-                format!("'{name}' can't turn parts unreduced by {before} into ones unreduced by {after}")
+                format!("'{name}' can't turn parts that combine by {before} into parts that combine by {after}")
             }
             _ => return,
         };
@@ -92,7 +92,7 @@ impl<'a> Verifier<'a> {
             self.error(
                 codes::DYNAMIC_SHAPE,
                 op,
-                format!("'{name}' needs a tensor of known sizes"),
+                format!("'{name}' needs a tensor of static shape"),
                 "give every dimension a size",
             );
         }
@@ -100,9 +100,9 @@ impl<'a> Verifier<'a> {
             let d = Diagnostic::error(
                 codes::DATA_FLOW_EDGE,
                 op.operand_span(0),
-                format!("the operand of '{name}' is read by others too"),
+                format!("the operand of '{name}' has other users"),
             );
-            self.push(d.note("an edge stands for its operand: let the others read the edge's result"));
+            self.push(d.note("an edge replaces its operand: make the other users read the result of the edge"));
         }
         let source = self.program.value_source(operand);
         let fits = match source {
@@ -119,8 +119,8 @@ impl<'a> Verifier<'a> {
         };
         if !fits {
             let message = match of_function {
-                true => format!("the operand of '{name}' is neither a function's argument nor a call's result"),
-                false => format!("the operand of '{name}' is made by an op of Shardy's without regions"),
+                true => format!("the operand of '{name}' is neither an argument of a function nor a result of a call"),
+                false => format!("the operand of '{name}' is produced by an op of Shardy without regions"),
             };
             let d = Diagnostic::error(codes::DATA_FLOW_EDGE, op.operand_span(0), message);
             self.push(d.also(self.program.value_span(operand), "defined here"));

@@ -28,17 +28,22 @@ use ring::{Directions, unroll};
 /// The pass.
 pub(crate) static PASS: Pass = Pass {
     name: "collective-matmul",
-    doc: "Multiply while an operand is gathered, or while a sum is scattered, chunk by chunk around a ring of at most 32 devices.",
+    doc: "Overlaps a product with gathering an operand or scattering the sum, in chunks around a ring of at most 32 \
+        devices.",
     effect: Effect::Rewrite,
     options: &[
-        OptionDef { doc: "The slice of TPUs whose timeline says where it pays.", ..TARGET },
+        OptionDef { doc: "The slice of TPUs whose modelled timeline decides where the step gets shorter.", ..TARGET },
         OptionDef::choice(
             "when",
             &["shorter", "always", "never"],
-            "Where the timeline gets shorter, wherever it is possible, or nowhere.",
+            "Apply it where the modelled timeline gets shorter, wherever possible, or nowhere.",
         ),
         MEMORY,
-        OptionDef::choice("directions", &["best", "one", "both"], "Which ways around the ring data is sent."),
+        OptionDef::choice(
+            "directions",
+            &["best", "one", "both"],
+            "The directions around the ring in which data is sent.",
+        ),
     ],
     run: |program, options, diagnostics| {
         let (Some(target), when) = (options.target(diagnostics), options.text("when")) else { return };

@@ -24,14 +24,14 @@ use stages::{Last, apply};
 /// The pass.
 pub(crate) static PASS: Pass = Pass {
     name: "decompose-hierarchical",
-    doc: "Take collectives between slices apart into stages inside of each slice and over the network between them.",
+    doc: "Splits collectives between slices into stages inside each slice and over the network between them.",
     effect: Effect::Rewrite,
     options: &[
         OptionDef { doc: "The slices, or islands of GPUs, and the network between them.", ..TARGET },
         OptionDef::choice(
             "hierarchical",
             &["shorter", "always", "never"],
-            "Where the timeline gets shorter, wherever it is possible, or nowhere.",
+            "Apply it where the modelled timeline gets shorter, wherever possible, or nowhere.",
         ),
         MEMORY,
     ],

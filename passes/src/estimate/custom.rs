@@ -85,7 +85,11 @@ const PRECISIONS: [Precision; 7] = [
 /// Describes a violated property, with the arguments and the results.
 pub fn prove(model: &dyn CostModel) -> Result<(), String> {
     let rate = |what: &str, value: f64| {
-        if value.is_finite() && value > 0.0 { Ok(()) } else { Err(format!("{what} is {value}, which is no rate")) }
+        if value.is_finite() && value > 0.0 {
+            Ok(())
+        } else {
+            Err(format!("{what} is {value}, expected a positive finite number"))
+        }
     };
     rate("memory_bandwidth()", model.memory_bandwidth())?;
     rate("host_bandwidth()", model.host_bandwidth())?;
@@ -133,7 +137,7 @@ fn growing(seconds: impl Fn(u64) -> f64, sizes: impl Iterator<Item = u64>, what:
             return Err(format!("{what}: {now} s for N = {n}"));
         }
         if now != again {
-            return Err(format!("{what}: {now} s for N = {n}, {again} s when asked again"));
+            return Err(format!("{what}: {now} s for N = {n}, but {again} s on a second call"));
         }
         if now < before.1 {
             return Err(format!("{what}: {now} s for N = {n}, less than the {} s for N = {}", before.1, before.0));

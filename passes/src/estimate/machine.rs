@@ -63,7 +63,7 @@ impl Machine {
                 let Some(slice) = devices.and_then(|devices| slices_of(chip, slices, devices)) else {
                     let mesh: Vec<String> = axis_sizes.iter().map(u64::to_string).collect();
                     let message = format!(
-                        "{target} has no slice of a default shape for the mesh {}: write the shape, as in {target}:{}",
+                        "{target} has no default slice for the mesh {}: write the shape, as in {target}:{}",
                         mesh.join("x"),
                         chip.example_shape()
                     );

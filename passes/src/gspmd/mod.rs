@@ -29,7 +29,7 @@ fn gspmd(program: &mut Program, diagnostics: &mut Diagnostics) {
     for (function, block) in program.functions() {
         let mut failed = |program: &Program, op: Op, message: String| {
             let d = Diagnostic::error(codes::NO_GSPMD_FORM, program.op(op).span, message);
-            diagnostics.push(d.note("run the passes that make a per-device program of it, and manual, before"));
+            diagnostics.push(d.note("run the passes that partition the program, and the pass manual, first"));
         };
         for op in program.block_ops(block).to_vec() {
             let name = program.op_name(op);
@@ -38,7 +38,7 @@ fn gspmd(program: &mut Program, diagnostics: &mut Diagnostics) {
             } else if name == sdy::ShardingConstraint.name() {
                 constrain(program, block, op).unwrap_or_else(|message| failed(program, op, message));
             } else if sdy::is_op(program.view(op)) {
-                failed(program, op, format!("{name} has no form from before Shardy"));
+                failed(program, op, format!("{name} has no GSPMD form"));
             } else if let Some([sharding]) = sdy::result_shardings(program.view(op)) {
                 match text_of(program, sharding) {
                     Ok(text) => {
@@ -59,10 +59,9 @@ fn gspmd(program: &mut Program, diagnostics: &mut Diagnostics) {
 
 /// Returns the sharding as text.
 fn text_of(program: &Program, sharding: &TensorSharding) -> Result<String, String> {
-    let mesh = sdy::resolve(program, &sharding.mesh).ok_or("a sharding over a mesh that isn't there")?;
-    text::of(sharding, mesh).ok_or_else(|| {
-        "mhlo.sharding has no words for partial results other than sums, nor for axes that overlap".to_owned()
-    })
+    let mesh = sdy::resolve(program, &sharding.mesh).ok_or("a sharding over an undefined mesh")?;
+    text::of(sharding, mesh)
+        .ok_or_else(|| "mhlo.sharding can't express partial results other than sums, or overlapping axes".to_owned())
 }
 
 /// Rewrites the shardings of a function's arguments and results.
@@ -91,7 +90,7 @@ fn outline(program: &mut Program, block: Block, op: Op, names: &mut FxHashSet<St
     let manual = ManualComputation::of(program.view(op)).ok_or("a manual computation without its shardings")?;
     let mesh = manual.mesh.ok_or("a manual computation without a mesh")?;
     if mesh.axes.iter().any(|&(axis, size)| size > 1 && !manual.is_manual(axis)) {
-        return Err("axes that aren't manual have no form here".to_owned());
+        return Err("a manual computation with free axes can't be written in GSPMD form".to_owned());
     }
     let texts = |list: &[TensorSharding]| list.iter().map(|s| text_of(program, s)).collect::<Result<Vec<_>, String>>();
     let (ins, outs) = (texts(manual.in_shardings)?, texts(manual.out_shardings)?);

@@ -69,7 +69,7 @@ fn apply_all(program: &mut Program, annotations: &[Annotation], diagnostics: &mu
 
 fn problem(span: Span, message: String) -> Diagnostic {
     Diagnostic::error(codes::MHLO_SHARDING, span, message)
-        .note("give it a sharding of Shardy's: #sdy.sharding<@mesh, […]>")
+        .note("write a sharding of Shardy instead: #sdy.sharding<@mesh, […]>")
 }
 
 fn find(program: &Program, diagnostics: &mut Diagnostics) -> Vec<Annotation> {
@@ -119,8 +119,11 @@ impl Grid {
                 let (span, known) = *first.get_or_insert((annotation.span, tiles));
                 if known.devices != tiles.devices || known.order != tiles.order {
                     let message = match known.devices == tiles.devices {
-                        true => "its order of devices is not that of the other annotations".to_owned(),
-                        false => format!("{} devices, where another annotation has {}", tiles.devices, known.devices),
+                        true => "it orders the devices differently than another annotation".to_owned(),
+                        false => format!(
+                            "it is over {} devices, but another annotation is over {}",
+                            tiles.devices, known.devices
+                        ),
                     };
                     diagnostics.push(problem(annotation.span, message).also(span, "the other annotation"));
                     return None;
@@ -133,8 +136,7 @@ impl Grid {
                 with.sort_unstable();
                 with.dedup();
                 if with.windows(2).any(|pair| pair[1] % pair[0] != 0) {
-                    let message =
-                        "it divides the devices in a way unrelated to how the other annotations do".to_owned();
+                    let message = "it divides the devices so that it doesn't refine the other annotations".to_owned();
                     diagnostics.push(problem(annotation.span, message).also(span, "another annotation"));
                     return None;
                 }
@@ -213,7 +215,7 @@ impl Grid {
                 Ok(Some(TensorSharding::replicated(mesh, 0)))
             }
             HloSharding::Tiled(tiles) if tiles.dims.len() != rank => {
-                Err(format!("tiles of {} dimensions on a tensor of {rank}", tiles.dims.len()))
+                Err(format!("it tiles {} dimensions of a tensor of rank {rank}", tiles.dims.len()))
             }
             HloSharding::Tiled(tiles) if !tiles.manual.is_empty() => {
                 Err("partly manual tiles outside of a manual region".to_owned())
@@ -271,7 +273,7 @@ fn apply(program: &mut Program, grid: &Grid, annotation: &Annotation) -> Result<
 fn only(annotation: &Annotation) -> Result<&HloSharding, String> {
     match annotation.shardings.as_slice() {
         [one] => Ok(one),
-        list => Err(format!("{} shardings for one tensor", list.len())),
+        list => Err(format!("expected one sharding for one tensor, found {}", list.len())),
     }
 }
 
@@ -281,7 +283,7 @@ fn apply_to_op(program: &mut Program, grid: &Grid, annotation: &Annotation, op: 
     program.remove_attr(op, ANNOTATION);
     let target = target(program, op).map(str::to_owned);
     if matches!(target.as_deref(), Some(ENTER_MANUAL | LEAVE_MANUAL)) {
-        return Err(format!("@{} outside of the pattern that makes a manual computation", target.unwrap_or_default()));
+        return Err(format!("@{} is not part of the pattern of a manual computation", target.unwrap_or_default()));
     }
     let mut ranks: Vec<usize> = program.results(op).map(|v| program.tensor_type(v).map_or(0, |t| t.rank())).collect();
     if ranks.is_empty() && matches!(annotation.shardings[..], [HloSharding::Maximal(_)]) {
@@ -293,7 +295,7 @@ fn apply_to_op(program: &mut Program, grid: &Grid, annotation: &Annotation, op: 
     for (i, &rank) in ranks.iter().enumerate() {
         let given = match annotation.shardings.as_slice() {
             [one] => one,
-            list => list.get(i).ok_or_else(|| format!("{} shardings for {} results", list.len(), ranks.len()))?,
+            list => list.get(i).ok_or_else(|| format!("found {} shardings for {} results", list.len(), ranks.len()))?,
         };
         let Some(mut sharding) = grid.sharding(program, given, rank)? else { return Ok(()) };
         for (d, dim) in sharding.dims.iter_mut().enumerate() {
@@ -331,5 +333,5 @@ fn unspecified(program: &Program, op: Op) -> Result<Vec<usize>, String> {
     let Some((_, rest)) = config.split_once("unspecified_dims=[") else { return Ok(Vec::new()) };
     let inner = rest.split(']').next().unwrap_or_default();
     let dims: Option<Vec<usize>> = inner.split(',').map(|d| d.trim().parse().ok()).collect();
-    dims.ok_or_else(|| format!("'{config}' doesn't say which dimensions are unspecified"))
+    dims.ok_or_else(|| format!("'{config}' is not a list of unspecified dimensions"))
 }

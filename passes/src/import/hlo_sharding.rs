@@ -42,7 +42,7 @@ pub(super) struct Tiles {
 
 /// Parses `{…}`; returns the shardings of a tuple's elements in order.
 pub(super) fn read(text: &str) -> Result<Vec<HloSharding>, String> {
-    let inner = braced(text.trim()).ok_or_else(|| format!("'{text}' is no sharding: expected it in braces"))?;
+    let inner = braced(text.trim()).ok_or_else(|| format!("'{text}' is not a sharding: expected braces around it"))?;
     if inner.starts_with('{') {
         return parts(inner).into_iter().map(|part| one(part.trim())).collect();
     }
@@ -72,27 +72,27 @@ fn parts(text: &str) -> Vec<&str> {
 }
 
 fn one(text: &str) -> Result<HloSharding, String> {
-    let inner = braced(text).ok_or_else(|| format!("'{text}' is no sharding: expected it in braces"))?;
+    let inner = braced(text).ok_or_else(|| format!("'{text}' is not a sharding: expected braces around it"))?;
     let inner = inner.split(" metadata=").next().unwrap_or(inner).trim();
     if let Some(rest) = inner.strip_prefix("devices=") {
         return tiled(rest).map(HloSharding::Tiled);
     }
     if let Some(device) = inner.strip_prefix("maximal device=") {
-        let device = device.trim().parse().map_err(|_| format!("'{device}' is no device"))?;
+        let device = device.trim().parse().map_err(|_| format!("'{device}' is not a device number"))?;
         return Ok(HloSharding::Maximal(device));
     }
     match inner {
         "replicated" => Ok(HloSharding::Replicated),
         "manual" => Ok(HloSharding::Manual),
-        _ => Err(format!(
-            "the sharding '{text}' has no counterpart: expected replicated, manual, maximal or devices=[…]"
-        )),
+        _ => {
+            Err(format!("the sharding '{text}' is not supported: expected replicated, manual, maximal or devices=[…]"))
+        }
     }
 }
 
 fn numbers(text: &str) -> Result<Vec<i64>, String> {
     let numbers = text.split(',').map(|n| n.trim().parse::<i64>().ok().filter(|&n| n >= 0));
-    numbers.collect::<Option<_>>().ok_or_else(|| format!("'{text}' is no list of numbers"))
+    numbers.collect::<Option<_>>().ok_or_else(|| format!("'{text}' is not a list of numbers"))
 }
 
 /// Parses a leading list in `open`…`close`; returns it and the rest of the text.
@@ -105,7 +105,7 @@ fn list(text: &str, open: char, close: char) -> Result<(Vec<i64>, &str), String>
 fn tiled(text: &str) -> Result<Tiles, String> {
     let (tiles, rest) = list(text, '[', ']')?;
     let devices = tiles.iter().try_fold(1i64, |n, &t| n.checked_mul(t)).filter(|n| (1..=MAX_DEVICES).contains(n));
-    let devices = devices.ok_or_else(|| format!("{tiles:?} are too many tiles, or none"))?;
+    let devices = devices.ok_or_else(|| format!("expected a supported number of tiles, found {tiles:?}"))?;
     let (runs, order, rest) = if let Some(rest) = rest.strip_prefix("<=") {
         let (sizes, rest) = list(rest, '[', ']')?;
         let (order, rest) = match rest.strip_prefix('T') {
@@ -141,13 +141,16 @@ fn tiled(text: &str) -> Result<Tiles, String> {
                 .collect()
         }
     };
-    let of_tensor = dims.len().checked_sub(kinds.len()).ok_or("more kinds of tiles than dimensions of them")?;
+    let of_tensor = dims
+        .len()
+        .checked_sub(kinds.len())
+        .ok_or("the sharding lists more kinds of tiles than it has tile dimensions")?;
     let mut manual = Vec::new();
     for (runs, kind) in dims.drain(of_tensor..).zip(&kinds) {
         match *kind {
             "replicated" => {}
             "manual" => manual.extend(runs),
-            other => return Err(format!("tiles of kind '{other}' have no counterpart: expected replicated or manual")),
+            other => return Err(format!("tiles of kind '{other}' are not supported: expected replicated or manual")),
         }
     }
     Ok(Tiles { dims, manual, devices, order })
@@ -159,7 +162,7 @@ fn transposed(sizes: &[i64], order: &[i64], devices: i64) -> Result<Vec<Run>, St
     sorted.sort_unstable();
     let product = sizes.iter().try_fold(1i64, |n, &s| n.checked_mul(s));
     if sorted != (0..sizes.len() as i64).collect::<Vec<_>>() || product != Some(devices) {
-        return Err(format!("dimensions {sizes:?} in the order {order:?} are no order of {devices} devices"));
+        return Err(format!("dimensions {sizes:?} in the order {order:?} don't order {devices} devices"));
     }
     let stride = |d: usize| sizes[d + 1..].iter().product();
     Ok(order

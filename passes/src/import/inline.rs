@@ -163,13 +163,14 @@ impl CallGraph {
             let name = func::symbol(program, most.0).unwrap_or_default();
             let many = |n: u64| if n == u64::MAX { format!("more than {}", u64::MAX - 1) } else { n.to_string() };
             let message = format!(
-                "inlining makes {} ops, which are more than {MAX_OPS}: @{name} has {} and is inlined {} times",
+                "inlining would create {} ops, more than the limit of {MAX_OPS}: @{name} has {} and is inlined {} \
+                times",
                 many(total),
                 most.1.ops,
                 many(times[&most.0])
             );
             let d = Diagnostic::error(codes::OP_LIMIT, program.op(most.0).span, message);
-            diagnostics.push(d.note("call it less often, or use a while loop for what repeats"));
+            diagnostics.push(d.note("call it less often, or write the repetition as a while loop"));
             return true;
         }
         false
@@ -201,7 +202,7 @@ fn callee(program: &Program, functions: &FxHashMap<&str, Op>, call: Op) -> Resul
     let name = func::callee(view).unwrap_or_default();
     let fault = |code, message: String| Diagnostic::error(code, view.span(), message).note("define it in the module");
     let Some(&function) = functions.get(name) else {
-        return Err(fault(codes::UNKNOWN_FUNCTION, format!("the called function @{name} doesn't exist")));
+        return Err(fault(codes::UNKNOWN_FUNCTION, format!("the called function @{name} is undefined")));
     };
     match func::block(program, function).filter(|&body| !program.block_ops(body).is_empty()) {
         Some(_) => Ok(function),

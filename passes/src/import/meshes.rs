@@ -28,7 +28,7 @@ pub fn unify_meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
         let d = Diagnostic::error(
             codes::UNRELATED_MESHES,
             program.op(meshes[1].0).span,
-            "the meshes' axes divide the devices in unrelated ways",
+            "the axes of two meshes divide the devices so that neither mesh refines the other",
         )
         .also(program.op(meshes[0].0).span, "the other mesh")
         .note("give both meshes the same device order, and axes whose sizes divide each other's");

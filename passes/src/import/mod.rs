@@ -135,7 +135,7 @@ impl Import<'_> {
                 codes::UNKNOWN_MESH,
                 span,
                 "no mesh has the manual axes".to_owned(),
-                "define one, or leave manual_axes empty",
+                "define a mesh that has them, or leave manual_axes empty",
             );
         }
     }
@@ -159,13 +159,13 @@ impl Import<'_> {
 /// The pass.
 pub static PASS: crate::Pass = crate::Pass {
     name: "import",
-    doc: "Inlines calls, expands composite ops and reads mhlo.sharding, so that one function of plain ops is left.",
+    doc: "Inlines calls, expands composite ops and reads mhlo.sharding, which leaves one function of plain ops.",
     effect: crate::Effect::Reach(Stage::Imported),
     options: &[OptionDef::field(
         "trip-count",
         Field::TripCount,
         "-1",
-        "The iterations of each loop whose condition doesn't tell them; -1 for the machine model's guess.",
+        "The number of iterations of each loop whose condition doesn't determine it; -1 for the model's default.",
     )],
     run: |program, options, diagnostics| {
         import(program, diagnostics);
@@ -178,7 +178,7 @@ pub static PASS: crate::Pass = crate::Pass {
 /// The pass.
 pub static UNIFY_MESHES: crate::Pass = crate::Pass {
     name: "unify-meshes",
-    doc: "Rewrites shardings over several meshes of the same devices to one of them.",
+    doc: "Rewrites shardings over several meshes of the same devices into shardings over one mesh.",
     effect: crate::Effect::Rewrite,
     options: &[],
     run: |program, _, diagnostics| unify_meshes(program, diagnostics),

@@ -74,7 +74,7 @@ impl Borders {
 /// Returns the annotation of an op.
 fn annotation(program: &Program, op: Op) -> Result<HloSharding, String> {
     let text = program.attr(op, ANNOTATION).and_then(|a| program.attr_data(a).as_str());
-    let mut list = hlo_sharding::read(text.ok_or("a border of a manual region without mhlo.sharding")?)?;
+    let mut list = hlo_sharding::read(text.ok_or("an op that enters or leaves a manual region has no mhlo.sharding")?)?;
     list.pop().ok_or_else(|| "an empty sharding".to_owned())
 }
 
@@ -88,12 +88,13 @@ fn replace(program: &mut Program, grid: &Grid, block: Block, call: Op, borders: 
         } else if manual != axes {
             return Err("the operands enter with different manual axes".to_owned());
         }
-        let whole = program.op(op).operands.first().copied().ok_or("a border without operand")?;
+        let whole =
+            program.op(op).operands.first().copied().ok_or("an op that enters a manual region has no operand")?;
         let given = match program.value_source(whole) {
             ValueSource::Result(outer, _) if target(program, outer) == Some(SHARDING_CALL) => {
                 annotation(program, outer)?
             }
-            _ => return Err(format!("the operand of @{ENTER_MANUAL} has no @Sharding before it")),
+            _ => return Err(format!("the operand of @{ENTER_MANUAL} is not a result of @Sharding")),
         };
         ins.push((given, whole));
         operands.push(whole);
@@ -104,7 +105,7 @@ fn replace(program: &mut Program, grid: &Grid, block: Block, call: Op, borders: 
     let mut shardings = |list: Vec<(HloSharding, Value)>| -> Result<Vec<TensorSharding>, String> {
         let each = list.into_iter().map(|(given, value)| {
             let rank = program.tensor_type(value).map_or(0, |t| t.rank());
-            let mut sharding = grid.sharding(program, &given, rank)?.ok_or("a manual region over no devices")?;
+            let mut sharding = grid.sharding(program, &given, rank)?.ok_or("a manual region is over no devices")?;
             let used: Vec<AxisRef> = sharding.dims.iter().flat_map(|d| d.axes.iter().copied()).collect();
             sharding.replicated = manual.iter().copied().filter(|a| !used.contains(a)).collect();
             Ok(sharding)
@@ -112,7 +113,7 @@ fn replace(program: &mut Program, grid: &Grid, block: Block, call: Op, borders: 
         each.collect()
     };
     let (ins, outs) = (shardings(ins)?, shardings(outs)?);
-    let callee = func::callee(program.view(call)).map(str::to_owned).ok_or("a call of nothing")?;
+    let callee = func::callee(program.view(call)).map(str::to_owned).ok_or("a call names no function")?;
     let body = func::function(program, &callee).and_then(|f| func::block(program, f));
     let body = body.ok_or_else(|| format!("the called function @{callee} has no body"))?;
     let loc = program.op(call).loc;

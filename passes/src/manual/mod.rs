@@ -27,8 +27,9 @@ use transposes::before_scatters;
 pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     let Some(main) = func::function(program, "main") else { return };
     let Some(signature) = Signature::of(program) else {
-        let d = Diagnostic::error(codes::NO_GLOBAL_TYPES, program.op(main).span, "@main doesn't say its global types");
-        return diagnostics.push(d.note("run the pass partition before"));
+        let d =
+            Diagnostic::error(codes::NO_GLOBAL_TYPES, program.op(main).span, "@main doesn't state its global types");
+        return diagnostics.push(d.note("run the pass partition first"));
     };
     if let Some(block) = func::block(program, main) {
         between_windows(program, block);
@@ -40,17 +41,18 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
         return unsign(program, main);
     };
     if func::num_replicas(program) > 1 {
-        let message = "JAX's runtime takes partitions or replicas, not both";
+        let message = "JAX's runtime supports partitions or replicas, but not both";
         let d = Diagnostic::error(codes::MANUAL_REPLICAS, program.op(main).span, message);
         return diagnostics
-            .push(d.note("make the replicas an axis of the mesh, or take the per-device program as it is"));
+            .push(d.note("make the replicas an axis of the mesh, or use the per-device program (--emit stablehlo)"));
     }
     let (ins, mut outs) = (signature.arguments, signature.results);
     let of_part = |side: &Side| matches!(side.sharding.as_ref().map(|s| &s.mesh), Some(MeshRef::Inline(_)));
     if ins.iter().chain(&outs).any(of_part) {
-        let message = "what @main takes and gives is on part of the devices, which no sharding over all of them says";
+        let message =
+            "an argument or result of @main is on some of the devices, which a sharding over all devices can't express";
         let d = Diagnostic::error(codes::MANUAL_TOPOLOGY, program.op(main).span, message);
-        return diagnostics.push(d.note("take the per-device program as it is, or give JAX one mesh"));
+        return diagnostics.push(d.note("use the per-device program (--emit stablehlo), or give JAX one mesh"));
     }
     let Some(block) = func::block(program, main) else { return };
     let arguments = program.block_args(block).to_vec();
@@ -60,9 +62,9 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
         let d = Diagnostic::error(
             codes::UNREDUCED_RESULT,
             program.op(main).span,
-            "JAX's runtime has no arguments and results of partial results other than sums",
+            "JAX's runtime doesn't support arguments and results that are partial results other than sums",
         );
-        return diagnostics.push(d.note("reduce it before it is returned"));
+        return diagnostics.push(d.note("reduce the value before it is returned"));
     }
     let shown = shown::take(program, block);
     let sides = ins.iter().chain(&outs).chain(shown.iter().map(|s| s.side()));
@@ -70,11 +72,13 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
         Ok(fine) => fine,
         Err(axis) => {
             let axis = program.name_text(axis);
-            let message =
-                format!("arguments and results are sharded along parts of \"{axis}\" that no one mesh has as axes");
+            let message = format!(
+                "arguments and results are sharded along parts of \"{axis}\" that can't all be axes of one mesh"
+            );
             let d = Diagnostic::error(codes::UNRELATED_MESHES, program.op(main).span, message);
-            return diagnostics
-                .push(d.note("shard them along parts that divide each other, or take the per-device program"));
+            return diagnostics.push(d.note(
+                "shard them along parts that divide each other, or use the per-device program (--emit stablehlo)",
+            ));
         }
     };
     let name = program.name(&mesh_name);

@@ -318,7 +318,7 @@ fn emit(
         let wanted = wanted.and_then(|s| stated(topology, s));
         let Some(mut home) = emit.homes.get(&value).cloned() else {
             let d = Diagnostic::error(codes::MESH_TENSOR, emit.program.value_span(value), "a result is on no mesh");
-            return diagnostics.push(d.note("an op whose results are tensors makes it"));
+            return diagnostics.push(d.note("make it the result of an op whose results are tensors"));
         };
         if let Some(mesh) = mesh.filter(|&mesh| mesh != home.tensor.mesh)
             && let Some(sent) = emit.on(value, mesh)

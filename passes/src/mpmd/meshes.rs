@@ -75,9 +75,9 @@ pub(super) fn meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
 fn idle_devices(program: &Program, name: Name, has: i64, devices: i64) -> Diagnostic {
     let name = program.name_text(name);
     let span = sdy::meshes(program).find(|mesh| mesh.1 == name).map(|mesh| program.op(mesh.0).span);
-    let message = format!("@{name} has {has} of the module's {devices} devices; the others compute nothing");
+    let message = format!("@{name} has {has} of the module's {devices} devices; the others are idle");
     let d = Diagnostic::warning(codes::PARTITION_COUNT, span.unwrap_or_default(), message);
-    d.note(format!("if the program runs on {has} devices, {NUM_PARTITIONS} is {has}"))
+    d.note(format!("if the program runs on {has} devices, set {NUM_PARTITIONS} to {has}"))
 }
 
 /// Moves the number of devices from the module to `main`, because fragments run on the devices of their meshes, not on

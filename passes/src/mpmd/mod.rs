@@ -27,7 +27,7 @@ use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
 
 const TARGET: OptionDef =
-    OptionDef { doc: "What runs each mesh: flat, or a slice of TPUs like v5e:4x2.", ..compile_options::TARGET };
+    OptionDef { doc: "The machine of each mesh: flat, or a slice of TPUs like v5e:4x2.", ..compile_options::TARGET };
 
 /// Returns whether no value is on a mesh of a topology any more, as passes for one mesh require; otherwise reports
 /// which passes to run.
@@ -39,8 +39,8 @@ pub(crate) fn is_on_one_mesh(program: &Program, diagnostics: &mut Diagnostics) -
     let found = program.values_under(program.body()).into_iter().find(|&v| mpmd::mesh_of(program, v).is_some());
     if let Some(value) = found {
         let span = program.value_span(value);
-        let d = Diagnostic::error(codes::MESH_ASSIGNMENT, span, "a tensor is on one of several meshes");
-        diagnostics.push(d.note("run mpmd-assign, mpmd-partition and mpmd-spmd first, as compile does"));
+        let d = Diagnostic::error(codes::MESH_ASSIGNMENT, span, "a tensor is assigned to one of several meshes");
+        diagnostics.push(d.note("run mpmd-assign, mpmd-partition and mpmd-spmd first, as the command compile does"));
     }
     found.is_none()
 }
@@ -49,16 +49,20 @@ const NAMES: OptionDef = OptionDef::field(
     "assign",
     Field::Assign,
     "",
-    "The mesh of each named computation, name@mesh with commas between; without it they are balanced by cost.",
+    "The mesh of each named computation, as a list of name@mesh; by default they are balanced by cost.",
 );
 
-const ORDER: OptionDef =
-    OptionDef::field("schedule", Field::Schedule, "auto", "The order; auto takes the fastest that fits memory.");
+const ORDER: OptionDef = OptionDef::field(
+    "schedule",
+    Field::Schedule,
+    "auto",
+    "The order of microbatches; auto chooses the fastest that fits memory.",
+);
 
 /// The pass that finds meshes of different devices.
 pub(crate) static MESHES: Pass = Pass {
     name: "mpmd-meshes",
-    doc: "Gives a program whose shardings are over meshes of different devices a topology of these meshes.",
+    doc: "Adds a topology of the meshes to a program whose shardings are over meshes of different devices.",
     effect: Effect::Rewrite,
     options: &[],
     run: |program, _, diagnostics| meshes::meshes(program, diagnostics),
@@ -67,14 +71,15 @@ pub(crate) static MESHES: Pass = Pass {
 /// The pass that turns ops under JAX's name scopes into named computations.
 pub(crate) static SCOPES: Pass = Pass {
     name: "mpmd-scopes",
-    doc: "Makes named computations of the ops under names of JAX's, which stand in their locations.",
+    doc: "Groups ops into named computations by the JAX scopes in their locations.",
     effect: Effect::Rewrite,
     options: &[
         OptionDef::field(
             "scopes",
             Field::Stages,
             "",
-            "These names, with commas between, and those of the option assign; layer* stands for all that begin with layer.",
+            "The names of the scopes, as a list, in addition to those of the option assign; layer* matches all that \
+            begin with layer.",
         ),
         NAMES,
     ],
@@ -84,23 +89,25 @@ pub(crate) static SCOPES: Pass = Pass {
 /// The pass that cuts the batch into microbatches.
 pub(crate) static MICROBATCH: Pass = Pass {
     name: "mpmd-microbatch",
-    doc: "Cuts the batch of a program with a topology into microbatches: sums what they add up to, joins what they give.",
+    doc: "Splits the batch of a program with a topology into microbatches, and adds or concatenates their results.",
     effect: Effect::Rewrite,
     options: &[
         OptionDef::field(
             "microbatches",
             Field::Microbatches,
             "1",
-            "How many; auto takes the number and schedule that the model finds fastest within memory.",
+            "The number of microbatches; auto chooses the number and schedule that the model finds fastest within \
+            memory.",
         ),
         OptionDef::text(
             "batch",
-            "The number of the argument whose first dimension is the batch; without it the one that most depends on.",
+            "The number of the argument whose first dimension is the batch; by default the one that most ops depend \
+            on.",
         ),
         NAMES,
         ORDER,
         TARGET,
-        OptionDef { doc: "What a device may hold at once; without it there is no limit.", ..MEMORY },
+        OptionDef { doc: "The maximum memory of a device; no limit by default.", ..MEMORY },
     ],
     run: microbatch::microbatch,
 };
@@ -108,7 +115,7 @@ pub(crate) static MICROBATCH: Pass = Pass {
 /// The pass that splits `@main` into fragments.
 pub(crate) static ASSIGN: Pass = Pass {
     name: "mpmd-assign",
-    doc: "Takes a program with a topology apart into fragments, each on one mesh, and transfers between them.",
+    doc: "Splits a program with a topology into fragments, each on one mesh, and transfers between them.",
     effect: Effect::Rewrite,
     options: &[NAMES, TARGET],
     run: assign::assign,
@@ -117,7 +124,7 @@ pub(crate) static ASSIGN: Pass = Pass {
 /// The pass that partitions fragments.
 pub(crate) static PARTITION: Pass = Pass {
     name: "mpmd-partition",
-    doc: "Makes each fragment a function that the devices of its mesh run, and gives every value its sharding.",
+    doc: "Makes each fragment a function that the devices of its mesh run, and gives every value a sharding.",
     effect: Effect::Rewrite,
     options: &[TARGET, MEMORY],
     run: partition::partition,
@@ -126,20 +133,16 @@ pub(crate) static PARTITION: Pass = Pass {
 /// The pass that orders fragments.
 pub(crate) static SCHEDULE: Pass = Pass {
     name: "mpmd-schedule",
-    doc: "Orders the fragments of microbatches, and says when each runs and what each mesh holds.",
+    doc: "Orders the fragments of microbatches, and records when each runs and how much memory each mesh needs.",
     effect: Effect::Rewrite,
-    options: &[
-        ORDER,
-        TARGET,
-        OptionDef { doc: "What a device may hold at once; without it there is no limit.", ..MEMORY },
-    ],
+    options: &[ORDER, TARGET, OptionDef { doc: "The maximum memory of a device; no limit by default.", ..MEMORY }],
     run: schedule::schedule,
 };
 
 /// The pass that merges all fragments into one program.
 pub(crate) static SPMD: Pass = Pass {
     name: "mpmd-spmd",
-    doc: "Makes one program for the devices of all meshes of fragments and transfers.",
+    doc: "Merges fragments and transfers into one program for the devices of all meshes.",
     effect: Effect::Reach(Stage::OneMesh),
     options: &[],
     run: |program, _, diagnostics| spmd::spmd(program, diagnostics),

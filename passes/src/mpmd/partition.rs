@@ -59,7 +59,11 @@ pub(super) fn partition(program: &mut Program, options: &Options, diagnostics: &
         return;
     }
     if func::num_replicas(program) > 1 {
-        let d = Diagnostic::error(codes::PARTITION_COUNT, program.op(main).span, "several replicas of several meshes");
+        let d = Diagnostic::error(
+            codes::PARTITION_COUNT,
+            program.op(main).span,
+            "a program over several meshes can't have several replicas",
+        );
         return diagnostics.push(d.note("give each mesh the devices of all replicas, along an axis"));
     }
     for &op in &ops {
@@ -67,7 +71,7 @@ pub(super) fn partition(program: &mut Program, options: &Options, diagnostics: &
         let known = matches!(mpmd::kind(view), Some(Kind::Fragment | Kind::FragmentCall | Kind::Transfer));
         if !known && !view.def().terminator() {
             let d = Diagnostic::error(codes::MESH_ASSIGNMENT, view.span(), format!("'{}' is on no mesh", view.name()));
-            return diagnostics.push(d.note("run the pass mpmd-assign before, or write it into a fragment"));
+            return diagnostics.push(d.note("run the pass mpmd-assign first, or move the op into a fragment"));
         }
     }
     // From here on, groups consist of a mesh's devices. Without a number of partitions, a stated single replica would
@@ -340,7 +344,8 @@ impl Pass<'_> {
             Ok(machine) => machine,
             Err(error) => {
                 let d = Diagnostic::error(codes::TARGET_SIZE, span, error.message);
-                self.diagnostics.push(d.note("name a slice whose chips are a multiple of each mesh's devices"));
+                self.diagnostics
+                    .push(d.note("name a slice whose number of chips is a multiple of each mesh's devices"));
                 return None;
             }
         };
@@ -382,7 +387,7 @@ impl Pass<'_> {
         let (Some((ins, outs)), &[function]) = (sides, &made[..]) else {
             let d =
                 Diagnostic::error(codes::MESH_ASSIGNMENT, span, "a fragment that names functions can't be partitioned");
-            self.diagnostics.push(d.note("write what they do into the fragment"));
+            self.diagnostics.push(d.note("inline the functions into the fragment"));
             return None;
         };
         self.finish(function, mesh, cost.step_seconds, cost.peak_bytes);

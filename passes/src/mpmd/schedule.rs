@@ -78,9 +78,9 @@ pub(super) fn schedule(program: &mut Program, options: &Options, diagnostics: &m
     let Some((graph, found)) = choose(program, options, diagnostics) else { return };
     if found.excess() > 0.0 {
         let [peak, memory] = [found.figures.bytes, memory(options)].map(units::bytes);
-        let message = format!("a device holds {peak} under schedule {}, more than {memory}", found.kept.word);
+        let message = format!("a device needs {peak} under schedule {}, more than {memory}", found.kept.word);
         let d = Diagnostic::warning(codes::DEVICE_MEMORY, program.op(main).span, message);
-        diagnostics.push(d.note("more microbatches, or more stages, make each smaller"));
+        diagnostics.push(d.note("use more microbatches or more stages, so that each needs less"));
     }
     reorder(program, main, &graph, &found.kept.line);
     state(program, &topology, found.kept.word, &found.kept.line);

@@ -85,10 +85,10 @@ pub(super) fn scopes(program: &mut Program, options: &Options, diagnostics: &mut
         let d = Diagnostic::error(
             codes::MESH_ASSIGNMENT,
             program.op(main).span,
-            format!("no op is under the name \"{name}\""),
+            format!("no op is in a scope called \"{name}\""),
         );
         diagnostics.push(
-            d.note("names are those of jax.named_scope, in the locations of ops: as_text(debug_info=True) prints them"),
+            d.note("scopes are those of jax.named_scope in the locations of ops; as_text(debug_info=True) prints them"),
         );
     }
     let readers = readers(program, &slots);

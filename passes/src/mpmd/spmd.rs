@@ -39,7 +39,7 @@ pub(super) fn spmd(program: &mut Program, diagnostics: &mut Diagnostics) {
     if let Some(&op) = ops.iter().find(other) {
         let view = program.view(op);
         let d = Diagnostic::error(codes::MESH_ASSIGNMENT, view.span(), format!("'{}' isn't partitioned", view.name()));
-        return diagnostics.push(d.note("run the passes mpmd-assign and mpmd-partition before"));
+        return diagnostics.push(d.note("run the passes mpmd-assign and mpmd-partition first"));
     }
     let Some(devices) = devices(program, &topology, &ops) else {
         let message = "the groups of the meshes' collectives need more devices than are supported";
@@ -344,7 +344,9 @@ impl Lower<'_> {
             let span = self.program.op(op).span;
             let d =
                 Diagnostic::error(codes::MESH_ASSIGNMENT, span, "no device has the shards that this transfer sends");
-            return self.diagnostics.push(d.note("run the pass mpmd-partition before, which reshards what is sent"));
+            return self
+                .diagnostics
+                .push(d.note("run the pass mpmd-partition first, which reshards values before they are sent"));
         };
         let mut arrived: Option<Value> = None;
         for pairs in rounds {

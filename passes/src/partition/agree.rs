@@ -22,7 +22,7 @@ use crate::plan::model::meaning::{Model, Models, rematerializable};
 use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::reshard::cache::Rematerializable;
 
-const PLAN_FIRST: &str = "run the pass plan before: it moves values to where ops can read them";
+const PLAN_FIRST: &str = "run the pass plan first: it redistributes values for the ops that read them";
 
 /// Reports every op under `block`, the body of `main`, whose results' shards can't be computed from its operands'
 /// shards.
@@ -86,12 +86,15 @@ impl<'a> Check<'a> {
             Some(Control::Manual) => self.manual(op),
             Some(Control::While) => {
                 let carried: Vec<Place> = op.results().map(|v| self.place(v)).collect();
-                carried.iter().enumerate().for_each(|(i, place)| self.same(op, i, place, "what the loop carries"));
+                carried
+                    .iter()
+                    .enumerate()
+                    .for_each(|(i, place)| self.same(op, i, place, "the value that the loop carries"));
                 self.region(op, 0, &[None]);
                 self.region(op, 1, &carried);
             }
             Some(Control::Case | Control::If) => {
-                self.same(op, 0, &None, "every device takes one branch, so its operand");
+                self.same(op, 0, &None, "the branch's predicate, which must be the same on every device,");
                 let results: Vec<Place> = op.results().map(|v| self.place(v)).collect();
                 (0..self.program.op(op.op).regions.len()).for_each(|region| self.region(op, region, &results));
             }
@@ -129,9 +132,9 @@ impl<'a> Check<'a> {
     fn constraint(&mut self, op: OpRef<'a>) {
         let same = op.operands().iter().zip(op.results()).all(|(&from, to)| self.place(from) == self.place(to));
         if !same {
-            let message = "a constraint is left in the program";
+            let message = "the program still has a constraint";
             let d = Diagnostic::error(codes::CONSTRAINT_LEFT, op.span(), message);
-            self.diagnostics.push(d.note("run the pass plan before: it moves values to where they are wanted"));
+            self.diagnostics.push(d.note("run the pass plan first: it redistributes constrained values"));
         }
     }
 
@@ -162,7 +165,7 @@ impl<'a> Check<'a> {
         if remade != Rematerializable::No {
             // Every device computes its own shard; partial sums must be zeros.
             let wrong = places.iter().flatten().any(|d| !d.unreduced.is_empty() && remade != Rematerializable::Zero);
-            return if wrong { Err(fault(format!("'{}' can't make partial results", op.name()))) } else { Ok(()) };
+            return if wrong { Err(fault(format!("'{}' can't produce partial results", op.name()))) } else { Ok(()) };
         }
         let Some(model) = self.models.of(self.program, op.op) else {
             let tensor = places.iter().position(Option::is_some).unwrap_or(0);
@@ -198,8 +201,9 @@ impl<'a> Check<'a> {
             }
             Err(Misfit::Unreduced(tensor)) => {
                 let (what, place) = (name(op, tensor), self.text(&places[tensor]));
-                let message = format!("'{}' combines what several devices hold, but {what} is {place}", op.name());
-                Err(fault(message).note("partial results are unreduced along the axes that shard what is combined"))
+                let message = format!("'{}' reduces values of several devices, but {what} is {place}", op.name());
+                Err(fault(message)
+                    .note("the result must be unreduced along the axes that shard the reduced dimensions"))
             }
             Err(Misfit::Partial(tensor)) => {
                 let (what, place) = (name(op, tensor), self.text(&places[tensor]));

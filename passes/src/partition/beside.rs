@@ -26,9 +26,9 @@ pub(super) fn kept(program: &mut Program, main: Op, diagnostics: &mut Diagnostic
     };
     for &function in &sharded {
         let name = func::symbol(program, function).unwrap_or_default();
-        let message = format!("@{name} is sharded, but only @main is partitioned: it is left out");
+        let message = format!("@{name} is sharded, but only @main is partitioned, so @{name} is left out");
         let d = Diagnostic::warning(codes::LEFT_OUT, program.op(function).span, message);
-        diagnostics.push(d.note("partition it in a module of its own, where it is called main"));
+        diagnostics.push(d.note("partition it in a separate module, as @main"));
     }
     whole.iter().for_each(|&function| strip(program, function));
     let kept = led_to(program, &[&whole[..], &foreign, &[main]].concat());
@@ -66,7 +66,7 @@ fn make_whole(program: &mut Program, function: Op, diagnostics: &mut Diagnostics
         program.rename_operands(op, &renamed);
         let view = program.view(op);
         if view.def().control(view) == Some(Control::Manual) {
-            let message = "a function that an op names runs on one device: it has no manual computation";
+            let message = "a function that an op names runs on one device, so it can't have a manual computation";
             let d = Diagnostic::error(codes::SHARDING_ON_ONE_DEVICE, program.op(op).span, message);
             diagnostics.push(d.note("put the manual computation around the op that names the function"));
         } else if view.def().reshard(view).is_some() || view.def().annotation(view).is_some() {

@@ -225,7 +225,7 @@ pub(super) fn halos(program: &Program, distributions: &Distributions, op: Op) ->
                     read.operand
                 );
                 return Err(Diagnostic::error(codes::SHARDED_OPERAND, view.span(), message)
-                    .note("run the pass plan before: it moves values to where ops can read them"));
+                    .note("run the pass plan first: it redistributes values for the ops that read them"));
             };
             found.push(Halo { read, axes: axes.clone(), exchange });
         }

@@ -14,7 +14,8 @@ pub(super) fn one_mesh(program: &Program, diagnostics: &mut Diagnostics) -> Opti
         (Some((op, name, mesh)), None) => {
             let declared = func::declared_devices(program).map_or(mesh.devices(), |grid| grid.1);
             if mesh.devices() > declared {
-                let message = format!("the mesh has {} devices, the module {declared} partitions", mesh.devices());
+                let message =
+                    format!("the mesh has {} devices, but the module has {declared} partitions", mesh.devices());
                 let d = Diagnostic::error(codes::PARTITION_COUNT, program.op(op).span, message);
                 diagnostics.push(d.note(format!("{} is the number of devices of the mesh", mhlo::NUM_PARTITIONS)));
                 return None;
@@ -25,9 +26,9 @@ pub(super) fn one_mesh(program: &Program, diagnostics: &mut Diagnostics) -> Opti
             let d = Diagnostic::error(
                 codes::SEVERAL_MESHES,
                 program.op(op).span,
-                "more than one mesh is left to partition by",
+                "the program still has more than one mesh",
             );
-            diagnostics.push(d.note("run the pass unify-meshes before, or use one mesh for all shardings"));
+            diagnostics.push(d.note("run the pass unify-meshes first, or use one mesh for all shardings"));
             None
         }
     }

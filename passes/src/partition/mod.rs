@@ -50,26 +50,27 @@ type Locals = SmallVec<[Value; 4]>;
 pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     let Some(main) = func::function(program, "main") else {
         let d = Diagnostic::error(codes::NO_MAIN, Span::default(), "the module has no function @main");
-        diagnostics.push(d.note("name the function to partition main"));
+        diagnostics.push(d.note("the function that is partitioned must be called main"));
         return;
     };
     let Some(block) = func::block(program, main) else { return };
     let Some((mesh_name, mesh)) = mesh::one_mesh(program, diagnostics) else { return };
     if mesh_name.is_some() && dialect::signature::is_stated(program, main) {
-        let message = "the program has a mesh, but @main states global types: it is what each device runs already";
+        let message = "the program has a mesh, but @main states global types, so it is already partitioned";
         let d = Diagnostic::error(codes::PARTITIONED, program.op(main).span, message);
-        return diagnostics.push(d.note("partition the global program, or take out the mesh: then it stays as it is"));
+        return diagnostics
+            .push(d.note("partition the global program, or remove the mesh to leave the program unchanged"));
     }
     let partitions = func::num_partitions(program);
     if mesh_name.is_some() && partitions != mesh.devices() {
-        let message = format!("the module has {partitions} partitions, its mesh {} devices", mesh.devices());
+        let message = format!("the module has {partitions} partitions, but its mesh has {} devices", mesh.devices());
         let d = Diagnostic::error(codes::PARTITION_COUNT, program.op(main).span, message);
-        return diagnostics.push(d.note("make mhlo.num_partitions the number of the mesh's devices, or leave it out"));
+        return diagnostics.push(d.note("set mhlo.num_partitions to the number of the mesh's devices, or remove it"));
     }
     if func::declared_devices(program).is_none()
         && let Some(op) = names_devices(program, block)
     {
-        let message = "the program doesn't say on how many devices it runs";
+        let message = "the program doesn't state its number of devices";
         let d = Diagnostic::error(codes::PARTITION_COUNT, program.op(op).span, message);
         return diagnostics.push(d.note("add mhlo.num_partitions to the module, or a mesh"));
     }
@@ -82,7 +83,7 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     if let Some(&value) = values.iter().find(|&&v| distributions.is_unrelated(v)) {
         let message = "this sharding is not over the program's mesh";
         let d = Diagnostic::error(codes::UNRELATED_MESHES, program.value_span(value), message);
-        return diagnostics.push(d.note("run the pass unify-meshes before, or use one mesh for all shardings"));
+        return diagnostics.push(d.note("run the pass unify-meshes first, or use one mesh for all shardings"));
     }
     let mut models: Models = program.take_memo();
     agree::check(program, (main, block), (&axes, &distributions), &mut models, diagnostics);
@@ -235,8 +236,8 @@ impl Partition<'_> {
         match control {
             Some(Control::Manual | Control::Inline) => return self.inline(op, &operands, ops, positions),
             Some(Control::Call) => {
-                let d = Diagnostic::error(codes::CALL_LEFT, self.program.op(op).span, "a call is left in the program");
-                self.diagnostics.push(d.note("run the pass import before: it inlines calls"));
+                let d = Diagnostic::error(codes::CALL_LEFT, self.program.op(op).span, "the program still has a call");
+                self.diagnostics.push(d.note("run the pass import first: it inlines calls"));
                 return;
             }
             Some(Control::While | Control::Case | Control::If) => return self.with_regions(op, &operands, ops),
@@ -377,7 +378,7 @@ impl Partition<'_> {
                 self.program.op(op).span,
                 "the program's mesh lacks an axis of this collective",
             );
-            return self.diagnostics.push(d.note("run the pass unify-meshes before"));
+            return self.diagnostics.push(d.note("run the pass unify-meshes first"));
         };
         let (loc, cause) = (self.program.op(op).loc, self.program.attr(op, CAUSE));
         let mut lowering = Lowering {
@@ -420,9 +421,9 @@ impl Partition<'_> {
                 let d = Diagnostic::error(
                     codes::CONSTRAINT_LEFT,
                     self.program.op(op).span,
-                    "a constraint is left in the program",
+                    "the program still has a constraint",
                 );
-                self.diagnostics.push(d.note("run the pass plan before: it moves values to where they are wanted"));
+                self.diagnostics.push(d.note("run the pass plan first: it redistributes constrained values"));
             }
         }
     }
@@ -495,7 +496,7 @@ impl Partition<'_> {
 /// The pass.
 pub static PASS: crate::Pass = crate::Pass {
     name: "partition",
-    doc: "Turns the planned global program into the program each device runs, with StableHLO collectives.",
+    doc: "Turns the planned global program into the per-device program, with StableHLO collectives.",
     effect: crate::Effect::Reach(Stage::Partitioned),
     options: &[],
     run: |program, _, diagnostics| {

@@ -109,8 +109,10 @@ impl Partition<'_> {
                     continue;
                 }
                 let Some(kind) = kind else {
-                    let message =
-                        format!("'{}' reduces over dimension {d}, which doesn't divide", self.program.op_name(op));
+                    let message = format!(
+                        "'{}' reduces over dimension {d}, which is not divisible by its shards",
+                        self.program.op_name(op)
+                    );
                     return Err(Diagnostic::error(codes::UNEVEN_OP, self.program.op(op).span, message)
                         .note("pad the dimension to a multiple of the axes' sizes, or don't shard it"));
                 };

@@ -14,12 +14,14 @@ use dialect::sharding::{AxisPart, Mesh, digits, index};
 pub(super) fn check(program: &Program, op: Op, mesh: &Mesh, manual: &[Name]) -> Result<(), Diagnostic> {
     let view = program.view(op);
     if manual.is_empty() && mesh.devices() > 1 && view.def().is_device_number() {
-        let message =
-            format!("'{}' is another number on each device, but here the program is about global values", view.name());
+        let message = format!(
+            "'{}' returns a different number on each device, but here the program computes global values",
+            view.name()
+        );
         let d = Diagnostic::error(codes::GLOBAL_DEVICE, view.span(), message);
-        return Err(d.note(
-            "use it in a manual computation (jax.lax.axis_index in shard_map), or in an op on one device alone",
-        ));
+        return Err(
+            d.note("use it in a manual computation (jax.lax.axis_index in shard_map), or in an op on a single device")
+        );
     }
     let Some(collective) = view.def().collective(view) else { return Ok(()) };
     // Groups along axes of this very mesh state the axes in which their devices differ.
@@ -45,10 +47,11 @@ pub(super) fn check(program: &Program, op: Op, mesh: &Mesh, manual: &[Name]) -> 
         };
         if differs {
             let (name, axis) = (program.op_name(op), program.name_text(axis));
-            let message = format!("'{name}' is between devices along \"{axis}\", which isn't manual here");
+            let message = format!("'{name}' communicates along \"{axis}\", which isn't manual here");
             let d = Diagnostic::error(codes::COLLECTIVE_AXIS, view.span(), message);
             return Err(d.note(
-                "put it in a manual computation (shard_map) of the axis; without a channel it is between replicas",
+                "put it in a manual computation (shard_map) over the axis; without a channel it communicates between \
+                replicas",
             ));
         }
     }

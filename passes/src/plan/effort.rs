@@ -68,21 +68,21 @@ impl Effort {
 pub(super) fn count(given: &Options, report: &PlanReport) {
     let e = &report.effort;
     let counts = [
-        ("ops", "ops that are planned", e.ops),
-        ("roles", "ops of different roles: equal layers count once", e.roles),
-        ("moves", "moves of mesh axes looked at by expand", e.moves),
-        ("helpful-moves", "moves that made the plan cheaper", e.helpful_moves),
-        ("windows", "windows around values that are moved", e.windows),
-        ("distinct-windows", "windows that are different", e.distinct_windows),
-        ("helpful-windows", "windows in which rewrites made the plan cheaper", e.helpful_windows),
-        ("e-nodes", "nodes of the e-graphs of different windows", e.e_nodes),
+        ("ops", "planned ops", e.ops),
+        ("roles", "distinct ops: equal layers count once", e.roles),
+        ("moves", "moves of mesh axes that expand evaluated", e.moves),
+        ("helpful-moves", "moves that reduced the cost of the plan", e.helpful_moves),
+        ("windows", "windows around redistributed values", e.windows),
+        ("distinct-windows", "distinct windows", e.distinct_windows),
+        ("helpful-windows", "windows in which rewrites reduced the cost of the plan", e.helpful_windows),
+        ("e-nodes", "nodes of the e-graphs of distinct windows", e.e_nodes),
         ("e-classes", "classes of these e-graphs", e.e_classes),
     ];
     let modelled = [
         ("greedy", "modelled time of the greedy plan", report.greedy_seconds),
         ("expand", "modelled time after expand", e.expanded),
         ("rewrite", "modelled time after rewrites", e.rewritten),
-        ("plan", "modelled time of the plan that is used", report.seconds),
+        ("plan", "modelled time of the final plan", report.seconds),
     ];
     let times = [
         ("greedy", "the greedy plan", e.greedy_time),

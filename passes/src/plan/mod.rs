@@ -92,11 +92,11 @@ pub struct PlanReport {
 /// The pass.
 pub static PASS: Pass = Pass {
     name: "plan",
-    doc: "Choose where every value lies and write each change of distribution as an sdy collective.",
+    doc: "Chooses the layout of every value and writes each redistribution as an sdy collective.",
     effect: Effect::Reach(Stage::Planned),
     options: &[
-        OptionDef::field("search", Field::Search, "full", "Choose for the whole program, or for each op alone."),
-        OptionDef { doc: "What runs it: flat, or a slice of TPUs like v5e:4x2.", ..TARGET },
+        OptionDef::field("search", Field::Search, "full", "Plan the whole program, or each op independently."),
+        OptionDef { doc: "The machine to plan for: flat, or a slice of TPUs like v5e:4x2.", ..TARGET },
         MEMORY,
         OVER_MEMORY,
     ],
@@ -142,7 +142,7 @@ fn plan_with(
     }
     let Some(main) = func::function(program, "main") else {
         let d = Diagnostic::error(codes::NO_MAIN, Span::default(), "the module has no function @main");
-        diagnostics.push(d.note("name the function to plan main"));
+        diagnostics.push(d.note("the function that is planned must be called main"));
         return PlanReport::default();
     };
     let Some(block) = func::block(program, main) else { return PlanReport::default() };
@@ -338,7 +338,7 @@ impl Planner<'_> {
             cost = draft.whole_cost();
             (choice, effort) = (draft.choice, draft.effort);
             peak = graph.peak(cache, &choice);
-            debug_assert!(cost.total() <= begun * (1.0 + 1e-6), "a plan dearer than the one it began with");
+            debug_assert!(cost.total() <= begun * (1.0 + 1e-6), "the plan is more expensive than the initial plan");
         }
         self.report.effort.add(&effort);
         Some(Found { graph, choice, greedy, greedy_peak, cost, peak, effort })

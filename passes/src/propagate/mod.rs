@@ -36,35 +36,32 @@ use crate::pass::{Effect, Pass};
 /// The pass.
 pub static PASS: Pass = Pass {
     name: "propagate",
-    doc: "Spreads the shardings the user gave to all values, as Shardy does.",
+    doc: "Propagates the user's shardings to all values, as Shardy does.",
     effect: Effect::Reach(Stage::Propagated),
     options: &[
         OptionDef::flag(
             "conservative-propagation",
             false,
-            "never split an axis, nor spread along dimensions that would need data from neighbors",
+            "don't split axes, and don't propagate along dimensions whose shards would need data from neighbors",
         ),
         OptionDef::choice(
             "propagation-strategy",
             &["aggressive", "basic"],
-            "whether every tensor of an op takes what it can, or only what all can",
+            "shard each tensor of an op along all axes that it can take, or only along those that all can take",
         ),
-        OptionDef::flag(
-            "run-op-priority-propagation",
-            true,
-            "visit ops in rounds, those that let all dimensions pass first",
-        ),
-        OptionDef::flag("keep-sharding-rules", false, "leave every op's sharding rule as sdy.sharding_rule"),
-        OptionDef::flag("origins", false, "leave the annotations that axes come from as sdy.sharding_origins"),
+        OptionDef::flag("run-op-priority-propagation", true, "visit ops in rounds by priority, elementwise ops first"),
+        OptionDef::flag("keep-sharding-rules", false, "write every op's sharding rule as sdy.sharding_rule"),
+        OptionDef::flag("origins", false, "write the annotations that axes come from as sdy.sharding_origins"),
         OptionDef::flag(
             "keep-annotated",
             false,
-            "leave annotated arguments and results of @main as they are written, where Shardy makes them divide",
+            "keep uneven annotated shardings of @main's arguments and results, which Shardy would make even",
         ),
         OptionDef::flag(
             "keep-conflicts",
             false,
-            "leave concatenations and dots whose tensors are sharded differently to plan, where Shardy inserts reshards",
+            "leave concatenations and dots with differently sharded tensors to the pass plan, where Shardy inserts \
+            reshards",
         ),
     ],
     run: |program, options, diagnostics| {

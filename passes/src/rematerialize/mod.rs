@@ -23,11 +23,11 @@ use held::{Candidate, Held};
 /// The pass.
 pub(crate) static PASS: Pass = Pass {
     name: "rematerialize",
-    doc: "Gather or compute values again before they are read late, where holding them takes too much memory.",
+    doc: "Gathers or computes values again before a late use, where keeping them alive needs too much memory.",
     effect: Effect::Rewrite,
     options: &[
-        OptionDef { doc: "The machine that says what making a value again costs.", ..TARGET },
-        OptionDef { doc: "What a device may hold at once; the memory of a target of chips without it.", ..MEMORY },
+        OptionDef { doc: "The machine that prices recomputing a value.", ..TARGET },
+        OptionDef { doc: "The maximum memory of a device; the memory of the target's chips by default.", ..MEMORY },
     ],
     run: |program, options, diagnostics| {
         // With several meshes, the pass has already run on each alone.

@@ -20,23 +20,26 @@ use combine::Worth;
 /// The pass.
 pub static PASS: Pass = Pass {
     name: "schedule",
-    doc: "Send collectives that don't wait for each other together, as one collective of several operands.",
+    doc: "Merges independent collectives into one collective of several operands.",
     effect: Effect::Rewrite,
     options: &[
-        OptionDef { doc: "The slice of TPUs whose latencies and bandwidths say what it saves.", ..TARGET },
+        OptionDef { doc: "The slice of TPUs whose latencies and bandwidths determine the savings.", ..TARGET },
         OptionDef {
-            doc: "What a device may hold at once, since what is sent together is held together; the target's memory without it.",
+            doc: "The maximum memory of a device, because merged operands are live together; the target's memory by \
+                default.",
             ..MEMORY
         },
         OptionDef::flag(
             "several-operands",
             true,
-            "Let a collective have several operands; XLA takes none of those inside a manual computation, and joins them itself.",
+            "Allow collectives of several operands; XLA rejects those inside a manual computation, and merges them \
+            itself.",
         ),
         OptionDef::flag(
             "pack",
             true,
-            "Pack reduce_scatters into one, which copies; XLA joins them without, and has fewer kernels to compile.",
+            "Pack reduce_scatters into one, which copies; XLA merges them without copies, and has fewer kernels to \
+            compile.",
         ),
     ],
     run: |program, options, diagnostics| {

@@ -104,7 +104,7 @@ fn integer(literal: &Literal) -> Option<i64> {
 struct Alone;
 
 fn nowhere<T>() -> EvalResult<T> {
-    Err(EvalError::new("it isn't evaluated on devices"))
+    Err(EvalError::new("its value isn't evaluated for each device"))
 }
 
 impl Context for Alone {

@@ -28,13 +28,9 @@ use spread::{Spread, Spreads};
 /// The pass.
 pub static PASS: crate::Pass = crate::Pass {
     name: "check-spmd",
-    doc: "Check that the members of each group of a per-device program meet the same collectives in the same order.",
+    doc: "Checks that the members of each group of a per-device program run the same collectives in the same order.",
     effect: crate::Effect::Report,
-    options: &[OptionDef::flag(
-        "strict",
-        false,
-        "Report as an error, not as a warning, what may go wrong but need not.",
-    )],
+    options: &[OptionDef::flag("strict", false, "Report possible faults as errors instead of warnings.")],
     run: |program, options, diagnostics| check(program, options, diagnostics),
 };
 
@@ -42,17 +38,17 @@ pub static PASS: crate::Pass = crate::Pass {
 fn check(program: &mut Program, options: &Options, diagnostics: &mut Diagnostics) {
     let Some(main) = func::function(program, "main") else {
         let d = Diagnostic::error(codes::NO_MAIN, Span::default(), "the module has no function @main");
-        return diagnostics.push(d.note("name the function that every device runs main"));
+        return diagnostics.push(d.note("the function that every device runs must be called main"));
     };
     let Some(block) = func::block(program, main) else { return };
     if let Some((mesh, ..)) = sdy::meshes(program).next().filter(|_| !signature::is_stated(program, main)) {
         let d = Diagnostic::error(
             codes::GLOBAL_PROGRAM,
             program.op(mesh).span,
-            "the program is not per device: it has a mesh",
+            "the program is not a per-device program, because it has a mesh",
         );
         return diagnostics
-            .push(d.note("'shardc compile' makes the per-device program; take out a mesh that nothing uses"));
+            .push(d.note("'shardc compile' produces the per-device program; if the mesh is unused, remove it"));
     }
     transfers::check(program, block, diagnostics);
     if !has_conditional_collective(program, block) {
@@ -217,12 +213,13 @@ impl<'a> Check<'a, '_> {
         if let Some((around, value)) = found {
             let around = self.program.view(around);
             let what = if around.def().control(around) == Some(Control::While) { "loop" } else { "branch" };
-            d = d.also(around.span(), format!("each device decides this {what} for itself"));
+            d = d.also(around.span(), format!("each device decides this {what} independently"));
             if let Some((span, why)) = self.origin(value, &|value| tells(&self.flow, value)) {
                 d = d.also(span, why);
             }
         }
-        let note = "one device would wait for the other forever: decide by a value that is the same on both, such as an all_reduce";
+        let note = "one device would wait for the other forever: decide by a value that is equal on both, such as an \
+            all_reduce";
         self.diagnostics.push(d.note(note));
     }
 
@@ -245,9 +242,9 @@ impl<'a> Check<'a, '_> {
                     None => {
                         let stated = signature::is_stated(program, func::function(program, "main")?);
                         let why = if stated {
-                            "devices hold different shards of it"
+                            "devices hold different shards of this argument"
                         } else {
-                            "devices may be given different values"
+                            "devices may receive different values for this argument"
                         };
                         return Some((program.value_span(value), why.to_owned()));
                     }

@@ -49,13 +49,14 @@ pub(super) fn check(program: &Program, block: Block, diagnostics: &mut Diagnosti
         let names = |&&op: &&Op| pairs(program.view(op)).contains(&(source, target));
         let Some(&op) = ops.iter().find(names) else { continue };
         let view = program.view(op);
-        let message = format!("'{}' {what} channel {handle} from device {source} to {target} alone", view.name());
+        let message =
+            format!("'{}' {what} channel {handle} from device {source} to {target} without a counterpart", view.name());
         let mut d = Diagnostic::error(codes::TRANSFER_UNMATCHED, view.span(), message);
         if let Some(&other) = others.first() {
             let other = program.view(other);
-            d = d.also(other.span(), format!("'{}' over the same channel has other pairs", other.name()));
+            d = d.also(other.span(), format!("'{}' over the same channel has other pairs of devices", other.name()));
         }
-        diagnostics.push(d.note("a send and a recv over one channel have the same source_target_pairs"));
+        diagnostics.push(d.note("give the send and the recv over one channel the same source_target_pairs"));
     }
 }
 

@@ -110,7 +110,7 @@ impl Transport for Channels {
                 Ok(Message::Operand { site: s, bytes }) if s == site => received.push(Some(bytes)),
                 Ok(Message::Operand { site: s, .. }) => {
                     let other = self.sites.get(s).map_or("another collective", |o| &o.name);
-                    return Err(format!("device {device} is at {}, device {from} at {other}", here.name));
+                    return Err(format!("device {device} runs {}, but device {from} runs {other}", here.name));
                 }
                 Ok(Message::Left(Some(f))) => return Err(format!("device {from} failed: {f}")),
                 Ok(Message::Left(None)) | Err(Nothing::Gone) => {
@@ -119,7 +119,7 @@ impl Transport for Channels {
                 Err(Nothing::Ring(s)) => {
                     let other = self.sites.get(s).map_or("another collective", |o| &o.name);
                     return Err(format!(
-                        "device {device} at {} and device {from} at {other} wait for each other",
+                        "device {device} in {} and device {from} in {other} wait for each other",
                         here.name
                     ));
                 }

@@ -227,11 +227,12 @@ impl Plan {
     ) -> Result<(), String> {
         let promoted = (self.operand != self.element).then(|| promoted(operand, self.operand, self.element));
         let operand = promoted.as_deref().unwrap_or(operand);
-        let (group, place) = self.members.place(device).ok_or("a device shares in a group it isn't in")?;
+        let (group, place) =
+            self.members.place(device).ok_or("a device takes part in a group that it isn't a member of")?;
         // SAFETY: this is only a raw pointer.
         let together = unsafe { AcrossThreads::new(result) };
         let part = |range: Range<usize>| {
-            assert!(range.end <= length, "a part of a result that is longer");
+            assert!(range.end <= length, "a part is longer than its result");
             // SAFETY: `range.end <= length`, so the slice is inside of the result. The ranges below are disjoint for
             // the devices of a group: an all_gather writes rows by `place`, a reduction writes the piece of `place`.
             unsafe { std::slice::from_raw_parts_mut(together.get().add(range.start), range.len()) }

@@ -126,12 +126,12 @@ impl Watched for Here {
         for (i, id) in self.ids.iter().skip(rank * each).take(each).enumerate() {
             let what = match states.get(i) {
                 // All calls may have been shorter than the interval between two beats.
-                None => "is between two calls".to_owned(),
+                None => "runs no call".to_owned(),
                 Some(State::Runs) => "computes".to_owned(),
                 Some(State::Left) => "has ended".to_owned(),
                 Some(State::Waits(site)) => match self.names.get(*site as usize) {
-                    Some(name) => format!("is at {name}"),
-                    None => "is at another collective".to_owned(),
+                    Some(name) => format!("waits in {name}"),
+                    None => "waits in an unknown collective".to_owned(),
                 },
             };
             if said.len() == MAX_DESCRIBED {

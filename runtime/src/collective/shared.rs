@@ -207,7 +207,7 @@ impl Shared {
                     devices.ids[m], self.sites[site].site.name
                 )),
                 None if devices.waiting + gone == devices.left.len() => {
-                    Some(format!("all devices wait for each other, one of them at {}", self.sites[site].site.name))
+                    Some(format!("all devices wait for each other, one of them in {}", self.sites[site].site.name))
                 }
                 None => None,
             };
@@ -284,8 +284,11 @@ impl Shared {
         let at = site;
         let group = self.sites[site].group(group);
         let count = group.members.len();
-        let position =
-            group.members.iter().position(|&m| m == device).ok_or("a device shares in a group it isn't in")?;
+        let position = group
+            .members
+            .iter()
+            .position(|&m| m == device)
+            .ok_or("a device takes part in a group that it isn't a member of")?;
         let mut meeting = lock(&group.meeting);
         if self.failed.load(Ordering::SeqCst) {
             drop(meeting);
@@ -402,7 +405,7 @@ impl Transport for Shared {
                     if devices.failure.is_none() {
                         devices.keep_waits();
                     }
-                    Some(format!("device {device} ended while the others wait for it"))
+                    Some(format!("device {device} ended while other devices wait for it"))
                 }
                 None => None,
             };

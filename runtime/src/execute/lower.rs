@@ -218,9 +218,9 @@ impl Lowering<'_> {
             return Err(Diagnostic::error(
                 codes::NO_NATIVE_FORM,
                 span,
-                format!("values of type {ty} can't be run natively"),
+                format!("native execution doesn't support values of type {ty}"),
             )
-            .note("run it with --interpret"));
+            .note("run the program with --interpret"));
         };
         let Some(buffer) = self.buffers.get(value) else {
             return Err(Diagnostic::error(codes::MALFORMED_PROGRAM, span, "a value is read before it is computed"));
@@ -401,11 +401,7 @@ impl Lowering<'_> {
             Kernel::External(External::ReplicaId) => Step::DeviceId { replica: true, out: results[0] },
             Kernel::External(External::Collective) => {
                 let Some(collective) = def.collective(view) else {
-                    return Err(Diagnostic::error(
-                        codes::MALFORMED_PROGRAM,
-                        view.span(),
-                        "a collective without groups",
-                    ));
+                    return Err(Diagnostic::error(codes::MALFORMED_PROGRAM, view.span(), "a collective has no groups"));
                 };
                 if collective.kind == CollectiveKind::RaggedAllToAll {
                     let fault = |e: String| Diagnostic::error(codes::MALFORMED_PROGRAM, view.span(), e);
@@ -424,9 +420,12 @@ impl Lowering<'_> {
                 let first = self.out.collectives.len();
                 for &v in &self.program.op(op).operands {
                     let Some(plan) = plan(v) else {
-                        let message = format!("the region of '{}' is more than scalar arithmetic", view.name());
+                        let message = format!(
+                            "native execution doesn't support the region of '{}', which is more than scalar arithmetic",
+                            view.name()
+                        );
                         return Err(Diagnostic::error(codes::NO_NATIVE_FORM, view.span(), message)
-                            .note("run it with --interpret"));
+                            .note("run the program with --interpret"));
                     };
                     self.collective(op, plan);
                 }
@@ -452,10 +451,9 @@ impl Lowering<'_> {
                 self.native(op, computation, external.in_place(), results)?
             }
             Kernel::Control => {
-                let message = format!("'{}' can't be run natively", view.name());
-                return Err(
-                    Diagnostic::error(codes::NO_NATIVE_FORM, view.span(), message).note("run it with --interpret")
-                );
+                let message = format!("native execution doesn't support '{}'", view.name());
+                return Err(Diagnostic::error(codes::NO_NATIVE_FORM, view.span(), message)
+                    .note("run the program with --interpret"));
             }
             _ => self.interpret(op, results)?,
         };
@@ -587,7 +585,7 @@ impl Lowering<'_> {
                     return Err(Diagnostic::error(
                         codes::MALFORMED_PROGRAM,
                         view.span(),
-                        "a loop without condition or body",
+                        "a loop has no condition or no body",
                     ));
                 };
                 let mut condition = Vec::new();
@@ -596,7 +594,7 @@ impl Lowering<'_> {
                     return Err(Diagnostic::error(
                         codes::MALFORMED_PROGRAM,
                         view.span(),
-                        "a loop whose condition gives nothing",
+                        "the condition of a loop returns no value",
                     ));
                 };
                 let predicate = self.slot(predicate)?;
@@ -623,7 +621,7 @@ impl Lowering<'_> {
             Control::Call | Control::Manual | Control::Inline => {
                 let message = format!("'{}' must be inlined before the program is run", view.name());
                 Err(Diagnostic::error(codes::CALL_LEFT, view.span(), message)
-                    .note("run the passes import, plan and partition before"))
+                    .note("run the passes import, plan and partition first"))
             }
         }
     }

@@ -53,10 +53,10 @@ impl Planned {
     pub fn of(mut program: Program) -> Result<Self, Diagnostic> {
         let fault = |code, message: &str| Diagnostic::error(code, Span::default(), message.to_owned());
         let signature = Signature::of(&mut program).ok_or_else(|| {
-            fault(codes::NO_GLOBAL_TYPES, "@main doesn't say its global types").note("run the pass partition before")
+            fault(codes::NO_GLOBAL_TYPES, "@main doesn't state its global types").note("run the pass partition first")
         })?;
-        let main =
-            func::function(&program, "main").ok_or_else(|| fault(codes::NO_MAIN, "there is no function @main"))?;
+        let main = func::function(&program, "main")
+            .ok_or_else(|| fault(codes::NO_MAIN, "the module has no function @main"))?;
         let block =
             func::block(&program, main).ok_or_else(|| fault(codes::FUNCTION_WITHOUT_BODY, "@main has no body"))?;
         skip_effects(&mut program, block);
@@ -141,11 +141,8 @@ impl Room {
         let there =
             free.map(|free| format!("; {} of memory are available{free}", text(free.bytes))).unwrap_or_default();
         let each = text(most);
-        let and = if results > all / 50 {
-            format!(", and the results put together {}", text(results))
-        } else {
-            String::new()
-        };
+        let and =
+            if results > all / 50 { format!(", and the merged results {}", text(results)) } else { String::new() };
         let up_to = if self.touched.is_empty() { "" } else { "up to " };
         let message = match held.len() {
             1 => format!("the program's tensors take {each} of memory{and}{there}"),
@@ -168,7 +165,8 @@ impl Room {
             error = if span.is_empty() { error.note(line) } else { error.also(span, line) };
         }
         error.note(
-            "a device holds most of it in the tensors shown; use smaller ones, more of this machine's memory, or fewer devices",
+            "the tensors shown take most of a device's memory; use smaller tensors, a machine with more memory, or \
+            fewer devices",
         )
     }
 }

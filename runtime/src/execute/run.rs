@@ -226,13 +226,13 @@ impl Executable {
         let each = self.room.devices / ranks;
         let held = rank * each..(rank + 1) * each;
         if ids.len() != self.room.devices {
-            let message = format!("the program runs on {} devices, {} are named", self.room.devices, ids.len());
+            let message = format!("the program runs on {} devices, but {} are named", self.room.devices, ids.len());
             return Err(Diagnostic::error(codes::DEVICE_NUMBERS, Default::default(), message));
         }
         if each > MAX_THREADS {
-            let message = format!("{each} devices are as many threads, more than {MAX_THREADS}");
+            let message = format!("{each} devices need as many threads, more than the limit of {MAX_THREADS}");
             return Err(Diagnostic::error(codes::NO_NATIVE_FORM, Default::default(), message)
-                .note("the reference evaluator runs on any number of devices: add --interpret"));
+                .note("add --interpret: the reference evaluator runs any number of devices"));
         }
         let free = self.room.fits(&self.program, &held, 0)?;
         let arenas = held.clone().map(|_| Arena::new(self.room.arena_bytes)).collect::<Option<Vec<Arena>>>();
@@ -332,11 +332,15 @@ impl Session<'_> {
     pub fn set_inputs_of(&self, replica: usize, inputs: &[Literal]) -> Result<(), String> {
         let e = self.executable;
         if inputs.len() != e.room.arguments.len() {
-            return Err(format!("the program takes {} arguments, {} are given", e.room.arguments.len(), inputs.len()));
+            return Err(format!(
+                "the program takes {} arguments, but {} are given",
+                e.room.arguments.len(),
+                inputs.len()
+            ));
         }
         for (i, (input, layout)) in inputs.iter().zip(&e.room.arguments).enumerate() {
             if input.ty() != layout.ty {
-                return Err(format!("argument {i} is {:?}, given is {:?}", layout.ty, input.ty()));
+                return Err(format!("argument {i} is {:?}, but {:?} is given", layout.ty, input.ty()));
             }
         }
         self.set_pieces(replica, |i, start, sizes| inputs[i].piece(start, sizes));
@@ -405,8 +409,8 @@ impl Session<'_> {
         };
         let missing = |device: usize, error: std::io::Error| {
             // The running devices must not wait for a device that will never start.
-            transport.as_dyn().leave(first + device, Some("there is no thread for it"));
-            ended(device, Err(format!("no thread for a device: {error}").into()));
+            transport.as_dyn().leave(first + device, Some("its thread can't be started"));
+            ended(device, Err(format!("the thread of a device can't be started: {error}").into()));
         };
         threads::all_at_once(devices.len(), &work, &missing);
         let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);

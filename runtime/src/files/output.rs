@@ -128,7 +128,9 @@ impl Prepared {
                     return copy_into(&mut self.draft.file, file);
                 }
                 self.draft.rename(path).map_err(|_| {
-                    io::Error::other("this run reads it, and it can't be replaced in its folder: name another file")
+                    io::Error::other(
+                        "this run reads the file, which can't be replaced in its folder: name another file",
+                    )
                 })
             }
             Place::Dangling(path) => {

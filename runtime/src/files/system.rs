@@ -68,8 +68,8 @@ const SIGNALS: [c_int; 9] = [
 ];
 
 /// The message if the process is aborted because memory ran out.
-const NO_MEMORY: &str = "error[device-memory]: there isn't enough memory for this: raise the limit that the process runs under \
-                         (ulimit -v, ulimit -d, its cgroup's), or use a smaller program\n";
+const NO_MEMORY: &str = "error[device-memory]: out of memory: raise the memory limit of the process (ulimit -v, ulimit \
+    -d, or of its cgroup), or use a smaller program\n";
 
 /// Removes all drafts; then the signal has its default effect.
 extern "C" fn on_signal(signal: c_int) {

@@ -26,7 +26,7 @@ pub(crate) fn check_folder(folder: &Path) -> Result<bool, String> {
         return Err(format!("{} is a symbolic link: name the folder itself", folder.display()));
     }
     if !about.is_dir() {
-        return Err(format!("{} is no folder", folder.display()));
+        return Err(format!("{} is not a folder", folder.display()));
     }
     check_owner(folder, &about).map(|()| true)
 }
@@ -47,7 +47,7 @@ pub(crate) fn open(path: &Path) -> Result<Option<File>, String> {
     };
     let about = file.metadata().map_err(failed)?;
     if !about.is_file() {
-        return Err(format!("{} is no regular file", path.display()));
+        return Err(format!("{} is not a regular file", path.display()));
     }
     check_owner(path, &about).map(|()| Some(file))
 }
@@ -58,11 +58,11 @@ fn check_owner(path: &Path, about: &Metadata) -> Result<(), String> {
         use std::os::unix::fs::MetadataExt;
         let (owner, user, mode) = (about.uid(), system::user(), about.mode());
         if owner != user {
-            return Err(format!("{} belongs to user {owner}, not to this one ({user})", path.display()));
+            return Err(format!("{} belongs to user {owner}, not to the current user ({user})", path.display()));
         }
         if mode & 0o022 != 0 {
             let mode = mode & 0o7777;
-            return Err(format!("others may write to {} (mode {mode:o}): chmod go-w", path.display()));
+            return Err(format!("other users may write to {} (mode {mode:o}): use chmod go-w", path.display()));
         }
     }
     let _ = (path, about);

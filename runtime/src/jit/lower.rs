@@ -159,7 +159,7 @@ impl<'c> Passes<'c> {
 
     /// Returns the module of a function that kernels call, in the LLVM dialect.
     pub(super) fn function(&self, symbol: &str, wide_vectors: bool) -> Result<Module<'c>, String> {
-        let text = math::definition(symbol).ok_or_else(|| format!("there is no function @{symbol}"))?;
+        let text = math::definition(symbol).ok_or_else(|| format!("function @{symbol} is undefined"))?;
         let module = self.run(self.parse(&text)?)?;
         set_attributes(self.context, &module, false, wide_vectors);
         Ok(module)

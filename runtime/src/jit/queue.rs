@@ -150,7 +150,7 @@ impl<'t> Queue<'t> {
         };
         let read = workbench.read(text)?;
         let [signature] = &read.signatures[..] else {
-            return Err(format!("a text has {} kernels, not one", read.signatures.len()));
+            return Err(format!("expected a text with one kernel, found {}", read.signatures.len()));
         };
         let (operands, scalars) = (signature.count(Parameter::Pointer), signature.count(Parameter::Scalar));
         let (name, calls) = (signature.name.clone(), read.calls.clone());

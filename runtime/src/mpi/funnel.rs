@@ -151,20 +151,23 @@ impl Funnel {
             let none = std::ptr::null_mut();
             check(ffi::MPI_Init_thread(none, none.cast(), ffi::RSMPI_THREAD_FUNNELED, &mut provided), "start")?;
             if provided < ffi::RSMPI_THREAD_FUNNELED {
-                return Err("this MPI can't be used by a program with threads".to_owned());
+                return Err("this MPI doesn't support programs with threads".to_owned());
             }
             let world = ffi::RSMPI_COMM_WORLD;
-            check(ffi::MPI_Comm_rank(world, &mut rank), "say its rank")?;
-            check(ffi::MPI_Comm_size(world, &mut ranks), "say how many there are")?;
-            check(ffi::MPI_Comm_dup(world, &mut data), "make a communicator")?;
-            check(ffi::MPI_Comm_dup(world, &mut control), "make a communicator")?;
+            check(ffi::MPI_Comm_rank(world, &mut rank), "return the rank")?;
+            check(ffi::MPI_Comm_size(world, &mut ranks), "return the number of ranks")?;
+            check(ffi::MPI_Comm_dup(world, &mut data), "create a communicator")?;
+            check(ffi::MPI_Comm_dup(world, &mut control), "create a communicator")?;
             for comm in [data, control] {
                 check(ffi::MPI_Comm_set_errhandler(comm, ffi::RSMPI_ERRORS_RETURN), "return errors")?;
             }
             cards = vec![0u8; CARD * ranks as usize];
             let (mine, byte) = (card(), ffi::RSMPI_UINT8_T);
             let (from, to) = (mine.as_ptr().cast(), cards.as_mut_ptr().cast());
-            check(ffi::MPI_Allgather(from, CARD as c_int, byte, to, CARD as c_int, byte, control), "meet the others")?;
+            check(
+                ffi::MPI_Allgather(from, CARD as c_int, byte, to, CARD as c_int, byte, control),
+                "reach the other ranks",
+            )?;
             // Launchers end ranks by signals. The handlers let each rank report its reason before it ends.
             signal(INTERRUPTED, on_signal);
             signal(TERMINATED, on_signal);

@@ -85,9 +85,9 @@ unsafe fn communicator(ranks: &[usize], data: ffi::MPI_Comm, number: usize) -> R
     // SAFETY: this is MPI's thread by this function's contract; every pointer is to a local variable.
     unsafe {
         let (mut all, mut some, mut comm) = (ffi::RSMPI_GROUP_NULL, ffi::RSMPI_GROUP_NULL, ffi::RSMPI_COMM_NULL);
-        check(ffi::MPI_Comm_group(data, &mut all), "make a group")?;
-        check(ffi::MPI_Group_incl(all, list.len() as c_int, list.as_ptr(), &mut some), "make a group")?;
-        check(ffi::MPI_Comm_create_group(data, some, number as c_int, &mut comm), "make a communicator")?;
+        check(ffi::MPI_Comm_group(data, &mut all), "create a group")?;
+        check(ffi::MPI_Group_incl(all, list.len() as c_int, list.as_ptr(), &mut some), "create a group")?;
+        check(ffi::MPI_Comm_create_group(data, some, number as c_int, &mut comm), "create a communicator")?;
         check(ffi::MPI_Comm_set_errhandler(comm, ffi::RSMPI_ERRORS_RETURN), "return errors")?;
         ffi::MPI_Group_free(&mut some);
         ffi::MPI_Group_free(&mut all);

@@ -67,14 +67,12 @@ impl World {
             }
         };
         let thread = std::thread::Builder::new().name("mpi".to_owned()).spawn(work);
-        let thread = thread.map_err(|e| format!("there is no thread for MPI: {e}"))?;
+        let thread = thread.map_err(|e| format!("the thread for MPI can't be started: {e}"))?;
         let (rank, ranks) = told.recv_timeout(patience * START).map_err(|error| match error {
             RecvTimeoutError::Disconnected => "MPI could not be started".to_owned(),
             RecvTimeoutError::Timeout => {
                 let seconds = (patience * START).as_secs_f64();
-                format!(
-                    "MPI has not started within {seconds} s: some of the processes are stopped, or can't be reached"
-                )
+                format!("MPI has not started within {seconds} s: a process is stopped or can't be reached")
             }
         })??;
         Ok(Self { rank, ranks, patience, shared, thread: Some(thread) })
@@ -166,7 +164,7 @@ impl Wire for World {
             }
             if start.elapsed() > self.patience {
                 let seconds = self.patience.as_secs_f64();
-                return Err(format!("the other ranks have not made communicators within {seconds} s"));
+                return Err(format!("the other ranks have not created communicators within {seconds} s"));
             }
             asked = self.shared.wait(asked, Duration::from_millis(50));
         }
@@ -178,7 +176,7 @@ impl Wire for World {
 
     fn combine(&self, route: Route, what: &Combination<'_>, into: &mut [u8]) -> Result<(), String> {
         let exchange = Exchange::of_combination(route, what, into);
-        self.wait_for(exchange.ok_or("MPI doesn't combine such values")?)
+        self.wait_for(exchange.ok_or("MPI doesn't reduce values of this type")?)
     }
 
     fn watch(&self, devices: Option<Arc<dyn Watched>>) {

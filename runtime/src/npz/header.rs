@@ -51,10 +51,10 @@ impl Header {
                 r.read_exact(&mut b).map_err(cut)?;
                 u32::from_le_bytes(b) as usize
             }
-            version => return Err(format!("version {version} of the .npy format is not known (1, 2 and 3 are)")),
+            version => return Err(format!("version {version} of the .npy format is not supported (1, 2 and 3 are)")),
         };
         if length > MAX_TEXT {
-            return Err(format!("a header of {length} bytes; at most {MAX_TEXT} are read"));
+            return Err(format!("the header has {length} bytes; at most {MAX_TEXT} are supported"));
         }
         let mut text = vec![0; length];
         r.read_exact(&mut text).map_err(cut)?;
@@ -92,7 +92,7 @@ impl Header {
     pub(super) fn of(literal: &Literal) -> Result<Self, String> {
         let element = literal.element;
         if element.bytes() == 0 {
-            return Err("elements of an unknown type can't be written".into());
+            return Err("an array of an unknown element type can't be written".into());
         }
         Ok(Self { element, shape: literal.shape.clone(), fortran: false, big_endian: false })
     }
@@ -225,7 +225,7 @@ impl<'a> Cursor<'a> {
 
     fn string(&mut self) -> Result<&'a str, String> {
         let quote = if self.eat('"') { '"' } else { self.expect('\'').map(|()| '\'')? };
-        let (text, rest) = self.rest.split_once(quote).ok_or("a string in the header doesn't end")?;
+        let (text, rest) = self.rest.split_once(quote).ok_or("a string in the header is unterminated")?;
         self.rest = rest;
         Ok(text)
     }
@@ -250,7 +250,10 @@ impl<'a> Cursor<'a> {
         let kind = text.trim_start_matches(['<', '>', '|', '=']);
         let known = DTYPES.iter().find(|&&(name, _)| name == kind);
         let element = known.map(|&(_, e)| e).ok_or_else(|| {
-            format!("dtype '{text}' is no element type; convert it to one of bool, int, uint, float, complex, or bf16 as '|V2'")
+            format!(
+                "dtype '{text}' is not supported; convert the array to bool, int, uint, float, complex, or bf16 as \
+                '|V2'"
+            )
         })?;
         Ok((element, text.starts_with('>')))
     }
@@ -268,7 +271,7 @@ impl<'a> Cursor<'a> {
             // Python 2 wrote long integers with an L.
             self.rest = after.strip_prefix('L').unwrap_or(after);
             shape.push(size);
-            elements = elements.checked_mul(size.max(1)).ok_or("the shape has more elements than can be counted")?;
+            elements = elements.checked_mul(size.max(1)).ok_or("the number of elements of the shape overflows")?;
             if shape.len() > MAX_RANK {
                 return Err(format!("more than {MAX_RANK} dimensions"));
             }

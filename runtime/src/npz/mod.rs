@@ -73,8 +73,8 @@ fn read_entries(bytes: Bytes, verify: bool) -> Result<Arrays, String> {
 
 fn unreadable(entry: usize, why: &str) -> String {
     format!(
-        "entry {entry} of the archive is compressed in a way that isn't read here ({why}); \
-         save it with numpy.savez or numpy.savez_compressed"
+        "entry {entry} of the archive has an unsupported compression ({why}); save it with numpy.savez or \
+        numpy.savez_compressed"
     )
 }
 
@@ -104,7 +104,9 @@ fn map(path: &Path) -> io::Result<Bytes> {
     }
     let mut bytes = Vec::new();
     if file.take(MAX_STREAM + 1).read_to_end(&mut bytes)? as u64 > MAX_STREAM {
-        return Err(io::Error::other(format!("more than {MAX_STREAM} bytes, the limit of what is no regular file")));
+        return Err(io::Error::other(format!(
+            "more than {MAX_STREAM} bytes, the limit for input that is not a regular file"
+        )));
     }
     Ok(bytes.into())
 }
@@ -222,7 +224,9 @@ fn write_to(out: impl Write + Seek, arrays: &[(String, Literal)]) -> Result<(), 
     for (name, literal) in arrays {
         let fail = |e: &dyn std::fmt::Display| format!("array '{name}': {e}");
         if !files::is_plain_name(name) {
-            return Err(format!("{name:?} is no name for an array: it may lead out of the folder it is unpacked in"));
+            return Err(format!(
+                "{name:?} is not a valid name of an array: it may lead out of the folder into which it is unpacked"
+            ));
         }
         let data = literal.dense_bytes();
         let options = SimpleFileOptions::default()

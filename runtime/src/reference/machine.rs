@@ -63,7 +63,7 @@ impl<'p> Machine<'p> {
     pub(super) fn function(&mut self, function: Op, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>> {
         let name = func::symbol(self.program, function).unwrap_or_default();
         let Some(block) = func::block(self.program, function) else {
-            return Err(EvalError::new(format!("@{name} is only declared, so it can't be run")));
+            return Err(EvalError::new(format!("@{name} is declared but has no body, so it can't be run")));
         };
         if !self.running.insert(function) {
             return Err(EvalError::new(format!("@{name} calls itself; functions can't be recursive")));
@@ -81,9 +81,9 @@ impl<'p> Machine<'p> {
         for name in names {
             let function = *self.functions.get(name).ok_or_else(|| super::no_function(self.program, name))?;
             let count = func::signature(self.program, function).inputs.len();
-            let (own, others) = rest
-                .split_at_checked(count)
-                .ok_or_else(|| EvalError::new(format!("{} values are too few for the programs", args.len())))?;
+            let (own, others) = rest.split_at_checked(count).ok_or_else(|| {
+                EvalError::new(format!("the programs take more than the {} given values", args.len()))
+            })?;
             given.push(own);
             rest = others;
         }
@@ -107,7 +107,10 @@ impl<'p> Machine<'p> {
 
     fn deeper<T>(&mut self, f: impl FnOnce(&mut Self) -> EvalResult<T>) -> EvalResult<T> {
         if self.depth >= self.limits.depth {
-            return Err(EvalError::new(format!("more than {} regions and calls inside each other", self.limits.depth)));
+            return Err(EvalError::new(format!(
+                "regions and calls are nested deeper than {} levels",
+                self.limits.depth
+            )));
         }
         self.depth += 1;
         let result = f(self);
@@ -120,7 +123,7 @@ impl<'p> Machine<'p> {
         let program = self.program;
         let params = program.block_args(block);
         if params.len() != args.len() {
-            return Err(EvalError::new(format!("a block takes {} values, {} are given", params.len(), args.len())));
+            return Err(EvalError::new(format!("a block takes {} values, but {} are given", params.len(), args.len())));
         }
         for (&param, value) in params.iter().zip(args) {
             self.values[param.index()] = Some(value.clone());
@@ -145,7 +148,7 @@ impl<'p> Machine<'p> {
     fn op(&mut self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>> {
         dialect::interrupt::check();
         if self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Err(EvalError::new("the time for it is over"));
+            return Err(EvalError::new("the time is over"));
         }
         // A constant that repeats one element takes no memory, so its size isn't checked.
         if op.def().constant(op).is_none() {
@@ -156,12 +159,12 @@ impl<'p> Machine<'p> {
             None => op.def().evaluate_spmd(op, operands, mask, self)?,
         };
         if results.len() != op.result_count() {
-            return Err(EvalError::new(format!("gave {} results instead of {}", results.len(), op.result_count())));
+            return Err(EvalError::new(format!("returned {} results instead of {}", results.len(), op.result_count())));
         }
         for (i, (lanes, ty)) in results.iter().zip(op.result_types()).enumerate() {
             for lane in (0..mask.len()).filter(|&lane| mask[lane]) {
                 let Some(value) = &lanes[lane] else {
-                    return Err(EvalError::new(format!("gave no result {i} on device {lane}")));
+                    return Err(EvalError::new(format!("returned no result {i} on device {lane}")));
                 };
                 if !agrees(ty, &value.ty()) {
                     let (found, declared) =
@@ -249,7 +252,7 @@ impl<'p> Machine<'p> {
         let found = self.values.get(value.index()).and_then(Option::as_ref);
         found.cloned().ok_or_else(|| match self.program.value_source(value) {
             ValueSource::Result(op, _) => {
-                EvalError::new(format!("reads a result of {} before it ran", self.program.op_name(op)))
+                EvalError::new(format!("reads a result of {} before that op ran", self.program.op_name(op)))
             }
             ValueSource::Arg(..) => EvalError::new("reads an argument of a region that doesn't run"),
         })
@@ -301,7 +304,7 @@ impl Context for Machine<'_> {
 
     fn collect(&mut self, address: ChannelKey) -> EvalResult<Vec<Literal>> {
         let waiting = self.mail.get_mut(&address).and_then(VecDeque::pop_front);
-        waiting.ok_or_else(|| EvalError::new("nothing has been sent that could be received"))
+        waiting.ok_or_else(|| EvalError::new("no value was sent on this channel"))
     }
 
     fn record(&mut self, probe: &str, value: &Literal) {
@@ -335,7 +338,7 @@ impl Context for Machine<'_> {
         self.steps += 1;
         if self.steps > self.limits.steps {
             return Err(EvalError::new(format!(
-                "more than {} trips of loops; the program may never end",
+                "loops ran more than {} iterations; the program may never end",
                 self.limits.steps
             )));
         }

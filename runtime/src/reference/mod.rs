@@ -81,7 +81,7 @@ fn evaluate_with(
     let devices = replicas.saturating_mul(partitions);
     if devices == 0 || devices as i64 > dialect::sharding::MAX_DEVICES {
         let most = dialect::sharding::MAX_DEVICES;
-        return Err(EvalError::new(format!("{devices} devices; between 1 and {most} can be evaluated")));
+        return Err(EvalError::new(format!("expected between 1 and {most} devices to evaluate, found {devices}")));
     }
     check_inputs(program, op, devices, inputs)?;
     let mut machine = Machine::new(program, replicas, partitions, limits);
@@ -149,18 +149,18 @@ fn no_function(program: &Program, name: &str) -> EvalError {
     let mut known: Vec<&str> = func::functions_by_name(program).into_keys().collect();
     known.sort_unstable();
     known.truncate(8);
-    EvalError::new(format!("there is no function @{name}; the module has @{}", known.join(", @")))
+    EvalError::new(format!("function @{name} is undefined; the module has @{}", known.join(", @")))
 }
 
 fn check_inputs(program: &Program, function: Op, devices: usize, inputs: &[Lanes]) -> EvalResult<()> {
     let expected = func::signature(program, function).inputs;
     let name = func::symbol(program, function).unwrap_or_default();
     if inputs.len() != expected.len() {
-        return Err(EvalError::new(format!("@{name} takes {} inputs, {} are given", expected.len(), inputs.len())));
+        return Err(EvalError::new(format!("@{name} takes {} inputs, but {} are given", expected.len(), inputs.len())));
     }
     for (i, (lanes, &ty)) in inputs.iter().zip(expected).enumerate() {
         if lanes.len() != devices {
-            return Err(EvalError::new(format!("input {i} is given for {} of {devices} devices", lanes.len())));
+            return Err(EvalError::new(format!("input {i} has values for {} of {devices} devices", lanes.len())));
         }
         for (device, value) in lanes.iter().enumerate() {
             let Some(value) = value else {

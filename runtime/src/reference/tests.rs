@@ -274,7 +274,7 @@ fn error(text: &str, inputs: &[Literal], limits: Limits) -> EvalError {
 fn a_loop_without_end_is_stopped() {
     let text = "func.func @main() { %t = stablehlo.constant dense<true> : tensor<i1> stablehlo.while() cond { stablehlo.return %t : tensor<i1> } do { stablehlo.return } return }";
     let limits = Limits { steps: 1000, ..Limits::default() };
-    let expected = "stablehlo.while: more than 1000 trips of loops; the program may never end";
+    let expected = "stablehlo.while: loops ran more than 1000 iterations; the program may never end";
     assert_eq!(error(text, &[], limits).to_string(), expected);
 }
 
@@ -303,7 +303,7 @@ fn wrong_inputs_are_named() {
     let wrong = error(text, &[ints(&[3], &[1, 2, 3])], limits).to_string();
     assert_eq!(wrong, "input 0 of @main is tensor<2xi32>, but tensor<3xi32> is given");
     let missing = evaluate(&program(text), "other", 1, 1, &[]).unwrap_err().to_string();
-    assert_eq!(missing, "there is no function @other; the module has @main");
+    assert_eq!(missing, "function @other is undefined; the module has @main");
 }
 
 #[test]

@@ -204,7 +204,8 @@ fn calls_of_calls_that_explode_are_refused_with_what_explodes() {
     let text = exploding(25);
     let (code, said) = run(&["compile", "-"], &text);
     assert_eq!(code, 1);
-    let message = "inlining makes 16777216 ops, which are more than 8000000: @f0 has 1 and is inlined 16777216 times";
+    let message =
+        "inlining would create 16777216 ops, more than the limit of 8000000: @f0 has 1 and is inlined 16777216 times";
     assert!(said.contains(message) && said.contains("<stdin>:1:"), "{said}");
     // Functions that @main doesn't call don't count.
     let unread = text.replace("public @main", "private @other")

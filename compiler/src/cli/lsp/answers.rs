@@ -78,7 +78,7 @@ impl Asker {
                 let asked: CodeActionParams = parameters(request)?;
                 json(view.fixes(asked.range))
             }
-            other => Err((ErrorCode::MethodNotFound, format!("there is no method {other}"))),
+            other => Err((ErrorCode::MethodNotFound, format!("unknown method {other}"))),
         }
     }
 }
@@ -215,7 +215,7 @@ impl View<'_> {
             self.price(piece);
         }
         let Some(costs) = piece.costs.wait(PATIENCE) else {
-            return Some(format!("still planning for {target}: what it costs is known later"));
+            return Some(format!("still planning for {target}: the cost is not available yet"));
         };
         let cost = piece.cost(&costs, piece.program.op(op).span)?;
         Some(format!(
@@ -389,13 +389,10 @@ impl View<'_> {
     }
 }
 
-/// Extracts the replacement that a note proposes: `did you mean 'x'?`, `a value called %x is in scope`.
+/// Extracts the replacement that a note proposes: `did you mean 'x'?`, `did you mean %x?`.
 fn proposed(note: &str) -> Option<&str> {
-    if let Some(rest) = note.strip_prefix("did you mean ") {
-        let text = rest.strip_suffix('?')?;
-        return text.trim_matches(['\'', '"']).split(['\'', '"']).next();
-    }
-    note.strip_prefix("a value called ")?.strip_suffix(" is in scope")
+    let text = note.strip_prefix("did you mean ")?.strip_suffix('?')?;
+    text.trim_matches(['\'', '"']).split(['\'', '"']).next()
 }
 
 #[cfg(test)]
@@ -406,7 +403,7 @@ mod tests {
     fn notes_propose_texts() {
         assert_eq!(proposed("did you mean 'stablehlo.tanh'?"), Some("stablehlo.tanh"));
         assert_eq!(proposed("did you mean \"x\"?"), Some("x"));
-        assert_eq!(proposed("a value called %arg0 is in scope"), Some("%arg0"));
+        assert_eq!(proposed("did you mean %arg0?"), Some("%arg0"));
         assert_eq!(proposed("define it before this use"), None);
     }
 }

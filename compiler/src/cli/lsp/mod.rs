@@ -221,20 +221,22 @@ impl Server<'_> {
                 self.asked = Asked::Initialize;
                 return self.send(Response::new_ok(id, initialized()));
             }
-            (Asked::Nothing, _) => return self.refuse(id, ErrorCode::ServerNotInitialized, "say 'initialize' first"),
-            (Asked::Shutdown, _) => return self.refuse(id, ErrorCode::InvalidRequest, "it was shut down"),
+            (Asked::Nothing, _) => {
+                return self.refuse(id, ErrorCode::ServerNotInitialized, "expected 'initialize' first");
+            }
+            (Asked::Shutdown, _) => return self.refuse(id, ErrorCode::InvalidRequest, "the server was shut down"),
             (_, "shutdown") => {
                 self.asked = Asked::Shutdown;
                 return self.send(Response::new_ok(id, ()));
             }
             (_, method) if !answers::METHODS.contains(&method) => {
-                let why = format!("there is no method {method}");
+                let why = format!("unknown method {method}");
                 return self.refuse(id, ErrorCode::MethodNotFound, &why);
             }
             _ => {}
         }
         let Some(key) = request.params["textDocument"]["uri"].as_str().map(str::to_owned) else {
-            return self.refuse(id, ErrorCode::InvalidParams, "it names no text");
+            return self.refuse(id, ErrorCode::InvalidParams, "the request names no document");
         };
         match self.documents.get(&key) {
             None => self.refuse(id, ErrorCode::InvalidParams, &format!("{key} is not open")),
@@ -297,7 +299,7 @@ impl Server<'_> {
                     document.text.change(changed.text_document.version, &changed.content_changes);
                     document.due = Some(Instant::now());
                     outdated(&mut document.looked);
-                    return self.give_up(changed.text_document.uri.as_str(), "the text has changed");
+                    return self.give_up(changed.text_document.uri.as_str(), "the document has changed");
                 }
             }
             "textDocument/didClose" => {
@@ -305,7 +307,7 @@ impl Server<'_> {
                     && let Some(mut document) = self.documents.remove(closed.text_document.uri.as_str())
                 {
                     outdated(&mut document.looked);
-                    self.give_up(document.text.uri.as_str(), "the text was closed")?;
+                    self.give_up(document.text.uri.as_str(), "the document was closed")?;
                     return self.publish(document.text.uri, document.text.version, Vec::new());
                 }
             }

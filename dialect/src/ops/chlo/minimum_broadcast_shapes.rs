@@ -110,11 +110,11 @@ impl OpDef for MinimumBroadcastShapes {
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let shapes: Option<Vec<Vec<i64>>> = operands.iter().map(Literal::to_ints).collect();
-        let shapes = minimum(&shapes.ok_or_else(|| EvalError::new("an operand is no shape"))?);
+        let shapes = minimum(&shapes.ok_or_else(|| EvalError::new("an operand is not a shape"))?);
         match Self::fits(op, &shapes) {
             true => Ok(shapes.iter().map(|s| literal(s)).collect()),
             false => {
-                Err(EvalError::new(format!("the shapes become {shapes:?}, which are longer or shorter than declared")))
+                Err(EvalError::new(format!("the computed shapes {shapes:?} have other ranks than the declared ones")))
             }
         }
     }

@@ -140,7 +140,7 @@ impl Scan {
             let ty = tensor(op, i)?;
             let want = if i < inputs { without(&ty.shape, dim) } else { ty.shape.clone() };
             let fits = op.program.tensor_type(arg).is_some_and(|a| fits(a, &TensorType::new(&want, ty.element)));
-            require(fits, || Problem::operand(i, format!("expected argument {i} of the body to take it")))?;
+            require(fits, || Problem::operand(i, format!("expected argument {i} of the body to have its type")))?;
         }
         let given = op.region_results(0);
         let want = op.result_count();
@@ -153,7 +153,7 @@ impl Scan {
                 (Some(a), Some(b)) => fits(a, b),
                 _ => false,
             };
-            require(same, || Problem::new(format!("expected the body to return as value {i} what it carries")))?;
+            require(same, || Problem::new(format!("expected the body to return the carried type as value {i}")))?;
         }
         Ok(Form { inputs, outputs, dim, size, reverse: op.flag("is_reverse") })
     }
@@ -213,7 +213,7 @@ impl OpDef for Scan {
             if form.reverse {
                 list.reverse();
             }
-            let ty = op.result_tensor(i).ok_or_else(|| EvalError::new("a result is no tensor"))?;
+            let ty = op.result_tensor(i).ok_or_else(|| EvalError::new("a result is not a tensor"))?;
             let inner = list.first().map_or_else(|| without(&ty.shape, form.dim), |l| l.shape.clone());
             let shape = with(&inner, form.dim, size);
             let value = |at: Shape| {

@@ -49,7 +49,7 @@ impl OpDef for Module {
     }
 
     fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        Err(EvalError::new("a module is no computation; run one of its functions"))
+        Err(EvalError::new("a module can't be evaluated; run one of its functions"))
     }
 
     fn isolated(&self) -> bool {
@@ -80,7 +80,7 @@ impl OpDef for Func {
     }
 
     fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        Err(EvalError::new("a function runs when it is called"))
+        Err(EvalError::new("a function can't be evaluated where it is defined; call it"))
     }
 
     fn isolated(&self) -> bool {

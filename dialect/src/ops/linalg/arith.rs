@@ -396,14 +396,14 @@ impl OpDef for Arith {
         operand_count(op, self.arity)?;
         require(op.result_count() == 1, || Problem::new(format!("'{}' has one result", self.name)))?;
         let types: Vec<&TypeData> = op.operand_types().collect();
-        let result = op.result_types().next().ok_or_else(|| Problem::new("a result was expected"))?;
+        let result = op.result_types().next().ok_or_else(|| Problem::new("expected a result"))?;
         let (from, same) = match self.form {
             Form::Same => (0, true),
             Form::Select => (1, true),
             _ => (0, false),
         };
         for (i, ty) in types.iter().enumerate().skip(from) {
-            require(*ty == types[from], || Problem::operand(i, "expected the same type as of the operand before it"))?;
+            require(*ty == types[from], || Problem::operand(i, "expected the type of the previous operand"))?;
         }
         require(!same || result == types[from], || Problem::new("expected the result to have the operands' type"))?;
         Ok(vec![result.clone()])
@@ -414,7 +414,7 @@ impl OpDef for Arith {
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        let nest = self.nest(op).ok_or_else(|| EvalError::new(format!("nothing here computes '{}'", self.name)))?;
+        let nest = self.nest(op).ok_or_else(|| EvalError::new(format!("'{}' is not supported", self.name)))?;
         Ok(nest.eval(operands))
     }
 

@@ -45,7 +45,7 @@ impl OpDef for Empty {
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         operand_count(op, 0)?;
         let ty = result(op, 0)?;
-        require(ty.is_static(), || Problem::new("sizes that aren't known are not supported"))?;
+        require(ty.is_static(), || Problem::new("dynamic sizes are not supported"))?;
         Ok(op.result_types().cloned().collect())
     }
 
@@ -63,7 +63,7 @@ impl OpDef for Empty {
     }
 
     fn evaluate(&self, op: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        let ty = op.result_tensor(0).ok_or_else(|| crate::eval::EvalError::new("a tensor was expected"))?;
+        let ty = op.result_tensor(0).ok_or_else(|| crate::eval::EvalError::new("expected a tensor"))?;
         Ok(vec![Literal::splat(ty.element, &ty.shape, Scalar::zero(ty.element))])
     }
 

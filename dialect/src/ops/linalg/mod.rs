@@ -81,7 +81,7 @@ impl StructuredOp {
         for (i, (&arg, &operand)) in args.iter().zip(operands).enumerate() {
             let [arg, element] = [arg, operand].map(|v| structured::element_type(op, v));
             require(arg.is_some() && arg == element, || {
-                Problem::operand(i, "expected an argument of the region of the type of the elements")
+                Problem::operand(i, "expected each argument of the region to have the element type of its operand")
             })?;
         }
         for (i, ty) in op.result_type_ids().into_iter().enumerate() {
@@ -93,7 +93,10 @@ impl StructuredOp {
             let asked = position::loop_of(op.program.view(inner));
             require(asked.is_none_or(|l| l < reduced.len()), || {
                 let loops = reduced.len();
-                Problem::new(format!("its body asks for the position of loop {}, it has {loops}", asked.unwrap_or(0)))
+                Problem::new(format!(
+                    "its body reads the position of loop {}, expected a number below {loops}",
+                    asked.unwrap_or(0)
+                ))
             })?;
         }
         let all: Vec<Arg> = (0..args.len()).map(Arg::Input).collect();

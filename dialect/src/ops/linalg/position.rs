@@ -43,7 +43,7 @@ impl OpDef for Position {
     }
 
     fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        Err(EvalError::new("'linalg.index' means something in the body of a structured op alone"))
+        Err(EvalError::new("'linalg.index' can only be used in the body of a structured op"))
     }
 
     fn examples(&self) -> &'static [&'static str] {

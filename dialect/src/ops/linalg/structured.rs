@@ -52,9 +52,7 @@ impl Structured {
         let mut shapes = Vec::new();
         for (i, (map, &value)) in self.maps.iter().zip(op.operands()).enumerate() {
             let (_, shape) = element(op, value).ok_or_else(|| Problem::operand(i, "expected a tensor or a scalar"))?;
-            require(shape.iter().all(|&d| d >= 0), || {
-                Problem::operand(i, "sizes that aren't known are not supported")
-            })?;
+            require(shape.iter().all(|&d| d >= 0), || Problem::operand(i, "dynamic sizes are not supported"))?;
             require(map.loops == sizes.len() && map.positions.len() == shape.len(), || {
                 let message = format!("expected a map from {} loops to {} dimensions", sizes.len(), shape.len());
                 Problem::operand(i, message)
@@ -71,14 +69,16 @@ impl Structured {
         }
         let sizes: Option<Vec<i64>> = sizes.into_iter().collect();
         let sizes =
-            sizes.ok_or_else(|| Problem::new("a loop runs over no dimension of any operand, so it has no size"))?;
+            sizes.ok_or_else(|| Problem::new("a loop indexes no dimension of any operand, so its size is unknown"))?;
         // Loops without iterations read nothing, so their positions may be outside.
         let runs = sizes.iter().all(|&n| n > 0);
         let some: Vec<i64> = sizes.iter().map(|&n| n.max(1)).collect();
         for (i, (map, shape)) in self.maps.iter().zip(&shapes).enumerate() {
             for (d, (position, &size)) in map.positions.iter().zip(shape).enumerate() {
                 let inside = bounds(position, &some).is_some_and(|(low, high)| !runs || low >= 0 && high < size);
-                require(inside, || Problem::operand(i, format!("positions outside of dimension {d} of size {size}")))?;
+                require(inside, || {
+                    Problem::operand(i, format!("its map reaches positions outside of dimension {d} of size {size}"))
+                })?;
             }
         }
         Ok(sizes)
@@ -176,7 +176,7 @@ impl Structured {
 
     /// Evaluates the op as written.
     pub(super) fn evaluate(&self, op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
-        let body = self.body.as_ref().ok_or_else(|| EvalError::new("nothing here computes the op's body"))?;
+        let body = self.body.as_ref().ok_or_else(|| EvalError::new("the op's body is not supported"))?;
         let sizes = self.sizes(op).map_err(|problem| EvalError::new(problem.message))?;
         let inputs = self.inputs(op);
         let mut results: Vec<Vec<Scalar>> =

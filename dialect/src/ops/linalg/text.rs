@@ -336,7 +336,12 @@ fn parse_with_body(p: &mut Parser<'_>, op: &mut ParsedOp, list: Option<&str>) ->
             let region = super::named::one_op(&mut p.program, (&name, &attrs), &types, &args);
             match region {
                 Some(region) => region,
-                None => return p.fail(op.span, format!("'{name}' can't be the whole body here: write the body")),
+                None => {
+                    return p.fail(
+                        op.span,
+                        format!("'{name}' can't be used as the whole body here: write the body in a region"),
+                    );
+                }
             }
         }
         None => {

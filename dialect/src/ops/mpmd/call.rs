@@ -31,7 +31,7 @@ impl OpDef for Call {
             Some(AttrData::Int(_, ty)) if is_count(*ty) => {}
             None => {}
             Some(_) => {
-                let problem = Problem::new(format!("{CALL_COUNTER} is no ui32"));
+                let problem = Problem::new(format!("{CALL_COUNTER} is not a ui32"));
                 return Err(problem.note(format!("write {CALL_COUNTER} = 0 : ui32")).into());
             }
         }
@@ -115,11 +115,13 @@ impl OpDef for FragmentCall {
         cx: &mut dyn Context,
     ) -> EvalResult<Vec<Lanes>> {
         if cx.partitions() != 1 {
-            return Err(EvalError::new("a fragment is called by a program of global values, on one partition"));
+            return Err(EvalError::new(
+                "a fragment can only be called by a program over global values, on one partition",
+            ));
         }
         let callee = func::callee(op).and_then(|name| func::function(op.program, name));
         let body = callee.and_then(|function| op.program.op(function).regions.first().copied());
-        let body = body.ok_or_else(|| EvalError::new("there is no such function"))?;
+        let body = body.ok_or_else(|| EvalError::new("the called function is undefined"))?;
         let (ins, outs) = (layouts(op, op.operand_types())?, layouts(op, op.result_types())?);
         let name = op.attr(super::MESH_NAME).and_then(AttrData::as_str).unwrap_or_default();
         let mesh = op.program.find_name(name).zip(topology::of_program(op.program));

@@ -187,7 +187,7 @@ impl Same {
             (Moves::Onto, TypeData::Tensor(t), Some(TypeData::MeshTensor(to))) => {
                 ("the operand's tensor, replicated on a mesh", to.tensor == *t && replicated(to))
             }
-            (Moves::Onto, ..) => ("a tensor, and it on a mesh as the result", false),
+            (Moves::Onto, ..) => ("a tensor, and the same tensor on a mesh as the result", false),
             (Moves::Off, TypeData::MeshTensor(t), _) if replicated(t) => return Ok(vec![t.tensor.clone().into()]),
             (Moves::Off, ..) => ("a tensor that is replicated on a mesh", false),
             (Moves::Between, TypeData::MeshTensor(from), Some(TypeData::MeshTensor(to))) => {
@@ -277,7 +277,7 @@ fn reduction(op: OpRef<'_>) -> Result<Option<ScalarOp>, Problem> {
     let known = reduction_word(op).and_then(|word| REDUCTIONS.iter().find(|r| r.0 == word));
     known.map(|r| r.1).ok_or_else(|| {
         let words: Vec<&str> = REDUCTIONS.iter().map(|r| r.0).collect();
-        Problem::new(format!("attribute {REDUCTION} is none of {}", words.join(", ")))
+        Problem::new(format!("expected attribute {REDUCTION} to be one of {}", words.join(", ")))
     })
 }
 
@@ -296,8 +296,8 @@ impl OpDef for Reduce {
         match types.first() {
             None => Err(Problem::new("expected at least one operand").into()),
             Some(_) if by.is_none() && types.len() > 1 => {
-                let message = format!("a reduction <none> has one operand, found {}", types.len());
-                Err(Problem::new(message).note("say what combines them: <add>").into())
+                let message = format!("expected one operand of a reduction <none>, found {}", types.len());
+                Err(Problem::new(message).note("write how they combine: <add>").into())
             }
             Some(first) if !matches!(first, TypeData::Tensor(_)) || types.iter().any(|ty| ty != first) => {
                 Err(Problem::new("expected operands of one tensor type").into())
@@ -315,7 +315,7 @@ impl OpDef for Reduce {
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let Some(by) = reduction(op)? else { return Ok(operands.to_vec()) };
         let Some((first, others)) = operands.split_first() else {
-            return Err(EvalError::new("there is nothing to reduce"));
+            return Err(EvalError::new("the op has no operand to reduce"));
         };
         let combine = |a: Literal, b: &Literal| {
             let values = (0..a.len()).map(|i| by.apply(a.element, a.element, &[a.get(i), b.get(i)]));

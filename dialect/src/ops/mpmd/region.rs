@@ -114,7 +114,7 @@ pub(super) fn on_mesh<'a>(
         other => {
             let message =
                 format!("{what} {i} is {}, expected a tensor on mesh \"{mesh}\"", op.program.type_data_text(other));
-            Err(Problem::new(message).note("a value of another mesh is moved by mpmd.transfer"))
+            Err(Problem::new(message).note("move a value from another mesh with mpmd.transfer"))
         }
     });
     each.collect()
@@ -138,7 +138,7 @@ impl OpDef for Fragment {
             let text = |types: &[TypeData]| {
                 types.iter().map(|ty| op.program.type_data_text(ty)).collect::<Vec<_>>().join(", ")
             };
-            let message = format!("the body gives ({}), but the results are ({})", text(&given), text(&results));
+            let message = format!("the body returns ({}), but the results are ({})", text(&given), text(&results));
             return Err(Problem::new(message).into());
         }
         let origins = matches!(op.attr(ORIGIN), Some(AttrData::Array(_)));
@@ -146,8 +146,10 @@ impl OpDef for Fragment {
             return Err(Problem::new("the list of origins is missing").note("write origin=[]").into());
         }
         if op.attr(STAGE).is_some() && super::origins(op).is_empty() {
-            let message = "a fragment without origins is not the user's, and has no stage";
-            return Err(Problem::new(message).note("leave out stage, or name the computation it came from").into());
+            let message = "a fragment without origins has a stage, but only fragments of the user have one";
+            return Err(Problem::new(message)
+                .note("remove stage, or name the computation it came from in origin")
+                .into());
         }
         Ok(op.result_types().cloned().collect())
     }
@@ -193,7 +195,7 @@ pub static FOR: For = For;
 /// Returns the number of iterations of a loop.
 fn iterations(op: OpRef<'_>) -> Result<i64, Problem> {
     let found = op.int("iterations").filter(|&n| n >= 1);
-    found.ok_or_else(|| Problem::new("iterations is no positive number").note("write {iterations = 3 : ui32}"))
+    found.ok_or_else(|| Problem::new("iterations is not a positive number").note("write {iterations = 3 : ui32}"))
 }
 
 impl OpDef for For {
@@ -217,7 +219,7 @@ impl OpDef for For {
         takes(op, op.operand_types().chain([&index]))?;
         let given: Vec<TypeData> = returned(op).cloned().collect();
         if !given.iter().eq(op.operand_types()) {
-            return Err(Problem::new("the body gives other types than it takes").into());
+            return Err(Problem::new("the body returns other types than it takes").into());
         }
         Ok(given)
     }

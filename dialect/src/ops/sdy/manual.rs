@@ -204,7 +204,8 @@ impl OpDef for Manual {
         mask: &Mask,
         cx: &mut dyn Context,
     ) -> EvalResult<Vec<Lanes>> {
-        let manual = ManualComputation::of(op).ok_or_else(|| EvalError::new("shardings or manual axes are missing"))?;
+        let manual =
+            ManualComputation::of(op).ok_or_else(|| EvalError::new("its shardings or manual axes are missing"))?;
         let body = region(op, 0)?;
         let Some(mesh) = manual.mesh else {
             // Nothing is manual: the body runs unchanged.

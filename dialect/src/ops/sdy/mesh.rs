@@ -39,7 +39,7 @@ impl OpDef for MeshOp {
     }
 
     fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        Err(EvalError::new("a mesh is no computation"))
+        Err(EvalError::new("a mesh can't be evaluated"))
     }
 
     fn examples(&self) -> &'static [&'static str] {

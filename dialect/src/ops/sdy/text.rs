@@ -163,7 +163,7 @@ fn print_group(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
 }
 
 fn parse_collective(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
-    let Some(row) = row(&op.name) else { return p.fail(op.span, "no collective of Shardy's") };
+    let Some(row) = row(&op.name) else { return p.fail(op.span, "not a collective of Shardy") };
     if row.reduces {
         let word = ["max", "min", "sum"].into_iter().find(|w| p.at(w));
         let kind = p.reduction_kind();

@@ -62,8 +62,7 @@ impl Assemble {
                 Problem::operand(i, format!("expected the shape of {want} except in dimension {d}, found {found} (C3)"))
             })?;
         }
-        let mut result =
-            result.ok_or_else(|| Problem::new("expected an operand with a dimension to put together (C2)"))?;
+        let mut result = result.ok_or_else(|| Problem::new("expected an operand of rank 1 or more (C2)"))?;
         let [operands, starts, counts, reversed] =
             ["operands", "starts", "counts", "reversed"].map(|name| ints(op, name));
         let (operands, starts, counts, reversed) = (operands?, starts?, counts?, reversed?);
@@ -83,7 +82,7 @@ impl Assemble {
                 None => start == 0,
             };
             require(start >= 0 && rows >= 0 && inside, || {
-                Problem::operand(operand, format!("rows {start}:{start} + {rows} aren't in it (C6)"))
+                Problem::operand(operand, format!("rows {start}:{start} + {rows} are outside of it (C6)"))
             })?;
             require(matches!(reversed[i], 0 | 1), || {
                 Problem::new(format!("expected reversed to be 0 or 1, found {} (C7)", reversed[i]))

@@ -47,7 +47,7 @@ impl OpDef for AsyncStart {
         let passed = inner.operands() == op.region_args(0) && inner.type_ids(inner.operands()) == given;
         require(passed, || {
             Problem::new(format!(
-                "expected operands for {} alone, passed on by the region's arguments (C3)",
+                "expected the region's arguments to pass every operand to {}, and no others (C3)",
                 inner.name()
             ))
         })?;

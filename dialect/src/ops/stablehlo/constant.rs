@@ -77,7 +77,7 @@ impl OpDef for Constant {
             }
             require(declared == value, || {
                 let (want, found) = (show(op, value), show(op, declared));
-                Problem::new(format!("expected result type {want} as the value's, found {found} (C1)"))
+                Problem::new(format!("expected result type {want}, the type of the value, found {found} (C1)"))
             })?;
         }
         one(value.clone())

@@ -232,7 +232,7 @@ fn sharding_rule(op: OpRef<'_>) -> Option<ShardingRule> {
 }
 
 fn evaluate(op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
-    let dims = DotDims::of(op).ok_or_else(|| EvalError::new("the dimensions don't fit the operands"))?;
+    let dims = DotDims::of(op).ok_or_else(|| EvalError::new("the dimension numbers don't fit the operands"))?;
     let (lhs, rhs) = (&operands[0], &operands[1]);
     let element = op.result_tensor(0).map_or(lhs.element, |t| t.element);
     let shape = dims.result_shape(&lhs.shape, &rhs.shape);

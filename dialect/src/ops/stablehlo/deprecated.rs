@@ -164,7 +164,7 @@ impl OpDef for TorchIndexSelect {
         let inner = index.shape.len() - batches;
         let shape = Self::shape(&operand.shape, &index.shape, dim, batches);
         if operand.is_empty() && shape.iter().all(|&d| d > 0) {
-            return Err(Problem::operand(0, "there is nothing to select from").into());
+            return Err(Problem::operand(0, "the operand has no elements to select").into());
         }
         Ok(vec![crate::ops::support::constraint::rearrange(operand, &shape, |at| {
             let place: Shape = at[..batches].iter().chain(&at[dim..dim + inner]).copied().collect();

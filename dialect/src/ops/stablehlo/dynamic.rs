@@ -180,7 +180,7 @@ pub static DYNAMIC_RESHAPE: Dynamic = Dynamic {
             known(op, 1).and_then(|s| s.iter().try_fold(1usize, |n, &d| n.checked_mul(usize::try_from(d).ok()?)));
         let same = |a: Option<usize>, b: Option<usize>| a.is_none() || b.is_none() || a == b;
         require(same(from, to) && same(from, asked), || {
-            Problem::new("expected as many elements in the result as in the operand (C2)")
+            Problem::new("expected the result to have as many elements as the operand (C2)")
         })
     },
     evaluate: |_, operands| {
@@ -188,7 +188,7 @@ pub static DYNAMIC_RESHAPE: Dynamic = Dynamic {
         let count = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d as usize));
         if count != Some(operands[0].len()) {
             let found = operands[0].len();
-            return Err(EvalError::new(format!("{shape:?} is no shape of {found} elements (C2)")));
+            return Err(EvalError::new(format!("{shape:?} is not a shape of {found} elements (C2)")));
         }
         Ok(operands[0].reshaped(&shape))
     },
@@ -390,7 +390,7 @@ fn op_result(op: OpRef<'_>) -> Option<TensorType> {
 /// Returns the elements as sizes.
 fn to_shape(literal: &Literal) -> EvalResult<Vec<i64>> {
     let sizes = literal.to_ints().filter(|s| s.iter().all(|&d| d >= 0));
-    sizes.ok_or_else(|| EvalError::new(format!("{literal:?} is no shape")))
+    sizes.ok_or_else(|| EvalError::new(format!("{literal:?} is not a shape")))
 }
 
 impl OpDef for Dynamic {
@@ -419,7 +419,7 @@ impl OpDef for Dynamic {
             ty.shape.len() == value.shape.len() && ty.shape.iter().zip(&value.shape).all(|(&a, &b)| a == b || a < 0);
         if !fits {
             let (want, found) = (show(op, ty), show(op, &value.ty()));
-            return Err(EvalError::new(format!("the operands make the result {found}, not {want}")));
+            return Err(EvalError::new(format!("the operands imply the result shape {found}, not {want}")));
         }
         Ok(vec![value])
     }

@@ -41,7 +41,7 @@ fn letters(op: OpRef<'_>, operands: usize) -> Checked<(Vec<Vec<char>>, Vec<char>
     let (inputs, result) = config.split_once("->").ok_or_else(|| wrong("one '->'"))?;
     let list = |text: &str| -> Checked<Vec<char>> {
         let letters: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
-        require(letters.iter().all(char::is_ascii_alphabetic), || wrong("nothing but letters"))?;
+        require(letters.iter().all(char::is_ascii_alphabetic), || wrong("only letters"))?;
         Ok(letters)
     };
     let inputs: Vec<Vec<char>> = inputs.split(',').map(list).collect::<Checked<_>>()?;
@@ -49,7 +49,7 @@ fn letters(op: OpRef<'_>, operands: usize) -> Checked<(Vec<Vec<char>>, Vec<char>
     require(inputs.len() == operands, || wrong(&format!("the letters of {operands} operands")))?;
     let known =
         result.iter().enumerate().all(|(i, c)| !result[..i].contains(c) && inputs.iter().any(|l| l.contains(c)));
-    require(known, || wrong("letters of the operands, each once, in the result"))?;
+    require(known, || wrong("each letter of the result to be in the operands, and at most once in the result"))?;
     for (i, letters) in inputs.iter().enumerate() {
         let ty = tensor(op, i)?;
         require(letters.len() == ty.rank(), || {
@@ -133,9 +133,11 @@ fn infer(op: OpRef<'_>, operands: usize) -> Inferred {
     }
     let element = op.result_tensor(0).map_or(types[0].element, |t| t.element);
     if element != types[0].element && element.class() == ElementClass::Other {
-        return Err(
-            Problem::new(format!("nothing converts to elements of type {}", op.program.element_text(element))).into()
-        );
+        return Err(Problem::new(format!(
+            "conversion to elements of type {} is not supported",
+            op.program.element_text(element)
+        ))
+        .into());
     }
     one(TensorType::new(&sizes[..result.len()], element))
 }

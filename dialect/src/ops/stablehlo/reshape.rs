@@ -35,7 +35,7 @@ impl Reshape {
             require(want.is_some() && want == found, || {
                 let (operand, result) = (show(op, operand), show(op, result));
                 Problem::new(format!(
-                    "expected as many elements in the result {result} as in the operand {operand} (C2)"
+                    "expected the result {result} to have as many elements as the operand {operand} (C2)"
                 ))
             })?;
         }

@@ -134,7 +134,7 @@ impl Combine {
                 let args: Vec<Literal> = all.map(|(&v, &ty)| Literal::scalar(ty, v)).collect();
                 let results = region_on_lane(cx, *region, &args)?;
                 if results.len() != types.len() || results.iter().any(Literal::is_empty) {
-                    return Err(EvalError::new("the region gives other values than it takes"));
+                    return Err(EvalError::new("the region returns other types than it takes"));
                 }
                 Ok(results.iter().map(|r| r.get(0)).collect())
             }
@@ -170,11 +170,15 @@ pub(crate) fn check_region(
     })?;
     let same = types[..n] == types[n..] && results == types[..n];
     require(same, || {
-        Problem::new(format!("expected the region to return what it takes, first {n} and last {n} alike ({label})"))
+        Problem::new(format!(
+            "expected the region's first {n} and last {n} arguments and its results to have the same types ({label})"
+        ))
     })?;
     for (i, (&from, &to)) in inputs.iter().zip(&types).enumerate() {
         require(promotable(program, from, to), || {
-            Problem::new(format!("expected the region to take elements like input {i}'s or wider ones ({label})"))
+            Problem::new(format!(
+                "expected the region to take elements of the type of input {i} or a wider one ({label})"
+            ))
         })?;
     }
     Ok(types[..n].to_vec())

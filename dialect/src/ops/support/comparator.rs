@@ -40,7 +40,7 @@ impl Comparator {
                 results.first().filter(|r| !r.is_empty()).map(|r| r.get(0))
             }
         };
-        result.map(Scalar::is_true).ok_or_else(|| EvalError::new("the region gives no value"))
+        result.map(Scalar::is_true).ok_or_else(|| EvalError::new("the region returns no value"))
     }
 }
 

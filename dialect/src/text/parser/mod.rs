@@ -117,7 +117,7 @@ pub struct Parser<'s> {
 /// all that could be parsed.
 pub fn parse_with(text: &str, registry: &Registry, diagnostics: &mut Diagnostics) -> Program {
     if text.len() > MAX_TEXT {
-        let message = format!("the text has {} bytes; at most {MAX_TEXT} are read", text.len());
+        let message = format!("the text has {} bytes; at most {MAX_TEXT} are supported", text.len());
         diagnostics.push(Diagnostic::error(codes::TEXT_SIZE, Span::default(), message).note("split the module"));
         return Program::with_registry(registry.clone());
     }
@@ -152,7 +152,7 @@ pub fn parse_with(text: &str, registry: &Registry, diagnostics: &mut Diagnostics
 /// Returns the error at the first op after [`MAX_OPS`] others.
 fn too_many_ops(span: Span) -> Diagnostic {
     Diagnostic::error(codes::OP_LIMIT, span, format!("the program has more than {MAX_OPS} ops"))
-        .note("use a while loop, or functions that are called, for what repeats")
+        .note("write repeated ops as a while loop, or as a function that is called")
 }
 
 /// Calls [`parse_with`] with the standard registry.
@@ -214,14 +214,14 @@ impl<'s> Parser<'s> {
     pub fn fail_expected<T>(&mut self, what: &str) -> Parse<T> {
         let found = match self.tok.kind {
             Tok::End => "the end of the text".to_owned(),
-            Tok::Bad if self.token_text().starts_with(['"', '@']) => "a string without an end".to_owned(),
+            Tok::Bad if self.token_text().starts_with(['"', '@']) => "an unterminated string".to_owned(),
             _ => format!("'{}'", short(self.token_text())),
         };
         let mut d = Diagnostic::error(codes::SYNTAX, self.tok.span(), format!("expected {what}, found {found}"));
-        if self.tok.kind == Tok::Bad && found.starts_with("a string") {
+        if self.tok.kind == Tok::Bad && found.starts_with("an unterminated") {
             d = d.note("close the string with '\"' on the same line");
         } else if self.tok.kind == Tok::End {
-            d = d.note("the text ends too early: something opened before is not closed");
+            d = d.note("the text ends before an open bracket or region is closed");
         }
         self.error(d)
     }
@@ -248,8 +248,8 @@ impl<'s> Parser<'s> {
                 format!("nested deeper than {MAX_NESTING} levels"),
             )
             .note(match kind {
-                Nest::Data => "flatten the type, attribute or location: no value of a program needs so many levels",
-                Nest::Region | Nest::Isolated => "flatten the program: calls instead of regions in regions",
+                Nest::Data => "flatten the type, attribute or location",
+                Nest::Region | Nest::Isolated => "flatten the program: use calls instead of nested regions",
             });
             let failed = self.error(d);
             self.fatal = true;
@@ -315,9 +315,9 @@ impl<'s> Parser<'s> {
             Ok(text) => Ok(text.to_owned()),
             Err(fault) => {
                 let (at, byte) = (fault.valid_up_to(), bytes[fault.valid_up_to()]);
-                let message = format!("a name has to be UTF-8 text, and its byte {at} (0x{byte:02X}) isn't");
+                let message = format!("a name must be UTF-8 text, but its byte {at} (0x{byte:02X}) is invalid");
                 let d = Diagnostic::error(codes::SYNTAX, span, message);
-                self.error(d.note("write a name in UTF-8; any bytes may stand in the values of attributes"))
+                self.error(d.note("write the name in UTF-8; only values of attributes may have any bytes"))
             }
         }
     }
@@ -329,7 +329,7 @@ impl<'s> Parser<'s> {
         }
         let (text, span) = (&self.token_text()[1..], self.tok.span());
         if text.is_empty() {
-            return self.fail(span, "a symbol needs a name after '@'");
+            return self.fail(span, "expected a name after '@'");
         }
         self.advance();
         match text.strip_prefix('"') {
@@ -393,7 +393,7 @@ impl<'s> Parser<'s> {
         }
         let text = &self.token_text()[1..];
         if text.is_empty() {
-            return self.fail(self.tok.span(), "a value needs a name after '%'");
+            return self.fail(self.tok.span(), "expected a name after '%'");
         }
         let t = self.advance();
         Ok((text, t.span()))
@@ -417,7 +417,7 @@ impl<'s> Parser<'s> {
             Some(Binding::Values(first, count)) => match number {
                 None => Ok((first, span)),
                 Some(n) if n < count => Ok((Value::new(first.index() + n as usize), span)),
-                Some(n) => self.fail(span, format!("%{name} has {count} results, so there is no number {n}")),
+                Some(n) => self.fail(span, format!("%{name} has {count} results, so number {n} is undefined")),
             },
             None => {
                 // Finding a similar name compares with all names, so only the first errors of a text get one.
@@ -427,8 +427,8 @@ impl<'s> Parser<'s> {
                 let near = nearest(name, near.into_iter());
                 let mut d = Diagnostic::error(codes::UNDEFINED_VALUE, span, format!("%{name} is not defined here"));
                 d = match near {
-                    Some(n) => d.note(format!("a value called %{n} is in scope")),
-                    None => d.note("define it before this use, in this region or one around it"),
+                    Some(n) => d.note(format!("did you mean %{n}?")),
+                    None => d.note("define it before this use, in this region or an enclosing one"),
                 };
                 self.error(d)
             }

@@ -184,7 +184,7 @@ impl<'s> Parser<'s> {
                 let (name, span) = self.value_name()?;
                 let count = if self.eat(":") { self.integer()? } else { 1 };
                 if !(1..=1 << 20).contains(&count) {
-                    return self.fail(span, "an op has between 1 and 1048576 results");
+                    return self.fail(span, "expected between 1 and 1048576 results");
                 }
                 names.push((name, count as u32, span));
                 if !self.eat(",") {
@@ -244,13 +244,14 @@ impl<'s> Parser<'s> {
         if let Some(op) = word.strip_prefix("mhlo.") {
             let message = match self.name_of_mhlo(op) {
                 Some(name) => format!("'{}' is '{name}' in StableHLO", short(word)),
-                None => format!("'{}' is an op of MHLO that StableHLO doesn't have", short(word)),
+                None => format!("'{}' is an op of MHLO without an equivalent in StableHLO", short(word)),
             };
             let span = self.tok.span();
             return self.error(Diagnostic::error(codes::UNKNOWN_OP, span, message).note(CONVERT_MHLO));
         }
         let near = nearest(word, crate::ops::OPS.iter().map(|op| op.name()));
-        let mut d = Diagnostic::error(codes::UNKNOWN_OP, self.tok.span(), format!("'{}' is no known op", short(word)));
+        let mut d =
+            Diagnostic::error(codes::UNKNOWN_OP, self.tok.span(), format!("'{}' is not a known op", short(word)));
         if let Some(near) = near {
             d = d.note(format!("did you mean '{near}'?"));
         }
@@ -447,7 +448,7 @@ impl<'s> Parser<'s> {
                 let part = match self.program.type_data(ty).tensor() {
                     Some(t) if t.element == ElementType::C64 => t.with_element(ElementType::F32),
                     Some(t) if t.element == ElementType::C128 => t.with_element(ElementType::F64),
-                    _ => return self.fail(op.span, "the result of complex is a tensor of complex numbers"),
+                    _ => return self.fail(op.span, "expected the result of complex to be a tensor of complex numbers"),
                 };
                 let part = self.program.intern_type(part);
                 op.results.push(ty);
@@ -493,13 +494,11 @@ impl<'s> Parser<'s> {
             let labels = std::mem::replace(&mut p.labels, outer);
             let missing = labels.iter().filter(|l| !l.1.defined).min_by_key(|l| l.1.span.start);
             let result = match missing {
-                Some((name, label)) if result.is_ok() => {
-                    p.fail(label.span, format!("there is no block {name} in the region"))
-                }
+                Some((name, label)) if result.is_ok() => p.fail(label.span, format!("the region has no block {name}")),
                 _ => result,
             };
             while p.bound.len() > mark {
-                let (name, old) = p.bound.pop().expect("longer than the mark");
+                let (name, old) = p.bound.pop().expect("longer than the prefix");
                 match old {
                     Some(binding) => p.values.insert(name, binding),
                     None => p.values.remove(name),
@@ -551,7 +550,7 @@ impl<'s> Parser<'s> {
         });
         let (block, twice) = (label.block, std::mem::replace(&mut label.defined, true));
         if twice {
-            return self.fail(span, format!("there are two blocks {name} in the region"));
+            return self.fail(span, format!("the region has two blocks {name}"));
         }
         if self.at("(") {
             self.list("(", ")", |p| {

@@ -118,9 +118,9 @@ impl<'s> Parser<'s> {
             let d = Diagnostic::error(
                 codes::TENSOR_SIZE,
                 Span::new(open.start, self.prev_end),
-                "a tensor of more than 2^50 bytes",
+                "the tensor has more than 2^50 bytes",
             )
-            .note("no device holds it; check the sizes");
+            .note("no device has that much memory; check the sizes");
             return self.error(d);
         }
         if self.eat(",") {
@@ -129,15 +129,16 @@ impl<'s> Parser<'s> {
             let bounds = self.program.bounds(&ty);
             if let Some(bounds) = bounds {
                 if bounds.len() != ty.rank() {
-                    return self.fail(span, format!("{} bounds for {} dimensions", bounds.len(), ty.rank()));
+                    return self
+                        .fail(span, format!("the type has {} bounds for {} dimensions", bounds.len(), ty.rank()));
                 }
                 if let Some(d) = (0..ty.rank()).find(|&d| bounds[d].is_some() && ty.shape[d] != crate::ir::DYNAMIC) {
                     let e = Diagnostic::error(
                         codes::DIMENSION_BOUND,
                         span,
-                        format!("dimension {d} has a size and a bound"),
+                        format!("dimension {d} has both a size and a bound"),
                     );
-                    return self.error(e.note("write ? for the bound of a dimension of known size"));
+                    return self.error(e.note("write ? for the bound of a dimension with a static size"));
                 }
             }
         }
@@ -157,7 +158,7 @@ impl<'s> Parser<'s> {
                         let text = text.clone();
                         Ok(ElementType::Other(self.program.name(&text)))
                     }
-                    _ => self.fail(tok.span(), format!("'{text}' is no element type")),
+                    _ => self.fail(tok.span(), format!("'{text}' is not an element type")),
                 };
             }
             if text.starts_with("!quant.") {
@@ -168,7 +169,7 @@ impl<'s> Parser<'s> {
             }
             let text = self.text_from(tok.start);
             if matches!(&*text, "!stablehlo.token" | "!mhlo.token") {
-                return self.fail(tok.span(), "a token is a value of its own, not an element of a tensor");
+                return self.fail(tok.span(), "a token is a value, not an element of a tensor");
             }
             return Ok(ElementType::Other(self.program.name(&text)));
         }
@@ -183,7 +184,7 @@ impl<'s> Parser<'s> {
             return match part {
                 ElementType::F32 => Ok(ElementType::C64),
                 ElementType::F64 => Ok(ElementType::C128),
-                _ => self.fail(tok.span(), "complex numbers are of f32 or f64"),
+                _ => self.fail(tok.span(), "expected complex numbers of f32 or f64"),
             };
         }
         if let Some(e) = ElementType::from_text(text) {
@@ -197,9 +198,12 @@ impl<'s> Parser<'s> {
             self.advance();
             return Ok(ElementType::Other(self.program.name(text)));
         }
-        let d =
-            Diagnostic::error(codes::UNKNOWN_ELEMENT_TYPE, tok.span(), format!("'{}' is no element type", short(text)))
-                .note("known are i1 to i64, ui2 to ui64, f4 to f64, bf16, complex<f32>, complex<f64>");
+        let d = Diagnostic::error(
+            codes::UNKNOWN_ELEMENT_TYPE,
+            tok.span(),
+            format!("'{}' is not an element type", short(text)),
+        )
+        .note("element types are i1 to i64, ui2 to ui64, f4 to f64, bf16, complex<f32>, complex<f64>");
         self.error(d)
     }
 
@@ -211,7 +215,7 @@ impl<'s> Parser<'s> {
             let ty = p.ty()?;
             match p.program.type_data(ty) {
                 TypeData::Tensor(_) | TypeData::Token => Ok(ty),
-                _ => p.fail(span, "a future stands for tensors and tokens"),
+                _ => p.fail(span, "a future holds tensors and tokens"),
             }
         })?;
         self.expect(">")?;
@@ -259,7 +263,7 @@ impl<'s> Parser<'s> {
                 let d = Diagnostic::error(
                     codes::OPERAND_TYPE,
                     op.operand_spans[i],
-                    format!("operand {i} is {a}, but the op says {t}"),
+                    format!("operand {i} is {a}, but the op declares {t}"),
                 )
                 .also(self.program.value_span(v), format!("defined here as {a}"))
                 .note("make the op's type that of the value, or use another value");
@@ -297,7 +301,7 @@ impl<'s> Parser<'s> {
                         _ => b'{',
                     };
                     if stack.pop() != Some(open) {
-                        return self.fail(self.tok.span(), format!("'{text}' closes nothing that is open"));
+                        return self.fail(self.tok.span(), format!("'{text}' has no matching opening bracket"));
                     }
                 }
                 _ => {}

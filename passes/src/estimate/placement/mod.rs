@@ -287,7 +287,7 @@ impl Grid {
         let per_chip = if devices > chips { slice.chip.chiplets } else { 1 };
         let places = chips * per_chip;
         if devices == 0 || !places.is_multiple_of(devices) {
-            let fits = if devices > places { "has no room for" } else { "cannot be divided evenly for" };
+            let fits = if devices > places { "is too small for" } else { "can't be divided evenly for" };
             let mesh: Vec<String> = axis_sizes.iter().map(u64::to_string).collect();
             let mesh = mesh.join("x");
             return Err(PlacementError { message: format!("{slice} with {places} devices {fits} the mesh {mesh}") });

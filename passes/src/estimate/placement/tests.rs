@@ -120,11 +120,11 @@ fn meshes_that_do_not_fit() {
         assert_eq!(error.to_string(), expected);
         assert!(Placement::row_major(&slice(target), axis_sizes).is_err());
     };
-    check("v5e:4x4", &[4, 8], "v5e:4x4 with 16 devices has no room for the mesh 4x8");
-    check("v5e:4x4", &[3], "v5e:4x4 with 16 devices cannot be divided evenly for the mesh 3");
-    check("v5e:4x4", &[0, 2], "v5e:4x4 with 16 devices cannot be divided evenly for the mesh 0x2");
-    check("v5e:4x4", &[u64::MAX, 2], "v5e:4x4 with 16 devices has no room for the mesh 18446744073709551615x2");
-    check("v7x:2x2x1", &[16], "v7x:2x2x1 with 8 devices has no room for the mesh 16");
+    check("v5e:4x4", &[4, 8], "v5e:4x4 with 16 devices is too small for the mesh 4x8");
+    check("v5e:4x4", &[3], "v5e:4x4 with 16 devices can't be divided evenly for the mesh 3");
+    check("v5e:4x4", &[0, 2], "v5e:4x4 with 16 devices can't be divided evenly for the mesh 0x2");
+    check("v5e:4x4", &[u64::MAX, 2], "v5e:4x4 with 16 devices is too small for the mesh 18446744073709551615x2");
+    check("v7x:2x2x1", &[16], "v7x:2x2x1 with 8 devices is too small for the mesh 16");
     assert_eq!(show(&new("v5e:4x4", &[]).group(&[])), "");
     assert_eq!(new("v5e:4x4", &vec![1; 100_000]).devices(), 1);
     assert!(Placement::row_major(&slice("v5e:2x3"), &[3, 2]).unwrap().is_none());
@@ -163,7 +163,7 @@ fn slices_are_the_major_dimension() {
     let shared = new("2xv7x:4x4x4", &[2, 128]).group(&[part(0, 1, 2)]);
     assert_eq!(shared.switches().map(|s| s.bandwidth).collect::<Vec<_>>(), [6.25e9]);
     let error = Placement::new(&slice("2xv5e:4x4"), &[64]).unwrap_err();
-    assert_eq!(error.to_string(), "2xv5e:4x4 with 32 devices has no room for the mesh 64");
+    assert_eq!(error.to_string(), "2xv5e:4x4 with 32 devices is too small for the mesh 64");
 }
 
 #[test]

@@ -56,9 +56,9 @@ pub(super) fn microbatch(program: &mut Program, options: &Options, diagnostics: 
     let turns = flat::flatten(program, block);
     if !turns.is_empty() {
         if count.is_some() {
-            let message = "the program is in microbatches already".to_owned();
+            let message = "the program is already split into microbatches".to_owned();
             diagnostics
-                .push(fault(message, "leave out the option microbatches, or the calls and loops over microbatches"));
+                .push(fault(message, "remove the option microbatches, or the calls and loops over microbatches"));
         }
         return;
     }
@@ -74,8 +74,9 @@ pub(super) fn microbatch(program: &mut Program, options: &Options, diagnostics: 
     match count {
         Some(count) => {
             let Some(found) = best(program, &mut models, block, argument, count) else {
-                let message = format!("no argument's first dimension can be cut into {count} microbatches");
-                let note = "its size must be a multiple, and something must be computed for each part by itself; loops and branches aren't cut";
+                let message = format!("no argument's first dimension can be split into {count} microbatches");
+                let note = "its size must be a multiple of them, and ops must compute each part independently; loops \
+                    and branches aren't split";
                 return diagnostics.push(fault(message, note));
             };
             cut(program, &mut models, block, found, count);

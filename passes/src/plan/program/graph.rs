@@ -389,8 +389,8 @@ impl Reader<'_, '_> {
             }
             Control::Identity => self.border(op, &results, &results),
             Control::Call => {
-                let d = Diagnostic::error(codes::CALL_LEFT, self.program.op(op).span, "a call is left in the program");
-                self.diagnostics.push(d.note("run the pass import before: it inlines calls"));
+                let d = Diagnostic::error(codes::CALL_LEFT, self.program.op(op).span, "the program still has a call");
+                self.diagnostics.push(d.note("run the pass import first: it inlines calls"));
             }
         }
     }

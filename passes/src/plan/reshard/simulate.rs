@@ -163,7 +163,7 @@ impl Pieces {
                 let unreduced = digits(mesh_axes, device, &step.to.unreduced);
                 let same = |&d: &usize| tiles[d] == want && digits(mesh_axes, d, &self.at.unreduced) == unreduced;
                 let sender = group.iter().copied().filter(same).find(|d| !senders.contains(d));
-                let sender = sender.ok_or_else(|| format!("device {device} finds nobody to send its piece"))?;
+                let sender = sender.ok_or_else(|| format!("no device sends device {device} its piece"))?;
                 senders.push(sender);
                 pieces.push(self.pieces[sender].clone());
                 continue;

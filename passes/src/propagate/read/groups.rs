@@ -97,10 +97,11 @@ fn same_shape(graph: &Graph, program: &Program, values: &[(Val, Node)], diagnost
         if shape(value) != shape(first) {
             let span = graph.op(node).map(|op| program.op(op).span).unwrap_or_default();
             let text = |v: Val| program.type_text(program.value_type(graph.program_value(v)));
-            let d = Diagnostic::error(codes::SHARDING_GROUP, span, "values of one sharding group must have one shape");
+            let d =
+                Diagnostic::error(codes::SHARDING_GROUP, span, "values of one sharding group must have the same shape");
             let first_span = program.value_span(graph.program_value(first));
             let d = d.label(format!("a {}", text(value))).also(first_span, format!("a {}", text(first)));
-            diagnostics.push(d.note("group only values that are sharded alike"));
+            diagnostics.push(d.note("group only values that should have the same sharding"));
             return false;
         }
     }
@@ -134,15 +135,15 @@ fn synchronize(engine: &mut Engine, program: &mut Program, group: usize, diagnos
         return;
     }
     let first = engine.graph.program_value(list[0]);
-    let message = "values of one sharding group start with different shardings; an open constraint is put on each";
+    let message = "values of one sharding group have different initial shardings, so each gets an open constraint";
     let mut warning = Diagnostic::warning(codes::SHARDING_GROUP_START, program.value_span(first), message);
     for (i, &member) in list.iter().enumerate().take(MAX_SHOWN) {
         let own = engine.shardings.get(engine.graph.sharding(member)).map(|s| engine.meshes.write(s));
-        let text = own.map_or("says nothing".to_owned(), |s| format!("starts as {}", program.sharding_text(&s)));
+        let text = own.map_or("no initial sharding".to_owned(), |s| format!("initially {}", program.sharding_text(&s)));
         let span = program.value_span(engine.graph.program_value(member));
         warning = if i == 0 { warning.label(text) } else { warning.also(span, text) };
     }
-    diagnostics.push(warning.note("annotate all of them alike, or only one"));
+    diagnostics.push(warning.note("annotate all members with the same sharding, or only one member"));
     let open = engine.shardings.intern(Sharding::open(sharding.mesh, sharding.rank()));
     for (i, member) in list.into_iter().enumerate() {
         let place = engine.graph.after(member);

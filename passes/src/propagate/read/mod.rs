@@ -54,7 +54,7 @@ fn check_types(engine: &Engine, program: &Program, nodes: &[Node], diagnostics: 
             _ => None,
         });
         if let Some(what) = problem {
-            let message = format!("sharding propagation needs tensors of known shape, found {what}");
+            let message = format!("sharding propagation needs tensors of static shape, found {what}");
             diagnostics.push(Diagnostic::error(codes::DYNAMIC_SHAPE, view.span(), message));
             good = false;
         }

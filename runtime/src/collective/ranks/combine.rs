@@ -49,7 +49,7 @@ impl Ranks<'_> {
         let index = device - here.held.start;
         let is_leader = spanning.leader == device;
         let place = self.sites[site].members.place(device).and_then(|(_, place)| spanning.local[place]);
-        let place = place.ok_or("a device shares in a group it isn't in")?;
+        let place = place.ok_or("a device takes part in a group that it isn't a member of")?;
         let mut piece = self.scratch.combined[index].lock().unwrap_or_else(PoisonError::into_inner);
         let mut received = self.scratch.received[index].lock().unwrap_or_else(PoisonError::into_inner);
         let (count, width) = (spanning.mine.len(), how.element.bytes().max(1));

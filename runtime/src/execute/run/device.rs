@@ -441,7 +441,7 @@ impl Device<'_> {
         for &op in ops {
             let read = |v: &Value| known.get(v).cloned().or_else(|| constant(*v));
             let read: Option<Vec<Literal>> = program.op(op).operands.iter().map(read).collect();
-            let read = read.ok_or_else(|| format!("'{}' reads what isn't computed", program.op_name(op)))?;
+            let read = read.ok_or_else(|| format!("'{}' reads a value that isn't computed", program.op_name(op)))?;
             let fault = |e: EvalError| Fault { message: e.message, span: Some(e.span) };
             let values = crate::reference::evaluate_op(program, op, &read).map_err(fault)?;
             known.extend(program.results(op).zip(values));

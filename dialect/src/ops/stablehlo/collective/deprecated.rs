@@ -79,7 +79,7 @@ impl OpDef for CollectiveReduce {
         let body = computation(op);
         let mut results: Vec<Lanes> = vec![vec![None; mask.len()]; op.result_count()];
         for (i, result) in results.iter_mut().enumerate() {
-            let ty = op.result_tensor(i).ok_or_else(|| EvalError::new("a result is no tensor"))?;
+            let ty = op.result_tensor(i).ok_or_else(|| EvalError::new("a result is not a tensor"))?;
             for (lane, slot) in result.iter_mut().enumerate().filter(|(lane, _)| mask[*lane]) {
                 let shape = operands[i][lane].as_ref().map_or(&ty.shape, |o| &o.shape);
                 *slot = Some(Literal::splat(ty.element, shape, Scalar::zero(ty.element)));
@@ -92,7 +92,7 @@ impl OpDef for CollectiveReduce {
                     None => Some(0),
                 };
                 let root = root.and_then(|r| group.get(r)).copied();
-                let root = root.ok_or_else(|| EvalError::new("a root lies outside its group"))?;
+                let root = root.ok_or_else(|| EvalError::new("a root is outside its group"))?;
                 result[root] = Some(combined(op, body.as_ref(), &members, group.first().copied(), cx)?);
             }
         }

@@ -34,7 +34,7 @@ impl OpDef for AllToAll {
         if size != count {
             problems.push(
                 Problem::new(format!("split_count is {count}, but the groups have {size} devices (C8)"))
-                    .note("every device of a group gets one part"),
+                    .note("every device of a group receives one part"),
             );
         }
         let mut types = Vec::new();
@@ -250,7 +250,7 @@ impl OpDef for CollectiveBroadcast {
                         None => Some(0),
                     };
                     let source = root.and_then(|r| group.get(r)).copied();
-                    let source = source.ok_or_else(|| EvalError::new("a root lies outside its group (C6)"))?;
+                    let source = source.ok_or_else(|| EvalError::new("a root is outside its group (C6)"))?;
                     result[lane] = operand[source].clone();
                 }
             }

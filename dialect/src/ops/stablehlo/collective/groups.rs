@@ -46,7 +46,9 @@ pub(in crate::ops::stablehlo) fn running(groups: &Groups, mask: &Mask, cover: bo
         for id in group {
             match usize::try_from(id).ok().filter(|&lane| lane < mask.len()) {
                 Some(lane) => lanes.push(lane),
-                None => return Err(EvalError::new(format!("device {id} of a group, but {} devices run", mask.len()))),
+                None => {
+                    return Err(EvalError::new(format!("a group names device {id}, but {} devices run", mask.len())));
+                }
             }
         }
         let runs = lanes.iter().filter(|&&lane| mask[lane]).count();

@@ -215,7 +215,7 @@ pub(super) fn computation_type(
             let (from, to) = (op.program.element_text(ty.element), op.program.element_text(scalar.element));
             problems.push(Problem::operand(
                 i,
-                format!("elements {from} don't promote to the computation's {to} ({label})"),
+                format!("elements of type {from} don't promote to the computation's type {to} ({label})"),
             ));
         }
     }
@@ -253,7 +253,7 @@ pub(super) fn combined(
                     let args = [sum.get(i), next.get(i)].map(|v| Literal::scalar(element, v));
                     let given = region_on_lane(cx, computation, &args)?;
                     let value = given.first().filter(|v| v.len() == 1);
-                    value.map(|v| v.get(0)).ok_or_else(|| EvalError::new("the computation gives no scalar"))
+                    value.map(|v| v.get(0)).ok_or_else(|| EvalError::new("the computation doesn't return a scalar"))
                 };
                 (0..n).map(&mut each).collect::<EvalResult<_>>()?
             }

@@ -19,13 +19,11 @@ pub(super) fn evaluate(op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context
     let first = operands.first().filter(|_| n > 0 && n == op.result_count());
     let (Some(dim), Some(first)) = (dim, first) else {
         return Err(EvalError::new(
-            "ApproxTopK without tensors, as many initial values and a reduction_dim is not known here, so it can't be evaluated",
+            "ApproxTopK can't be evaluated without tensors, as many initial values, and a reduction_dim",
         ));
     };
     let comparator = comparator(op)
-        .ok_or_else(|| {
-            EvalError::new("ApproxTopK without a comparator of the module is not known here, so it can't be evaluated")
-        })?
+        .ok_or_else(|| EvalError::new("ApproxTopK can't be evaluated without a comparator function in the module"))?
         .to_owned();
     let types: Vec<_> = (0..n).filter_map(|i| op.result_tensor(i).cloned()).collect();
     let same = operands[..n].iter().all(|o| o.shape == first.shape);
@@ -36,7 +34,7 @@ pub(super) fn evaluate(op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context
     });
     if types.len() != n || !same || !fits || first.shape.get(dim).is_none_or(|&size| kept < 0 || kept > size) {
         return Err(EvalError::new(
-            "ApproxTopK with results that are not the first elements of its operands is not known here, so it can't be evaluated",
+            "ApproxTopK can't be evaluated if its results are not the first elements of its operands",
         ));
     }
     let mut outer = first.shape.clone();
@@ -84,7 +82,7 @@ fn before(comparator: &str, tensors: &[Literal], a: usize, b: usize, cx: &mut dy
     let results = cx.call(comparator, &arguments, &mask)?;
     cx.set_lane(lane);
     let first = results.first().and_then(|lanes| lanes[lane].as_ref()).filter(|v| v.len() == 1);
-    first.map(|v| v.get(0).is_true()).ok_or_else(|| EvalError::new("the comparator gives no truth value"))
+    first.map(|v| v.get(0).is_true()).ok_or_else(|| EvalError::new("the comparator doesn't return a truth value"))
 }
 
 /// Sorts by a stable merge sort with a comparison that may fail.

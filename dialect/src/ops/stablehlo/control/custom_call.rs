@@ -186,14 +186,14 @@ impl OpDef for CustomCall {
                 if let Some(it) = decomposition::of(op) {
                     return decomposition::evaluate(it, op, operands);
                 }
-                let mut message = format!("custom call target '@{target}' is not known here, so it can't be evaluated");
+                let mut message = format!("custom call target '@{target}' is unknown, so it can't be evaluated");
                 let is_library = ["lapack_", "cusolver", "hipsolver"].iter().any(|name| target.starts_with(name));
                 message.push_str(match is_library {
                     true => {
                         ": lower for TPU, where JAX writes the algorithm itself: \
                          jax.jit(f).trace(...).lower(lowering_platforms=('tpu',))"
                     }
-                    false => "; it can be compiled as it is, to run it compute the same by StableHLO ops",
+                    false => "; it can be compiled; to run it, compute the same with StableHLO ops",
                 });
                 return Err(EvalError::new(message));
             }

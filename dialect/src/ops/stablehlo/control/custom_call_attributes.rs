@@ -17,7 +17,8 @@ pub(super) fn check(op: OpRef<'_>) -> Checked<()> {
         _ => true,
     };
     require(fits, || {
-        let wanted = if typed { "a dictionary, as api_version is 4" } else { "a text, as api_version isn't 4" };
+        let wanted =
+            if typed { "a dictionary, because api_version is 4" } else { "a string, because api_version isn't 4" };
         Problem::new(format!("expected backend_config to be {wanted}"))
     })
 }
@@ -45,7 +46,11 @@ fn layouts(op: OpRef<'_>) -> Checked<()> {
     for (what, types, layouts) in [("operand", op.type_ids(op.operands()), operands), ("result", result_types, results)]
     {
         require(types.len() == layouts.len(), || {
-            Problem::new(format!("expected {} {what}_layouts, one a value, found {}", types.len(), layouts.len()))
+            Problem::new(format!(
+                "expected {} {what}_layouts, one for each value, found {}",
+                types.len(),
+                layouts.len()
+            ))
         })?;
         for (i, (&ty, &layout)) in types.iter().zip(layouts).enumerate() {
             let dims = op.program.attr_ints(layout).unwrap_or_default();
@@ -87,10 +92,10 @@ fn aliases(op: OpRef<'_>) -> Checked<()> {
             _ => usize::try_from(to.remove(0)).ok().and_then(|i| results.get(i)).copied(),
         };
         let given = part(op, op.program.value_type(*operand), &path("operand_tuple_indices"))
-            .ok_or_else(|| Problem::new(format!("operand_tuple_indices name no part of operand {number}")))?;
+            .ok_or_else(|| Problem::new(format!("operand_tuple_indices don't name a part of operand {number}")))?;
         let made = result
             .and_then(|ty| part(op, ty, &to))
-            .ok_or_else(|| Problem::new("output_tuple_indices name no part of the result"))?;
+            .ok_or_else(|| Problem::new("output_tuple_indices don't name a part of the result"))?;
         require(given == made, || {
             let (given, made) = (op.program.type_text(given), op.program.type_text(made));
             Problem::new(format!("a result of {made} can't share the memory of {given}"))

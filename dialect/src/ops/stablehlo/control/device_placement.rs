@@ -31,7 +31,7 @@ pub(super) fn memory(op: OpRef<'_>) -> Option<MemorySpace> {
 pub(super) fn check(op: OpRef<'_>) -> Checked<()> {
     let kind = stated(op);
     require(kind.is_none_or(|kind| MemorySpace::of_kind(kind).is_some()), || {
-        Problem::new(format!("there is no memory kind \"{}\"", kind.unwrap_or_default())).note(KNOWN_KINDS)
+        Problem::new(format!("unknown memory kind \"{}\"", kind.unwrap_or_default())).note(KNOWN_KINDS)
     })
 }
 

@@ -62,14 +62,14 @@ impl OpDef for While {
         }
         if op.block(0).is_some() && !gives_one_bool(op, 0) {
             problems.push(Problem::new(format!(
-                "the condition gives {}, expected (tensor<i1>) (C1)",
+                "the condition returns {}, expected (tensor<i1>) (C1)",
                 op.program.types_text(&op.type_ids(op.region_results(0)))
             )));
         }
         let given = op.type_ids(op.region_results(1));
         if op.block(1).is_some() && !op.program.compatible_types(&given, &carried) {
             problems.push(Problem::new(format!(
-                "the body gives {}, but the loop carries {} (C2)",
+                "the body returns {}, but the loop carries {} (C2)",
                 op.program.types_text(&given),
                 op.program.types_text(&carried)
             )));
@@ -223,7 +223,7 @@ impl OpDef for Branch {
             }
             if !op.program.compatible_types(given, &types[0]) {
                 problems.push(Problem::new(format!(
-                    "branch {i} gives {}, but branch 0 gives {} ({})",
+                    "branch {i} returns {}, but branch 0 returns {} ({})",
                     op.program.types_text(given),
                     op.program.types_text(&types[0]),
                     self.labels[2]

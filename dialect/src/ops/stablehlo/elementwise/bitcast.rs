@@ -38,7 +38,7 @@ impl BitcastConvert {
         }
         require(parts * n.min(m) == n.max(m) && compatible(&want, narrow), || {
             let (from, to) = (show(op, from), show(op, to));
-            Problem::new(format!("expected {from} and {to} to hold the same bits in every element (C1)"))
+            Problem::new(format!("expected elements of {from} and {to} to have the same number of bits (C1)"))
         })?;
         Ok(to.clone())
     }
@@ -134,7 +134,7 @@ impl OpDef for BitcastConvert {
         if from.element.bits() % 8 == 0 && to.element.bits() % 8 == 0 && to.element.bits() > 0 {
             return Ok(vec![Literal::from_bytes(to.element, &to.shape, from.dense_bytes().into_owned())]);
         }
-        let nest = nest(op).ok_or_else(|| EvalError::new("these types have no common bits to convert"))?;
+        let nest = nest(op).ok_or_else(|| EvalError::new("bits can't be converted between these types"))?;
         Ok(nest.eval(operands))
     }
 

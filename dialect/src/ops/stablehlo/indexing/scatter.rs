@@ -58,7 +58,7 @@ impl ScatterDims {
         let count = op.operands().len();
         require(count % 2 == 1 && count > 1, || {
             Problem::new(format!(
-                "expected as many updates as inputs and indices between them, found {count} operands (C5)"
+                "expected inputs, then indices, then as many updates as inputs, found {count} operands (C5)"
             ))
         })?;
         let inputs = count / 2;

@@ -72,7 +72,7 @@ impl OpDef for Cholesky {
         Self::check(op)?;
         let (a, lower) = (&operands[0], op.flag("lower"));
         if a.element.class() == ElementClass::Other {
-            return Err(Problem::new("quantized elements can't be decomposed").into());
+            return Err(Problem::new("a matrix of quantized elements can't be decomposed").into());
         }
         let n = a.shape[a.shape.len() - 1].max(0) as usize;
         let zero = Scalar::zero(wide(a.element));

@@ -249,7 +249,7 @@ pub(crate) fn evaluate(it: Call, op: OpRef<'_>, operands: &[Literal]) -> EvalRes
 
 /// Evaluates a call of matrices that are column-major for LAPACK.
 fn by_columns(it: Call, op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
-    let unknown = || EvalError::new("a decomposition whose results are no tensors");
+    let unknown = || EvalError::new("a decomposition has a result that is not a tensor");
     let types: Vec<&TensorType> =
         (0..op.result_count()).map(|i| op.result_tensor(i)).collect::<Option<_>>().ok_or_else(unknown)?;
     let a = &operands[0];

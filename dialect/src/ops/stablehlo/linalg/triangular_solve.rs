@@ -90,7 +90,7 @@ impl OpDef for TriangularSolve {
         let form = Self::check(op)?;
         let (a, b) = (&operands[0], &operands[1]);
         if a.element.class() == ElementClass::Other {
-            return Err(Problem::new("quantized elements can't be solved for").into());
+            return Err(Problem::new("a system of quantized elements can't be solved").into());
         }
         let rank = b.shape.len();
         let (rows, columns) = (b.shape[rank - 2].max(0) as usize, b.shape[rank - 1].max(0) as usize);

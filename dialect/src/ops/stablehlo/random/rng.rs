@@ -96,7 +96,7 @@ impl OpDef for Rng {
         let numbers = Numbers { normal: Self::check(op)?, element: operands[0].element };
         let shape = operands[2].to_ints().unwrap_or_default();
         let n = shape.iter().try_fold(2i64, |n, &d| n.checked_mul(d.max(0)));
-        let n = n.ok_or_else(|| Problem::new(format!("{shape:?} are too many elements")))? as u64 / 2;
+        let n = n.ok_or_else(|| Problem::new(format!("the shape {shape:?} has too many elements")))? as u64 / 2;
         let bounds = [operands[0].get(0), operands[1].get(0)];
         let keys = numbers.keys().eval(&bounds, &[]);
         let bits: Vec<Vec<u64>> = keys

@@ -129,7 +129,7 @@ fn update_one(
     part: &[i64],
     size: &[i64],
 ) -> Value {
-    let here = all_here(b, sharded, part).expect("a dimension is sharded");
+    let here = all_here(b, sharded, part).expect("an indexed dimension is sharded");
     let old = build::shape::dynamic_slice(b, value, starts, size);
     let new = build::select(b, here, update, old);
     build::shape::dynamic_update_slice(b, value, new, starts)
@@ -172,7 +172,7 @@ fn update_many(
         let both = build::and(b, low, high);
         mask = Some(mask.map_or(both, |m| build::and(b, m, both)));
     }
-    let mask = mask.expect("a dimension is sharded");
+    let mask = mask.expect("an indexed dimension is sharded");
     if window[..] == *part {
         return build::select(b, mask, shown, value);
     }

@@ -286,7 +286,7 @@ impl Columns {
         let pairs: Vec<Ty> = types.iter().flat_map(|&ty| [b.program.tensor(&[], ty); 2]).collect();
         b.region(&pairs, |b, args| {
             let holds = |b: &mut Builder<'_>, args: &[Value]| {
-                build::body(b, less, args, &[]).expect("a comparator computes from its arguments")[0]
+                build::body(b, less, args, &[]).expect("a comparator computes its result from its arguments")[0]
             };
             let mut before = holds(b, args);
             if let Some(by) = by {

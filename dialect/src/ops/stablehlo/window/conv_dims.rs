@@ -50,7 +50,10 @@ impl ConvolutionDims {
     pub(crate) fn over(op: OpRef<'_>, lhs: &TensorType, rhs: &TensorType) -> Checked<Self> {
         let rank = lhs.rank();
         require(rank == rhs.rank() && rank >= 2, || {
-            Problem::new(format!("expected operands of one rank, at least 2, found {rank} and {} (C1)", rhs.rank()))
+            Problem::new(format!(
+                "expected operands of the same rank, at least 2, found {rank} and {} (C1)",
+                rhs.rank()
+            ))
         })?;
         let dims = match op.attr("dimension_numbers") {
             Some(AttrData::ConvDims(dims)) => dims,

@@ -38,7 +38,7 @@ fn parse(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
             return p.fail(span, format!("expected stride, pad, lhs_dilate, rhs_dilate or reverse, found '{word}'"));
         };
         if op.attrs.iter().any(|a| p.program.name_text(a.0) == name) {
-            return p.fail(span, format!("'{word}' stands twice"));
+            return p.fail(span, format!("'{word}' is given twice"));
         }
         p.expect("=")?;
         let attr = match word {

@@ -184,7 +184,7 @@ pub(crate) fn padding_attr(program: &mut Program, windows: &[WindowDim]) -> Attr
 /// Returns how many windows fit along each dimension of `shape`; unknown sizes stay unknown.
 pub(crate) fn counts(windows: &[WindowDim], shape: &[i64], label: &str) -> Checked<Vec<i64>> {
     let count = |(w, &size): (&WindowDim, &i64)| {
-        let too_far = || Problem::new(format!("the windows reach farther than 64-bit positions ({label})"));
+        let too_far = || Problem::new(format!("the windows extend beyond 64-bit positions ({label})"));
         if size < 0 { Ok(size) } else { w.count(size).ok_or_else(too_far) }
     };
     windows.iter().zip(shape).map(count).collect()

@@ -111,7 +111,7 @@ impl OpDef for SelectAndScatter {
             let Some((position, _)) = selected else { continue };
             let value = promote(source.get(number), source.element, element);
             let combined = scatter.apply(&[values[position]], &[value], &[element], cx)?;
-            values[position] = *combined.first().ok_or_else(|| EvalError::new("the region gives no value"))?;
+            values[position] = *combined.first().ok_or_else(|| EvalError::new("the region returns no value"))?;
         }
         Ok(vec![Literal::from_scalars(element, &operand.shape, values)])
     }

@@ -231,7 +231,7 @@ fn result(
 fn term_op(term: &Term) -> OpId {
     match term.head {
         TermKind::Op { op, .. } => op,
-        _ => panic!("{term:?} is no op"),
+        _ => panic!("{term:?} is not an op"),
     }
 }
 
