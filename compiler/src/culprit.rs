@@ -42,7 +42,7 @@ pub(crate) struct Culprit {
 }
 
 /// A value that a variant of the program returns, and the op that computes it.
-type Shown = (Op, Value);
+type ReturnedValue = (Op, Value);
 
 /// A variant of the program that ends with the inlined ops of a region.
 struct Inside {
@@ -97,7 +97,7 @@ impl Search<'_> {
     fn first(&self, program: &Program, ops: &[Op]) -> Outcome<Option<(Op, Comparison)>> {
         let mut program = program.clone();
         let results = ops.iter().flat_map(|&op| program.results(op).map(move |value| (op, value)));
-        let shown: Vec<Shown> = results.filter(|&(_, v)| program.tensor_type(v).is_some()).collect();
+        let shown: Vec<ReturnedValue> = results.filter(|&(_, v)| program.tensor_type(v).is_some()).collect();
         show(&mut program, &shown);
         self.runs(program).map(|runs| {
             let differs = |i: usize| runs.compared.iter().find_map(|all| all.get(i).filter(|c| c.differs()).cloned());
@@ -162,7 +162,7 @@ impl Search<'_> {
             let (made, limited) = limited(&mut program, op, limit)?;
             cut(&mut program, op, &made);
             let results = program.results(limited).filter(|&v| program.tensor_type(v).is_some());
-            let shown: Vec<Shown> = results.map(|value| (limited, value)).collect();
+            let shown: Vec<ReturnedValue> = results.map(|value| (limited, value)).collect();
             show(&mut program, &shown);
             self.runs(program).into_result().ok()
         };
@@ -205,7 +205,7 @@ fn cut(program: &mut Program, op: Op, with: &[Op]) {
 }
 
 /// Sets the results of `@main` to exactly these values.
-fn show(program: &mut Program, shown: &[Shown]) {
+fn show(program: &mut Program, shown: &[ReturnedValue]) {
     let Some(main) = func::function(program, "main") else { return };
     let Some(last) = func::block(program, main).and_then(|block| program.terminator(block)) else { return };
     let inputs: Vec<Ty> = func::signature(program, main).inputs.to_vec();

@@ -89,10 +89,14 @@ impl MemorySpaces {
         if !spaces.contains(&MemorySpace::Host) && !any_on_host(program, block) {
             return Self::default();
         }
-        let mut walk =
-            Walk { program, known: vec![Known::Open; program.value_count()], ties: Vec::new(), updates: Vec::new() };
+        let mut walk = Walk {
+            program,
+            known: vec![KnownSpace::Open; program.value_count()],
+            ties: Vec::new(),
+            updates: Vec::new(),
+        };
         for (&argument, space) in arguments.iter().zip(spaces) {
-            walk.set(argument, Known::In(space));
+            walk.set(argument, KnownSpace::In(space));
         }
         walk.block(block);
         Self { host: walk.finish(block) }
@@ -136,7 +140,7 @@ fn any_on_host(program: &Program, block: Block) -> bool {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Known {
+enum KnownSpace {
     /// In the memory of values that it is tied to.
     Open,
     /// The same, but nothing is copied to make it, so that it ties nothing together: a constant, or one everywhere.
@@ -147,14 +151,14 @@ enum Known {
 /// A walk over a function that collects which values are in one memory.
 struct Walk<'p> {
     program: &'p Program,
-    known: Vec<Known>,
+    known: Vec<KnownSpace>,
     ties: Vec<(Value, Value)>,
     /// What is written into a buffer, and the buffer then.
     updates: Vec<(Value, Value)>,
 }
 
 impl Walk<'_> {
-    fn set(&mut self, value: Value, known: Known) {
+    fn set(&mut self, value: Value, known: KnownSpace) {
         self.known[value.index()] = known;
     }
 
@@ -176,8 +180,8 @@ impl Walk<'_> {
     fn computation(&mut self, view: OpRef<'_>) {
         let def = view.def();
         let known = match def.residence(view) {
-            _ if is_computed_by_host(view) => Known::In(MemorySpace::Host),
-            Residence::Moved(space) => Known::In(space),
+            _ if is_computed_by_host(view) => KnownSpace::In(MemorySpace::Host),
+            Residence::Moved(space) => KnownSpace::In(space),
             at @ (Residence::Shared | Residence::Updated) => {
                 let (operands, result) = (view.operands(), self.program.result(view.op, 0));
                 self.ties.push((operands[0], result));
@@ -186,8 +190,8 @@ impl Walk<'_> {
                 }
                 return;
             }
-            Residence::Computed if self.is_fill(view) => Known::Fill,
-            Residence::Computed => Known::In(MemorySpace::Device),
+            Residence::Computed if self.is_fill(view) => KnownSpace::Fill,
+            Residence::Computed => KnownSpace::In(MemorySpace::Device),
         };
         view.results().for_each(|result| self.set(result, known));
     }
@@ -208,7 +212,7 @@ impl Walk<'_> {
         let results: Vec<Value> = view.results().collect();
         match control {
             Control::Identity => match view.def().residence(view) {
-                Residence::Moved(space) => results.iter().for_each(|&result| self.set(result, Known::In(space))),
+                Residence::Moved(space) => results.iter().for_each(|&result| self.set(result, KnownSpace::In(space))),
                 _ => self.tie(&results, view.operands().iter().copied()),
             },
             Control::While => {
@@ -226,7 +230,7 @@ impl Walk<'_> {
                 self.tie(view.region_args(0), view.operands().iter().copied());
                 self.tie(&results, view.region_results(0).iter().copied());
             }
-            Control::Call => results.iter().for_each(|&result| self.set(result, Known::In(MemorySpace::Device))),
+            Control::Call => results.iter().for_each(|&result| self.set(result, KnownSpace::In(MemorySpace::Device))),
         }
     }
 
@@ -234,7 +238,7 @@ impl Walk<'_> {
     fn finish(self, block: Block) -> Vec<bool> {
         let Self { program, known, ties, updates } = self;
         let mut groups = DisjointSets::new(known.len() as u32);
-        let is_open = |v: Value| known[v.index()] == Known::Open;
+        let is_open = |v: Value| known[v.index()] == KnownSpace::Open;
         for &(a, b) in ties.iter().filter(|(a, b)| is_open(*a) && is_open(*b)) {
             groups.join(a.index() as u32, b.index() as u32);
         }
@@ -243,15 +247,15 @@ impl Walk<'_> {
         let mut space: Vec<Option<MemorySpace>> = vec![None; known.len()];
         let both = |&(a, b): &(Value, Value)| [(a, b), (b, a)];
         for (open, other) in ties.iter().flat_map(both).filter(|(open, _)| is_open(*open)) {
-            if let Known::In(there) = known[other.index()] {
+            if let KnownSpace::In(there) = known[other.index()] {
                 let here = &mut space[group[open.index()]];
                 *here = if there == MemorySpace::Host { Some(there) } else { here.or(Some(there)) };
             }
         }
         let on_host = |space: &[Option<MemorySpace>], i: usize| match known[i] {
-            Known::Open => space[group[i]] == Some(MemorySpace::Host),
-            Known::In(space) => space == MemorySpace::Host,
-            Known::Fill => false,
+            KnownSpace::Open => space[group[i]] == Some(MemorySpace::Host),
+            KnownSpace::In(space) => space == MemorySpace::Host,
+            KnownSpace::Fill => false,
         };
         // New buffers are where what is first written into them is. A second round finds what loops carry to earlier
         // ones.
@@ -269,7 +273,7 @@ impl Walk<'_> {
         // The host fills a buffer if all that reads it is on the host.
         let mut tied = vec![0usize; known.len()];
         for (fill, other) in ties.iter().chain(&updates).flat_map(both) {
-            tied[fill.index()] += usize::from(known[fill.index()] == Known::Fill && host[other.index()]);
+            tied[fill.index()] += usize::from(known[fill.index()] == KnownSpace::Fill && host[other.index()]);
         }
         if tied.iter().any(|&count| count > 0) {
             let mut reads = vec![0usize; known.len()];

@@ -88,9 +88,9 @@ impl DimensionClasses {
             let flops = view.def().flops(view);
             if flops > 0.0 && rule.factors.iter().any(|f| f.kind == FactorKind::Reduction) {
                 let kind = |f: usize| match (rule.factors[f].kind, seen[f]) {
-                    (FactorKind::Reduction, _) => Kind::Contracted,
-                    (_, [true, true, _]) => Kind::Batch,
-                    _ => Kind::Free,
+                    (FactorKind::Reduction, _) => FactorRole::Contracted,
+                    (_, [true, true, _]) => FactorRole::Batch,
+                    _ => FactorRole::Free,
                 };
                 let factors = (0..members.len()).filter_map(|f| Some((members[f]?, kind(f)))).collect();
                 found.push((op, flops, factors));
@@ -104,9 +104,9 @@ impl DimensionClasses {
         }
         let count = numbers.len();
         let product = |(op, flops, factors): (Op, f64, Factors)| {
-            let of = |wanted: Kind| factors.iter().filter(move |f| f.1 == wanted).map(|f| classes[f.0 as usize]);
-            let (contracted, batch) = (of(Kind::Contracted).collect(), of(Kind::Batch).collect());
-            Product { op, flops, contracted, batch, free: of(Kind::Free).collect() }
+            let of = |wanted: FactorRole| factors.iter().filter(move |f| f.1 == wanted).map(|f| classes[f.0 as usize]);
+            let (contracted, batch) = (of(FactorRole::Contracted).collect(), of(FactorRole::Batch).collect());
+            Product { op, flops, contracted, batch, free: of(FactorRole::Free).collect() }
         };
         let products = found.into_iter().map(product).collect();
         let mut this = Self { first, classes, count, products, bytes: vec![0.0; count] };
@@ -144,14 +144,14 @@ impl DimensionClasses {
 
 /// The kind of a factor of a product.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum FactorRole {
     Contracted,
     Batch,
     Free,
 }
 
 /// The factors of a product, each represented by one of its dimensions.
-type Factors = SmallVec<[(u32, Kind); 6]>;
+type Factors = SmallVec<[(u32, FactorRole); 6]>;
 
 #[cfg(test)]
 mod tests {

@@ -104,12 +104,12 @@ impl<T> Best<T> {
             return;
         }
         let text = |cost: Figures| {
-            format!("a step of {} that holds {}", units::seconds(cost.seconds), units::bytes(cost.bytes))
+            format!("a step of {} with a peak of {}", units::seconds(cost.seconds), units::bytes(cost.bytes))
         };
         let (shortest, kept) = (text(self.shortest), text(self.figures));
-        let message = format!("{shortest} doesn't fit into {}; planned is {kept}", units::bytes(self.memory));
+        let message = format!("{shortest} doesn't fit into {}; the plan has {kept}", units::bytes(self.memory));
         let d = Diagnostic::warning(codes::MEMORY_COSTS_TIME, program.op(main).span, message);
-        diagnostics.push(d.note("--memory BYTES sets another limit, --allow memory says nothing of it"));
+        diagnostics.push(d.note("--memory BYTES sets another limit, --allow memory suppresses this warning"));
     }
 }
 

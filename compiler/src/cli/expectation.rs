@@ -25,7 +25,7 @@ pub(crate) enum Unexpected {
 
 /// One expected diagnostic.
 struct Expectation {
-    severity: Kind,
+    severity: ExpectedKind,
     /// Line in the source, from 0; `None` for a diagnostic without a place.
     line: Option<usize>,
     text: String,
@@ -41,7 +41,7 @@ impl Expectation {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum ExpectedKind {
     Is(Severity),
     Note,
 }
@@ -65,7 +65,10 @@ pub(crate) fn compare(source: &Source, found: &Diagnostics, unexpected: Unexpect
     for d in found.iter() {
         let line = place(source, d);
         let hit = (0..wanted.len()).find(|&i| {
-            !used[i] && wanted[i].severity == Kind::Is(d.severity) && wanted[i].line == line && wanted[i].is(&d.message)
+            !used[i]
+                && wanted[i].severity == ExpectedKind::Is(d.severity)
+                && wanted[i].line == line
+                && wanted[i].is(&d.message)
         });
         match hit {
             Some(i) => used[i] = true,
@@ -76,7 +79,7 @@ pub(crate) fn compare(source: &Source, found: &Diagnostics, unexpected: Unexpect
         }
     }
     for (want, used) in wanted.iter().zip(used) {
-        let noted = want.severity == Kind::Note && found.iter().any(|d| has_note(source, d, want));
+        let noted = want.severity == ExpectedKind::Note && found.iter().any(|d| has_note(source, d, want));
         if !used && !noted {
             let message = format!("expected {} \"{}\" was not produced", kind_word(want.severity), want.text);
             push(source, &mut wrong, want.span, message);
@@ -120,10 +123,10 @@ fn read_line(
         let span = Span::new(range.start + start, range.start + text.len());
         at = start + "expected-".len();
         let kinds = [
-            ("error", Kind::Is(Severity::Error)),
-            ("warning", Kind::Is(Severity::Warning)),
-            ("remark", Kind::Is(Severity::Remark)),
-            ("note", Kind::Note),
+            ("error", ExpectedKind::Is(Severity::Error)),
+            ("warning", ExpectedKind::Is(Severity::Warning)),
+            ("remark", ExpectedKind::Is(Severity::Remark)),
+            ("note", ExpectedKind::Note),
         ];
         let Some((word, severity)) = kinds.into_iter().find(|(w, _)| rest.starts_with(w)) else { continue };
         any = true;
@@ -208,10 +211,10 @@ fn pattern(text: &str) -> Result<Regex, regex::Error> {
     Regex::new(&(pattern + &regex::escape(rest)))
 }
 
-fn kind_word(kind: Kind) -> &'static str {
+fn kind_word(kind: ExpectedKind) -> &'static str {
     match kind {
-        Kind::Is(severity) => severity.text(),
-        Kind::Note => "note",
+        ExpectedKind::Is(severity) => severity.text(),
+        ExpectedKind::Note => "note",
     }
 }
 

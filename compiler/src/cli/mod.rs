@@ -84,12 +84,12 @@ struct Cli {
     command: Command,
     /// Show diagnostics with the lines of the text, or as 'file:line:column: error: …', one line each
     #[arg(long, global = true, value_enum, value_name = "FORM", default_value_t)]
-    diagnostics: Form,
+    diagnostics: DiagnosticForm,
 }
 
 /// The form in which diagnostics are shown.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Form {
+enum DiagnosticForm {
     /// With the lines of the text
     #[default]
     Full,
@@ -99,18 +99,18 @@ enum Form {
 
 #[derive(Subcommand)]
 enum Command {
-    Compile(command::compile::Args),
-    Run(command::run::Args),
-    Check(command::check::Args),
-    Explain(command::explain::Args),
-    Cost(command::cost::Args),
-    Diff(command::diff::Args),
-    Report(command::report::Args),
-    Search(command::search::Args),
-    Show(command::show::Args),
-    Opt(command::opt::Args),
-    Gather(command::gather::Args),
-    Lsp(command::lsp::Args),
+    Compile(command::compile::CompileArgs),
+    Run(command::run::RunArgs),
+    Check(command::check::CheckArgs),
+    Explain(command::explain::ExplainArgs),
+    Cost(command::cost::CostArgs),
+    Diff(command::diff::DiffArgs),
+    Report(command::report::ReportArgs),
+    Search(command::search::SearchArgs),
+    Show(command::show::ShowArgs),
+    Opt(command::opt::OptArgs),
+    Gather(command::gather::GatherArgs),
+    Lsp(command::lsp::LspArgs),
 }
 
 impl Command {
@@ -167,7 +167,7 @@ pub fn run_with<A: Into<OsString>>(compiler: &Compiler, args: impl IntoIterator<
     let read = flags.try_get_matches_from(args).and_then(|m| Ok((Cli::from_arg_matches(&m)?, m)));
     let outcome = match read {
         Ok((mut cli, matches)) => {
-            if cli.diagnostics == Form::Lines {
+            if cli.diagnostics == DiagnosticForm::Lines {
                 session.say_lines();
             }
             let listed = match (&mut cli.command, matches.subcommand_matches("opt")) {

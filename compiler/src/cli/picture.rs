@@ -34,7 +34,7 @@ impl Default for Style {
 }
 
 /// Parts of a picture, stacked vertically.
-pub(crate) enum Part {
+pub(crate) enum PicturePart {
     /// A line in the first column.
     Title(String),
     /// An indented line.
@@ -54,21 +54,21 @@ pub(crate) struct Grid {
 }
 
 /// Returns the picture as text.
-pub(crate) fn text(parts: &[Part], style: &Style) -> String {
+pub(crate) fn text(parts: &[PicturePart], style: &Style) -> String {
     let mut out = String::new();
     for part in parts {
         match part {
-            Part::Title(line) => out.push_str(&format!("{line}\n")),
-            Part::Line(line) => out.push_str(&format!("  {line}\n")),
-            Part::Grid(grid) => grid.draw(style, &mut out),
-            Part::Gap => out.push('\n'),
+            PicturePart::Title(line) => out.push_str(&format!("{line}\n")),
+            PicturePart::Line(line) => out.push_str(&format!("  {line}\n")),
+            PicturePart::Grid(grid) => grid.draw(style, &mut out),
+            PicturePart::Gap => out.push('\n'),
         }
     }
     out
 }
 
 /// Draws the mesh: device numbers at their coordinates.
-pub(crate) fn draw_mesh(program: &Program, mesh: &Mesh, style: &Style) -> Vec<Part> {
+pub(crate) fn draw_mesh(program: &Program, mesh: &Mesh, style: &Style) -> Vec<PicturePart> {
     let axes: Vec<(&str, i64)> = mesh.axes.iter().map(|&(n, size)| (program.name_text(n), size)).collect();
     let (down, across) = match axes.as_slice() {
         [] => return Vec::new(),
@@ -87,7 +87,7 @@ pub(crate) fn draw_mesh(program: &Program, mesh: &Mesh, style: &Style) -> Vec<Pa
                 rest /= size;
             }
             at.reverse();
-            out.push(Part::Line(at.join(", ")));
+            out.push(PicturePart::Line(at.join(", ")));
         }
         let device = |r: i64, c: i64| mesh.device_at(((panel * down.1 + r) * across.1 + c) as usize);
         let boxes = (0..down.1 * across.1).map(|i| {
@@ -98,16 +98,20 @@ pub(crate) fn draw_mesh(program: &Program, mesh: &Mesh, style: &Style) -> Vec<Pa
             (0..size).map(|i| if i == 0 && !name.is_empty() { format!("{name} {i}") } else { i.to_string() }).collect()
         };
         let row_heads = if down.0.is_empty() { vec![String::new()] } else { heads(down.0, down.1) };
-        out.push(Part::Grid(Grid { row_heads, column_heads: heads(across.0, across.1), boxes: boxes.collect() }));
+        out.push(PicturePart::Grid(Grid {
+            row_heads,
+            column_heads: heads(across.0, across.1),
+            boxes: boxes.collect(),
+        }));
     }
     if panels > style.panels as i64 {
-        out.push(Part::Line(format!("… {} more of {panels} planes", panels - style.panels as i64)));
+        out.push(PicturePart::Line(format!("… {} more of {panels} planes", panels - style.panels as i64)));
     }
     out
 }
 
 /// Draws a tensor with the devices that hold each shard.
-pub(crate) fn draw_cells(cells: &Cells, style: &Style) -> Vec<Part> {
+pub(crate) fn draw_cells(cells: &Cells, style: &Style) -> Vec<PicturePart> {
     let rank = cells.shard.dims.len();
     let cut: Vec<usize> = (0..rank).filter(|&d| cells.shard.dims[d].shards > 1).collect();
     let (down, across) = match style.dims {
@@ -136,14 +140,14 @@ pub(crate) fn draw_cells(cells: &Cells, style: &Style) -> Vec<Part> {
         if !rest.is_empty() {
             let at: Vec<String> =
                 rest.iter().map(|&d| format!("dimension {d}: {}", range(cells, d, index[d]))).collect();
-            out.push(Part::Line(at.join(", ")));
+            out.push(PicturePart::Line(at.join(", ")));
         }
-        out.push(Part::Grid(panel_grid(cells, down, across, &mut index)));
+        out.push(PicturePart::Grid(panel_grid(cells, down, across, &mut index)));
     }
     if panels > style.panels as i64 {
         let dims: Vec<String> = rest.iter().map(usize::to_string).collect();
         let more = panels - style.panels as i64;
-        out.push(Part::Line(format!("… {more} more of {panels} parts along dimension {}", dims.join(" and "))));
+        out.push(PicturePart::Line(format!("… {more} more of {panels} parts along dimension {}", dims.join(" and "))));
     }
     out
 }

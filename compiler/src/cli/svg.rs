@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::cli::picture::{Grid, Part, Style, elide, hex};
+use crate::cli::picture::{Grid, PicturePart, Style, elide, hex};
 
 /// Width of a character and height of a line, in pixels, for a monospaced font of size 13.
 const CHAR: usize = 8;
@@ -13,7 +13,7 @@ const BOX: usize = 26;
 const MARGIN: usize = 12;
 
 /// Returns an HTML page with the picture.
-pub(crate) fn page(title: &str, parts: &[Part], style: &Style) -> String {
+pub(crate) fn page(title: &str, parts: &[PicturePart], style: &Style) -> String {
     let title = escaped(title);
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>{title}</title></head>\n<body>\n{}</body>\n</html>\n",
@@ -22,14 +22,14 @@ pub(crate) fn page(title: &str, parts: &[Part], style: &Style) -> String {
 }
 
 /// Returns the picture as SVG.
-pub(crate) fn svg(parts: &[Part], style: &Style) -> String {
+pub(crate) fn svg(parts: &[PicturePart], style: &Style) -> String {
     let mut sheet = Sheet { shapes: String::new(), width: 0, y: MARGIN };
     for part in parts {
         match part {
-            Part::Title(line) => sheet.line(MARGIN, line, " font-weight=\"bold\""),
-            Part::Line(line) => sheet.line(MARGIN + 2 * CHAR, line, ""),
-            Part::Grid(grid) => sheet.grid(grid, style),
-            Part::Gap => sheet.y += LINE,
+            PicturePart::Title(line) => sheet.line(MARGIN, line, " font-weight=\"bold\""),
+            PicturePart::Line(line) => sheet.line(MARGIN + 2 * CHAR, line, ""),
+            PicturePart::Grid(grid) => sheet.grid(grid, style),
+            PicturePart::Gap => sheet.y += LINE,
         }
     }
     let (width, height) = (sheet.width + MARGIN, sheet.y + MARGIN);

@@ -142,10 +142,10 @@ pub struct MemoryPlan(Planned);
 
 /// The progress of a run. Clones share the state of one run.
 #[derive(Clone, Debug, Default)]
-pub struct Progress(Arc<Counts>);
+pub struct Progress(Arc<CallCounts>);
 
 #[derive(Debug, Default)]
-struct Counts {
+struct CallCounts {
     /// The number of finished calls.
     calls: AtomicU64,
     /// The number of loop iterations on the first device, in all calls.

@@ -34,7 +34,7 @@ use causes::Origins;
 use changes::Trial;
 use groups::groups;
 use prices::Price;
-use removals::{Found, Limits, Planned};
+use removals::{GroupRemoval, Limits, Planned};
 use report::Report;
 
 /// The options of an explanation.
@@ -242,7 +242,7 @@ impl Compiler {
                 let groups = groups(planned.program(), &explained);
                 let shardings = ShardingTable::of(planned.program());
                 let (mut tried, mut too_large_to_try) = (false, false);
-                let mut removals = vec![Found::default(); groups.len()];
+                let mut removals = vec![GroupRemoval::default(); groups.len()];
                 if let Some(imported) = imported {
                     let plan = steps.from(Stage::Propagated).until(Stage::Planned);
                     let trial = Trial { imported, plan, partition, machine: &machine };

@@ -25,7 +25,7 @@ pub(super) struct Removing {
 
 /// The result of the trials for a group.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Found {
+pub(super) struct GroupRemoval {
     /// The change that removes it and results in the fastest step.
     pub(super) removal: Option<Removing>,
     /// Whether some changes were not tried.
@@ -58,7 +58,7 @@ pub(super) fn find(
     explained: &[Explained],
     groups: &[Group],
     limits: Limits,
-) -> Vec<Found> {
+) -> Vec<GroupRemoval> {
     let deadline = limits.budget.map(|budget| std::time::Instant::now() + budget);
     let mut wanted: Vec<Option<Vec<Vec<Change>>>> = Vec::with_capacity(groups.len());
     let mut with_changes = 0;
@@ -80,7 +80,7 @@ pub(super) fn find(
     let outcomes = trial.all(&list, deadline);
     let (step, peak) = planned.cost;
     let one = |(group, wanted): (&Group, &Option<Vec<Vec<Change>>>)| {
-        let mut found = Found { removal: None, untried: wanted.is_none() };
+        let mut found = GroupRemoval { removal: None, untried: wanted.is_none() };
         for changes in wanted.iter().flatten() {
             let outcome = match numbers.get(&changes[..]).map(|&number| &outcomes[number]) {
                 Some(Tried::Done(outcome)) => outcome,

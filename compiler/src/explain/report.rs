@@ -12,7 +12,7 @@ use dialect::text::CAUSE;
 use super::causes::{Annotation, Cause, Origins, written};
 use super::changes::Change;
 use super::groups::Group;
-use super::removals::{Found, Removing};
+use super::removals::{GroupRemoval, Removing};
 use super::{CollectiveGroup, Explained, ExplainedCollective, LEAST_CHANGE, Removal};
 use crate::diagnostic::Diagnostic;
 use crate::module::Module;
@@ -37,7 +37,7 @@ pub(super) struct Report<'a> {
 
 impl Report<'_> {
     /// Explains a group in words, by its first member.
-    fn remark(&self, explained: &[Explained], group: &Group, found: &Found) -> Plain {
+    fn remark(&self, explained: &[Explained], group: &Group, found: &GroupRemoval) -> Plain {
         let e = &explained[group.members[0]];
         let cause = &e.cause;
         let (mut labels, mut notes) = (Vec::new(), Vec::new());
@@ -134,7 +134,7 @@ impl Report<'_> {
     }
 
     /// Returns the change that removes a group, or the reason why none is named.
-    fn advice(&self, group: &Group, found: &Found) -> Option<String> {
+    fn advice(&self, group: &Group, found: &GroupRemoval) -> Option<String> {
         let it = if group.members.len() == 1 { "it" } else { "them" };
         let Some(Removing { changes, saves, adds }) = &found.removal else {
             let far = if found.untried { ", as far as --tries and --budget go" } else { "" };
@@ -182,7 +182,7 @@ impl Report<'_> {
             notes.push("only the neighbors' boundary rows are sent".to_owned());
             return;
         }
-        let lies = cause.from.as_ref().map(|s| self.short(s)).unwrap_or_default();
+        let sharded = cause.from.as_ref().map(|s| self.short(s)).unwrap_or_default();
         let wanted = cause.to.as_ref().map(|s| self.short(s)).unwrap_or_default();
         let user = cause.user.map(|(op, i)| (op, i, self.line(op)));
         if let Some((op, _, Some(line))) = &user {
@@ -193,7 +193,7 @@ impl Report<'_> {
                 ValueSource::Arg(..) => Some("an argument".to_owned()),
             };
             let made = made.map(|m| format!(", {m}")).unwrap_or_default();
-            notes.push(format!("{} is sharded as {lies}{made}", value_name(p, cause.value)));
+            notes.push(format!("{} is sharded as {sharded}{made}", value_name(p, cause.value)));
             return;
         }
         // Compiler-made ops have no place in the text, so the note names the value and the op.
@@ -213,9 +213,9 @@ impl Report<'_> {
                 ValueSource::Arg(..) => None,
             };
             let made = made.map_or(String::new(), |place| format!(", produced at {place}"));
-            notes.push(format!("{name} is sharded as {lies}{made}"));
+            notes.push(format!("{name} is sharded as {sharded}{made}"));
         } else {
-            labels.push((p.value_span(cause.value), format!("sharded as {lies}")));
+            labels.push((p.value_span(cause.value), format!("sharded as {sharded}")));
         }
     }
 
@@ -245,11 +245,11 @@ impl Report<'_> {
                 continue;
             }
             let from = cause.from.as_ref().or_else(|| self.shardings.get(cause.value).map(|s| &**s));
-            let lies = from.and_then(|s| dimension(s, axis));
-            let own = lies.map_or(String::new(), |d| self.because(cause.value, axis, d));
+            let sharded = from.and_then(|s| dimension(s, axis));
+            let own = sharded.map_or(String::new(), |d| self.because(cause.value, axis, d));
             if !own.is_empty() {
                 notes.push(format!("{name} shards {}{own}", value_name(p, cause.value)));
-            } else if lies.is_some()
+            } else if sharded.is_some()
                 && let ValueSource::Result(op, _) = p.value_source(cause.value)
                 && let Some((v, d)) = self.carrier(op, axis, None, false)
             {
@@ -394,7 +394,7 @@ impl Report<'_> {
     }
 
     /// Returns a group with the change that removes it.
-    pub(super) fn group(&self, explained: &[Explained], group: &Group, found: &Found) -> CollectiveGroup {
+    pub(super) fn group(&self, explained: &[Explained], group: &Group, found: &GroupRemoval) -> CollectiveGroup {
         let named = found.removal.as_ref().filter(|r| matters(r.saves, self.step));
         let each = named.into_iter().flat_map(|r| &r.changes);
         let changes = each.map(|change| change.text(0, self.imported, self.planned.source())).collect();

@@ -108,7 +108,7 @@ fn missing(program: &Program, values: &[Value], name: &str) -> Plain {
 type Origin = (Annotation, Vec<Op>);
 
 /// The sharding of one value and its origins.
-struct Told {
+struct ValueReport {
     value: Value,
     sharding: Option<TensorSharding>,
     /// Each axis with the dimension it shards.
@@ -125,13 +125,13 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
-    fn tell(&self, value: Value) -> Told {
+    fn tell(&self, value: Value) -> ValueReport {
         let sharding = self.shardings.get(value).map(|s| TensorSharding::clone(s));
         let mut axes = Vec::new();
         for (d, dim) in sharding.iter().flat_map(|s| s.dims.iter().enumerate()) {
             axes.extend(dim.axes.iter().map(|&axis| (axis, d, self.origins.find(self.program, value, axis))));
         }
-        Told { value, sharding, axes }
+        ValueReport { value, sharding, axes }
     }
 
     fn axis(&self, axis: AxisRef) -> String {
@@ -186,9 +186,9 @@ impl Teller<'_> {
         if steps.is_empty() { String::new() } else { format!(" through {}", steps.join(", then ")) }
     }
 
-    fn remark(&self, told: &Told) -> Plain {
+    fn remark(&self, told: &ValueReport) -> Plain {
         let p = self.program;
-        let lies = told.sharding.as_ref().map_or("replicated on every device".to_owned(), |s| p.sharding_text(s));
+        let sharding = told.sharding.as_ref().map_or("replicated on every device".to_owned(), |s| p.sharding_text(s));
         let name = value_name(p, told.value);
         let (mut labels, mut notes) = (vec![(p.value_span(told.value), String::new())], Vec::new());
         if told.axes.is_empty() {
@@ -211,13 +211,13 @@ impl Teller<'_> {
         Plain {
             severity: Severity::Remark,
             code: Code::NONE,
-            message: format!("{name} is sharded as {lies}"),
+            message: format!("{name} is sharded as {sharding}"),
             labels,
             notes,
         }
     }
 
-    fn explanation(&self, told: &Told) -> ValueExplanation {
+    fn explanation(&self, told: &ValueReport) -> ValueExplanation {
         let p = self.program;
         let axis = |(axis, d, origin): &(AxisRef, usize, Option<(Annotation, Vec<Op>)>)| {
             let place = |&op: &Op| OpPlace { op: p.op_name(op).to_owned(), loc: place(p, self.source, op) };

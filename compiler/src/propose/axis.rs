@@ -13,12 +13,12 @@ pub(super) struct Axis {
     /// Whether parameters that would be replicated along it are stored in shards along it.
     pub(super) stores: bool,
     /// The part, if it is a part of an axis of the mesh.
-    pub(super) part: Option<Part>,
+    pub(super) part: Option<SubAxis>,
 }
 
 /// A part of an axis, which a candidate treats as an axis.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Part {
+pub(super) struct SubAxis {
     /// The axis of the mesh.
     pub(super) of: String,
     /// The product of the sizes of the parts before it.
@@ -91,7 +91,7 @@ pub(super) fn divided(axes: &[Axis], a: usize, major: i64, uses: [(Option<usize>
         size,
         role,
         stores,
-        part: Some(Part { of: of.clone(), pre }),
+        part: Some(SubAxis { of: of.clone(), pre }),
     };
     let parts = [part(major, pre, uses[0]), part(axis.size / major, pre * major, uses[1])];
     let mut list = axes.to_vec();

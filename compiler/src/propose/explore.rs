@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use super::axis::{self, Axis};
 use super::candidate::{Candidate, Pin};
 use super::sites::{self, WORTHWHILE};
-use super::survey::{Kind, Role, Survey};
+use super::survey::{AxisUse, Role, Survey};
 use super::trial::{Effort, Measure, Trial};
 
 /// The maximum number of axes of a proposed mesh.
@@ -283,12 +283,12 @@ impl Explorer<'_, '_> {
     fn recipes(&mut self) -> Vec<Recipe> {
         let mut seen = self.seen.clone();
         self.sort(&mut seen);
-        let does = |candidate: &Candidate, wanted: &[(Kind, bool)]| {
+        let does = |candidate: &Candidate, wanted: &[(AxisUse, bool)]| {
             // Megatron shards dimensions inside a layer, not the features that pass from one layer to the next.
             let inside = |role: &Role| !self.survey.main.is_some_and(|main| role.classes.contains(&main));
             let of = |axis: &Axis| {
                 let role = &self.survey.roles[axis.role?];
-                (role.kind != Kind::Model || inside(role)).then_some((role.kind, axis.stores))
+                (role.kind != AxisUse::Model || inside(role)).then_some((role.kind, axis.stores))
             };
             let mut axes: Vec<&Axis> = candidate.axes.iter().filter(|axis| axis.size > 1).collect();
             axes.sort_by_key(|axis| axis.does());
@@ -296,15 +296,15 @@ impl Explorer<'_, '_> {
             let used: Vec<_> = axes.into_iter().map(of).collect();
             used.len() == wanted.len() && wanted.iter().all(|w| used.contains(&Some(*w)))
         };
-        let named: [(&str, &[(Kind, bool)]); 6] = [
-            ("DP", &[(Kind::Data, false)]),
-            ("FSDP", &[(Kind::Data, true)]),
-            ("Megatron TP", &[(Kind::Model, false)]),
-            ("expert parallel", &[(Kind::Expert, false)]),
-            ("DP x TP", &[(Kind::Data, false), (Kind::Model, false)]),
-            ("FSDP x TP", &[(Kind::Data, true), (Kind::Model, false)]),
+        let named: [(&str, &[(AxisUse, bool)]); 6] = [
+            ("DP", &[(AxisUse::Data, false)]),
+            ("FSDP", &[(AxisUse::Data, true)]),
+            ("Megatron TP", &[(AxisUse::Model, false)]),
+            ("expert parallel", &[(AxisUse::Expert, false)]),
+            ("DP x TP", &[(AxisUse::Data, false), (AxisUse::Model, false)]),
+            ("FSDP x TP", &[(AxisUse::Data, true), (AxisUse::Model, false)]),
         ];
-        let find = |(name, wanted): &(&'static str, &[(Kind, bool)])| {
+        let find = |(name, wanted): &(&'static str, &[(AxisUse, bool)])| {
             let found = seen.iter().find(|c| does(&c.0, wanted))?;
             Some(Recipe { name, candidate: found.0.clone() })
         };

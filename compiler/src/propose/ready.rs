@@ -14,7 +14,7 @@ use super::compare;
 use super::constrain::placeable;
 use super::explore::{Explored, Meshes};
 use super::proposal::{Alternative, Proposal, ProposedAxis, ProposedConstraint, ProposedSharding};
-use super::survey::{self, Kind, Survey};
+use super::survey::{self, AxisUse, Survey};
 use super::trial;
 use crate::diagnostic::one;
 use crate::explain::partition_spec_with;
@@ -143,14 +143,14 @@ impl Ready {
             }
         }
         let mut does = match kind {
-            Some(Kind::Data) => "shards the batch".to_owned(),
-            Some(Kind::Sequence) => "shards positions of the sequence".to_owned(),
-            Some(Kind::Expert) => "shards experts".to_owned(),
-            Some(Kind::Model) => "shards parameters and the results computed from them".to_owned(),
+            Some(AxisUse::Data) => "shards the batch".to_owned(),
+            Some(AxisUse::Sequence) => "shards positions of the sequence".to_owned(),
+            Some(AxisUse::Expert) => "shards experts".to_owned(),
+            Some(AxisUse::Model) => "shards parameters and the results computed from them".to_owned(),
             None => "is used as annotated".to_owned(),
         };
         match by_class[..] {
-            [] if kind.is_some_and(Kind::is_of_data) => does.push_str(", inside: it shards no argument evenly"),
+            [] if kind.is_some_and(AxisUse::is_of_data) => does.push_str(", inside: it shards no argument evenly"),
             [] => {}
             [one] => does.push_str(&format!(": {one}")),
             [first, second] => does.push_str(&format!(": {first}, {second}")),
@@ -165,7 +165,7 @@ impl Ready {
             name: axis.name.clone(),
             size: axis.size,
             part,
-            role: kind.map(Kind::text),
+            role: kind.map(AxisUse::text),
             stores_parameters: stored > 0,
             does,
         }

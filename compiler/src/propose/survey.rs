@@ -22,7 +22,7 @@ const SMALL: f64 = 1.0 / 1024.0;
 
 /// The use of a mesh axis.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) enum Kind {
+pub(super) enum AxisUse {
     /// Examples of a batch.
     Data,
     /// Positions of a sequence that attend to each other.
@@ -33,27 +33,27 @@ pub(super) enum Kind {
     Model,
 }
 
-impl Kind {
+impl AxisUse {
     /// Returns its name, which axes with this use get.
     pub(super) fn text(self) -> &'static str {
         match self {
-            Kind::Data => "data",
-            Kind::Sequence => "sequence",
-            Kind::Expert => "expert",
-            Kind::Model => "model",
+            AxisUse::Data => "data",
+            AxisUse::Sequence => "sequence",
+            AxisUse::Expert => "expert",
+            AxisUse::Model => "model",
         }
     }
 
     /// Returns whether this is a kind of data dimension, which parameters don't have.
     pub(super) fn is_of_data(self) -> bool {
-        matches!(self, Kind::Data | Kind::Sequence)
+        matches!(self, AxisUse::Data | AxisUse::Sequence)
     }
 }
 
 /// Classes that one axis can shard together.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Role {
-    pub(super) kind: Kind,
+    pub(super) kind: AxisUse,
     pub(super) classes: Vec<ClassId>,
 }
 
@@ -154,7 +154,7 @@ impl Survey {
 
 /// The kind of dimensions of each class.
 struct Kinds {
-    kinds: Vec<Option<Kind>>,
+    kinds: Vec<Option<AxisUse>>,
     /// FLOPs of the products that contain a class.
     flops: Vec<f64>,
     bytes: Vec<f64>,
@@ -214,9 +214,9 @@ impl Kinds {
             }
         }
         for class in (0..count).filter(|&class| of_data[class]) {
-            kinds[class] = Some(Kind::Data);
+            kinds[class] = Some(AxisUse::Data);
         }
-        let is_data = |class: &ClassId, kinds: &[Option<Kind>]| kinds[class.index()] == Some(Kind::Data);
+        let is_data = |class: &ClassId, kinds: &[Option<AxisUse>]| kinds[class.index()] == Some(AxisUse::Data);
         // A sequence attends to itself: a product has its class twice, or sums over it next to a data batch.
         let data = kinds.clone();
         for product in classes.products() {
@@ -224,14 +224,14 @@ impl Kinds {
             let both = product.contracted.iter().filter(|c| product.free.contains(c));
             let beside = product.contracted.iter().filter(|_| product.batch.iter().any(|b| is_data(b, &data)));
             for class in twice.chain(both).chain(beside).filter(|c| is_data(c, &data)) {
-                kinds[class.index()] = Some(Kind::Sequence);
+                kinds[class.index()] = Some(AxisUse::Sequence);
             }
         }
         // Experts are the batch of products in which data is no batch, so that one side is a parameter.
         for argument in arguments {
             for &class in &argument.classes {
                 if kinds[class.index()].is_none() && flops[class.index()] > 0.0 {
-                    kinds[class.index()] = Some(Kind::Model);
+                    kinds[class.index()] = Some(AxisUse::Model);
                 }
             }
         }
@@ -240,8 +240,8 @@ impl Kinds {
                 continue;
             }
             for class in &product.batch {
-                if kinds[class.index()] == Some(Kind::Model) {
-                    kinds[class.index()] = Some(Kind::Expert);
+                if kinds[class.index()] == Some(AxisUse::Model) {
+                    kinds[class.index()] = Some(AxisUse::Expert);
                 }
             }
         }
@@ -249,7 +249,7 @@ impl Kinds {
     }
 
     fn has_data(&self, classes: &[ClassId]) -> bool {
-        classes.iter().any(|class| self.kinds[class.index()].is_some_and(Kind::is_of_data))
+        classes.iter().any(|class| self.kinds[class.index()].is_some_and(AxisUse::is_of_data))
     }
 
     /// Returns the possible roles of axes: each class of data or experts alone, and as many parameter classes together
@@ -276,13 +276,13 @@ impl Kinds {
             twin.entry(first).or_default().push(class);
         }
         let mut roles: Vec<Role> = Vec::new();
-        for kind in [Kind::Data, Kind::Sequence, Kind::Expert, Kind::Model] {
+        for kind in [AxisUse::Data, AxisUse::Sequence, AxisUse::Expert, AxisUse::Model] {
             let mut own: Vec<Role> = Vec::new();
             for class in by_work.iter().filter(|class| self.kinds[class.index()] == Some(kind)) {
                 let Some(classes) = twin.get(class) else { continue };
                 let meets =
                     |role: &Role| role.classes.iter().any(|a| classes.iter().any(|b| self.meet[a.index()].contains(b)));
-                match own.iter_mut().find(|role| kind == Kind::Model && !meets(role)) {
+                match own.iter_mut().find(|role| kind == AxisUse::Model && !meets(role)) {
                     Some(role) => role.classes.extend(classes),
                     None => own.push(Role { kind, classes: classes.clone() }),
                 }

@@ -16,10 +16,10 @@ use dialect::parallel::on_all_cores;
 
 /// The progress of a search. Clones share the state of one search.
 #[derive(Clone, Debug, Default)]
-pub struct SearchProgress(Arc<Counts>);
+pub struct SearchProgress(Arc<SearchCounts>);
 
 #[derive(Debug, Default)]
-struct Counts {
+struct SearchCounts {
     tried: AtomicU64,
     /// The bits of the seconds of the best step so far; 0 if none was found yet.
     best: AtomicU64,

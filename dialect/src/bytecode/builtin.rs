@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::entries::{Entries, Reader};
 use super::value::{
-    Attr, Kind, Scalar, Type, dense, dimensions, float, joined, number, numbers, quoted, symbol, types,
+    Attr, AttrKind, Scalar, Type, dense, dimensions, float, joined, number, numbers, quoted, symbol, types,
 };
 use super::{Fault, Read, affine};
 use crate::ir::ElementType;
@@ -54,9 +54,9 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
         }
         6 => {
             let ty = r.ty()?;
-            Attr::new(ty.text.clone(), Kind::Type(ty.text == "none"))
+            Attr::new(ty.text.clone(), AttrKind::Type(ty.text == "none"))
         }
-        7 => Attr::new("unit", Kind::Unit),
+        7 => Attr::new("unit", AttrKind::Unit),
         8 | 9 => {
             let ty = r.ty()?;
             number_attr(r, &ty)?
@@ -116,7 +116,7 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
 /// Reads the bytes of a string attribute.
 fn name_bytes(r: &mut Reader<'_, '_>) -> Read<Vec<u8>> {
     match &r.attr()?.kind {
-        Kind::Str(bytes) => Ok(bytes.clone()),
+        AttrKind::Str(bytes) => Ok(bytes.clone()),
         _ => r.from.fault("expected a name that is a string"),
     }
 }
@@ -140,7 +140,7 @@ pub(super) fn number_attr(r: &mut Reader<'_, '_>, ty: &Type) -> Read<Attr> {
     Ok(match scalar {
         Scalar::Int(1) => Attr::bool(bits & 1 == 1),
         Scalar::Float(_) => Attr::other(format!("{text} : {}", ty.text)),
-        _ => Attr::new(format!("{text} : {}", ty.text), Kind::Int(text.parse::<i128>().unwrap_or(0) as i64)),
+        _ => Attr::new(format!("{text} : {}", ty.text), AttrKind::Int(text.parse::<i128>().unwrap_or(0) as i64)),
     })
 }
 
@@ -150,7 +150,7 @@ pub(super) fn literal(r: &Reader<'_, '_>, ty: &Type, bytes: &[u8]) -> Read<Attr>
         return r.from.fault(format!("a literal can't have the type {}", ty.text));
     };
     let text = dense(ty, element, bytes, count);
-    Ok(Attr::new(text, Kind::Dense(element.clone(), bytes.to_vec(), count)))
+    Ok(Attr::new(text, AttrKind::Dense(element.clone(), bytes.to_vec(), count)))
 }
 
 /// Returns the text in the parentheses of `loc(…)`; `child` reads the text of an inner location.

@@ -7,8 +7,8 @@ use super::builtin::{location_at, name_of_location};
 use super::container::{Container, IR, section, since};
 use super::cursor::Cursor;
 use super::entries::{Entries, Reader};
-use super::properties::{self, Form, Property};
-use super::value::{Attr, Kind, Type, entry, hex, joined, quoted};
+use super::properties::{self, Conversion, Property};
+use super::value::{Attr, AttrKind, Type, entry, hex, joined, quoted};
 use super::{Fault, Read, vhlo};
 use crate::text::MAX_NESTING;
 
@@ -424,7 +424,7 @@ fn use_orders(from: &mut Cursor<'_>, values: usize) -> Read<()> {
 
 fn dictionary(attr: &Attr, at: usize) -> Read<Named> {
     match &attr.kind {
-        Kind::Dict(entries) => Ok(entries.clone()),
+        AttrKind::Dict(entries) => Ok(entries.clone()),
         _ => Err(Fault::new(at, "an op's attributes are not a dictionary")),
     }
 }
@@ -452,7 +452,7 @@ fn own_attributes(entries: &Entries<'_>, op: &str, registered: bool, from: Curso
     let mut reader = Reader { entries, from, start: from.at };
     let whole = reader.attr().and_then(|attr| reader.from.finish("properties").map(|()| attr));
     match (whole, first) {
-        (Ok(attr), None) if matches!(attr.kind, Kind::Dict(_)) => dictionary(&attr, from.at),
+        (Ok(attr), None) if matches!(attr.kind, AttrKind::Dict(_)) => dictionary(&attr, from.at),
         (_, Some(fault)) => Err(fault),
         _ => Err(Fault::unknown(from.at, format!("the bytecode of the attributes of '{op}' is not supported"))),
     }
@@ -463,7 +463,7 @@ fn in_order(entries: &Entries<'_>, table: &[Property], version: u32, from: Curso
     let mut named = Named::new();
     for property in table.iter().filter(|p| (p.since..=p.until).contains(&version)) {
         let value = match property.form {
-            Form::Segments(count) if entries.file.version >= since::SEGMENTS => {
+            Conversion::Segments(count) if entries.file.version >= since::SEGMENTS => {
                 Some(Rc::new(Attr::other(format!("array<i32: {}>", segments(&mut reader.from, count)?))))
             }
             _ if property.optional => reader.optional_attr()?,

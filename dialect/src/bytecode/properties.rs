@@ -13,7 +13,7 @@ pub(super) struct Property {
     /// Whether it may be missing.
     pub(super) optional: bool,
     /// Its conversion to today's form.
-    pub(super) form: Form,
+    pub(super) form: Conversion,
     /// The default value, which isn't written.
     pub(super) usual: Usual,
     /// The first version of the op that has it. Ops outside of the portable form have no versions: attributes that only
@@ -25,7 +25,7 @@ pub(super) struct Property {
 
 /// The conversion of an attribute to today's form.
 #[derive(Clone, Copy)]
-pub(super) enum Form {
+pub(super) enum Conversion {
     Same,
     /// A literal of integers becomes a list of them.
     Integers,
@@ -95,7 +95,7 @@ impl Whole {
 }
 
 impl Property {
-    const fn of(name: &'static str, form: Form, usual: Usual) -> Self {
+    const fn of(name: &'static str, form: Conversion, usual: Usual) -> Self {
         Self { name, optional: false, form, usual, since: 1, until: u32::MAX }
     }
 
@@ -105,7 +105,7 @@ impl Property {
 }
 
 const fn p(name: &'static str) -> Property {
-    Property::of(name, Form::Same, Usual::Never)
+    Property::of(name, Conversion::Same, Usual::Never)
 }
 
 /// Returns an optional property.
@@ -115,28 +115,28 @@ const fn o(name: &'static str) -> Property {
 
 /// Returns a property with the sizes of this many segments of operands.
 const fn segments(name: &'static str, count: usize) -> Property {
-    Property::of(name, Form::Segments(count), Usual::Never)
+    Property::of(name, Conversion::Segments(count), Usual::Never)
 }
 
 const fn usual(name: &'static str, usual: Usual) -> Property {
-    Property::of(name, Form::Same, usual)
+    Property::of(name, Conversion::Same, usual)
 }
 
 const fn ints(name: &'static str) -> Property {
-    Property::of(name, Form::Integers, Usual::Never)
+    Property::of(name, Conversion::Integers, Usual::Never)
 }
 
 /// Returns a property of integers that all have the same default.
 const fn ints_all(name: &'static str, value: i64) -> Property {
-    Property::of(name, Form::Integers, Usual::All(value))
+    Property::of(name, Conversion::Integers, Usual::All(value))
 }
 
 const fn part(name: &'static str, whole: &'static Whole) -> Property {
-    Property::of(name, Form::Part(whole), Usual::Never)
+    Property::of(name, Conversion::Part(whole), Usual::Never)
 }
 
 const fn flag(name: &'static str) -> Property {
-    Property::of(name, Form::Flag, Usual::False)
+    Property::of(name, Conversion::Flag, Usual::False)
 }
 
 /// Returns the attributes of convolutions of the portable form, which differ in the form of the padding.
@@ -157,12 +157,12 @@ const fn convolution(padding: Property) -> [Property; 17] {
         padding,
         PRECISION,
         ints_all("rhs_dilation", 1),
-        Property::of("window_reversal", Form::Truths, Usual::AllFalse),
+        Property::of("window_reversal", Conversion::Truths, Usual::AllFalse),
         ints_all("window_strides", 1),
     ]
 }
 
-const CHANNEL: Property = Property::of("channel_id", Form::Channel, Usual::Int(0));
+const CHANNEL: Property = Property::of("channel_id", Conversion::Channel, Usual::Int(0));
 const GLOBAL_IDS: Property = flag("use_global_device_ids");
 const ROOT: Property = flag("has_dynamic_root");
 const PRECISION: Property = usual("precision_config", Usual::Words("DEFAULT"));
@@ -219,7 +219,7 @@ const SECOND: &[Row] = &[
         &["composite"],
         &[
             usual("composite_attributes", Usual::Empty),
-            Property::of("decomposition", Form::Symbol, Usual::Never),
+            Property::of("decomposition", Conversion::Symbol, Usual::Never),
             p("name"),
             usual("version", Usual::Int(0)),
         ],
@@ -230,7 +230,7 @@ const SECOND: &[Row] = &[
             usual("api_version", Usual::Int(1)),
             usual("backend_config", Usual::Empty),
             p("call_target_name"),
-            Property::of("called_computations", Form::Symbols, Usual::Empty),
+            Property::of("called_computations", Conversion::Symbols, Usual::Empty),
             usual("has_side_effect", Usual::False),
             // Layouts of operands and results are either both missing or both present.
             p("operand_layouts"),
@@ -312,7 +312,7 @@ const FIRST: &[Row] = &[
     (&["batch_norm_grad", "batch_norm_inference", "batch_norm_training"], &[p("epsilon"), p("feature_index")]),
     (&["broadcast"], &[ints("broadcast_sizes")]),
     (&["broadcast_in_dim"], &[ints("broadcast_dimensions")]),
-    (&["call"], &[Property::of("callee", Form::Symbol, Usual::Never)]),
+    (&["call"], &[Property::of("callee", Conversion::Symbol, Usual::Never)]),
     (&["cholesky"], &[usual("lower", Usual::False)]),
     (&["collective_permute"], &[CHANNEL, p("source_target_pairs")]),
     (&["collective_reduce"], &[CHANNEL, ROOT, p("replica_groups"), GLOBAL_IDS]),
@@ -326,8 +326,8 @@ const FIRST: &[Row] = &[
         &["dynamic_broadcast_in_dim"],
         &[
             ints("broadcast_dimensions"),
-            Property::of("known_expanding_dimensions", Form::Integers, Usual::Empty),
-            Property::of("known_nonexpanding_dimensions", Form::Integers, Usual::Empty),
+            Property::of("known_expanding_dimensions", Conversion::Integers, Usual::Empty),
+            Property::of("known_nonexpanding_dimensions", Conversion::Integers, Usual::Empty),
         ],
     ),
     (&["dynamic_iota", "iota"], &[p("iota_dimension")]),

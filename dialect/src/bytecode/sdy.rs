@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::Read;
 use super::entries::Reader;
-use super::value::{Attr, Kind, joined, list, quoted};
+use super::value::{Attr, AttrKind, joined, list, quoted};
 
 const REDUCTIONS: [&str; 3] = ["", "max", "min"];
 
@@ -42,7 +42,7 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
         6 | 15 | 17 => {
             let mesh = r.attr()?;
             let mesh = match &mesh.kind {
-                Kind::Inner(inside) => format!("mesh{inside}"),
+                AttrKind::Inner(inside) => format!("mesh{inside}"),
                 _ => mesh.text.clone(),
             };
             let mut text = format!("<{mesh}, [{}]", texts(&r.attrs()?));
@@ -67,14 +67,14 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
             inner("#sdy.sharding", text + ">")
         }
         7 | 16 => Attr::other(format!("#sdy.sharding_per_value<[{}]>", insides(r)?)),
-        8 => Attr::new("", Kind::Numbers(r.signed_list()?)),
+        8 => Attr::new("", AttrKind::Numbers(r.signed_list()?)),
         9 => {
             let dims = r.attrs()?;
             let factors = |a: &Rc<Attr>| match &a.kind {
-                Kind::Numbers(factors) => Ok(factors.clone()),
+                AttrKind::Numbers(factors) => Ok(factors.clone()),
                 _ => r.from.fault("expected the factors of a dimension"),
             };
-            Attr::new("", Kind::Factors(dims.iter().map(factors).collect::<Read<_>>()?))
+            Attr::new("", AttrKind::Factors(dims.iter().map(factors).collect::<Read<_>>()?))
         }
         10 => rule(r)?,
         11 => braced("axis_ref_list", format!("{{{}}}", texts(&r.attrs()?))),
@@ -95,19 +95,19 @@ fn texts(items: &[Rc<Attr>]) -> String {
 
 /// Returns `#sdy.sharding<…>` and the like, which other attributes contain without the name.
 fn inner(name: &str, inside: String) -> Attr {
-    Attr::new(format!("{name}{inside}"), Kind::Inner(inside))
+    Attr::new(format!("{name}{inside}"), AttrKind::Inner(inside))
 }
 
 /// Returns `#sdy<axis_ref_list{…}>` and the like, which other attributes contain without the name.
 fn braced(name: &str, inside: String) -> Attr {
-    Attr::new(format!("#sdy<{name}{inside}>"), Kind::Inner(inside))
+    Attr::new(format!("#sdy<{name}{inside}>"), AttrKind::Inner(inside))
 }
 
 /// Reads a list of such attributes as text without their names.
 fn insides(r: &mut Reader<'_, '_>) -> Read<String> {
     let items = r.attrs()?;
     let inside = |a: &Rc<Attr>| match &a.kind {
-        Kind::Inner(inside) => Ok(inside.clone()),
+        AttrKind::Inner(inside) => Ok(inside.clone()),
         _ => r.from.fault("expected a sharding or a list of axes"),
     };
     Ok(joined(items.iter().map(inside).collect::<Read<Vec<_>>>()?.iter()))
@@ -130,7 +130,7 @@ fn rule(r: &mut Reader<'_, '_>) -> Read<Attr> {
     for _ in 0..2 {
         let tensors = r.attrs()?;
         let tensors = tensors.iter().map(|tensor| match &tensor.kind {
-            Kind::Factors(dims) => Ok(format!("[{}]", dims.iter().map(dim).collect::<Read<Vec<_>>>()?.join(", "))),
+            AttrKind::Factors(dims) => Ok(format!("[{}]", dims.iter().map(dim).collect::<Read<Vec<_>>>()?.join(", "))),
             _ => r.from.fault("expected the factors of a tensor"),
         });
         sides.push(tensors.collect::<Read<Vec<_>>>()?.join(", "));

@@ -4,7 +4,7 @@
 use super::Read;
 use super::builtin::texts;
 use super::entries::Reader;
-use super::value::{Attr, Kind, Type, float_text, joined, list, quoted, types};
+use super::value::{Attr, AttrKind, Type, float_text, joined, list, quoted, types};
 use crate::text::words::*;
 
 pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
@@ -131,7 +131,7 @@ pub(super) fn alias(r: &mut Reader<'_, '_>) -> Read<Attr> {
 
 pub(super) fn mode(r: &mut Reader<'_, '_>) -> Read<Attr> {
     let word = r.one_of(ACCURACIES)?;
-    Ok(Attr::new(format!("#stablehlo.result_accuracy_mode<{word}>"), Kind::Word(word)))
+    Ok(Attr::new(format!("#stablehlo.result_accuracy_mode<{word}>"), AttrKind::Word(word)))
 }
 
 pub(super) fn accuracy(r: &mut Reader<'_, '_>) -> Read<Attr> {
@@ -140,9 +140,9 @@ pub(super) fn accuracy(r: &mut Reader<'_, '_>) -> Read<Attr> {
     let ulp = (ulps != 0).then(|| format!("ulps = {ulps}"));
     let mode_text = format!("mode = {}", mode.text);
     let values = [float("atol", atol), float("rtol", rtol), ulp, Some(mode_text)];
-    let usual = atol == 0.0 && rtol == 0.0 && ulps == 0 && matches!(mode.kind, Kind::Word("DEFAULT"));
+    let usual = atol == 0.0 && rtol == 0.0 && ulps == 0 && matches!(mode.kind, AttrKind::Word("DEFAULT"));
     let text = format!("#stablehlo.result_accuracy<{}>", joined(values.iter().flatten()));
-    Ok(Attr::new(text, Kind::Accuracy(usual)))
+    Ok(Attr::new(text, AttrKind::Accuracy(usual)))
 }
 
 /// Returns groups of devices along axes of a mesh.
@@ -152,12 +152,12 @@ pub(super) fn mesh_axes(mesh: &str, axes: &str) -> Attr {
 
 pub(super) fn sub_axis(r: &mut Reader<'_, '_>) -> Read<Attr> {
     let (before, size) = (r.from.signed()?, r.from.signed()?);
-    Ok(Attr::new(format!("#stablehlo.sub_axis_info<({before}){size}>"), Kind::Inner(format!("({before}){size}"))))
+    Ok(Attr::new(format!("#stablehlo.sub_axis_info<({before}){size}>"), AttrKind::Inner(format!("({before}){size}"))))
 }
 
 pub(super) fn axis(name: &str, part: Option<&Attr>) -> Attr {
     let part = match part {
-        Some(Attr { kind: Kind::Inner(inside), .. }) => format!(", sub_axis_info = {inside}"),
+        Some(Attr { kind: AttrKind::Inner(inside), .. }) => format!(", sub_axis_info = {inside}"),
         Some(other) => format!(", sub_axis_info = {}", other.text),
         None => String::new(),
     };

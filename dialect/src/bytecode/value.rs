@@ -7,11 +7,11 @@ use std::rc::Rc;
 pub(super) struct Attr {
     /// Its text in MLIR's syntax.
     pub(super) text: String,
-    pub(super) kind: Kind,
+    pub(super) kind: AttrKind,
 }
 
 /// The data of an attribute in addition to its text.
-pub(super) enum Kind {
+pub(super) enum AttrKind {
     Bool(bool),
     Int(i64),
     Str(Vec<u8>),
@@ -37,40 +37,40 @@ pub(super) enum Kind {
 }
 
 impl Attr {
-    pub(super) fn new(text: impl Into<String>, kind: Kind) -> Self {
+    pub(super) fn new(text: impl Into<String>, kind: AttrKind) -> Self {
         Self { text: text.into(), kind }
     }
 
     pub(super) fn other(text: impl Into<String>) -> Self {
-        Self::new(text, Kind::Other)
+        Self::new(text, AttrKind::Other)
     }
 
     pub(super) fn string(bytes: &[u8]) -> Self {
-        Self::new(quoted(bytes), Kind::Str(bytes.to_vec()))
+        Self::new(quoted(bytes), AttrKind::Str(bytes.to_vec()))
     }
 
     pub(super) fn bool(value: bool) -> Self {
-        Self::new(if value { "true" } else { "false" }, Kind::Bool(value))
+        Self::new(if value { "true" } else { "false" }, AttrKind::Bool(value))
     }
 
     /// Returns an enum's keyword, `#stablehlo<precision HIGH>`.
     pub(super) fn word(dialect: &str, kind: &str, word: &'static str) -> Self {
-        Self::new(format!("#{dialect}<{kind} {word}>"), Kind::Word(word))
+        Self::new(format!("#{dialect}<{kind} {word}>"), AttrKind::Word(word))
     }
 
     pub(super) fn array(items: Vec<Rc<Attr>>) -> Self {
         let text = format!("[{}]", joined(items.iter().map(|a| &a.text)));
-        Self::new(text, Kind::Array(items))
+        Self::new(text, AttrKind::Array(items))
     }
 
     pub(super) fn dict(entries: Vec<(String, Rc<Attr>)>) -> Self {
         let text = format!("{{{}}}", joined(entries.iter().map(|(name, value)| entry(name, value))));
-        Self::new(text, Kind::Dict(entries))
+        Self::new(text, AttrKind::Dict(entries))
     }
 
     /// Returns the integers of a literal of 64-bit integers.
     pub(super) fn integers(&self) -> Option<Vec<i64>> {
-        let Kind::Dense(element, bytes, count) = &self.kind else { return None };
+        let AttrKind::Dense(element, bytes, count) = &self.kind else { return None };
         if element.scalar != Some(Scalar::Int(64)) {
             return None;
         }
@@ -80,7 +80,7 @@ impl Attr {
 
     /// Returns the values of a literal of booleans.
     pub(super) fn truths(&self) -> Option<Vec<bool>> {
-        let Kind::Dense(element, bytes, count) = &self.kind else { return None };
+        let AttrKind::Dense(element, bytes, count) = &self.kind else { return None };
         (element.scalar == Some(Scalar::Int(1))).then_some(())?;
         spread(unpacked(bytes, *count), *count)
     }
@@ -199,7 +199,7 @@ pub(super) fn entry(name: &str, value: &Attr) -> String {
     let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'$'))
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let name = if plain { name.to_owned() } else { quoted(name.as_bytes()) };
-    if matches!(value.kind, Kind::Unit) { name } else { format!("{name} = {}", value.text) }
+    if matches!(value.kind, AttrKind::Unit) { name } else { format!("{name} = {}", value.text) }
 }
 
 /// Returns the text `@name`.

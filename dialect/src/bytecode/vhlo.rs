@@ -5,10 +5,10 @@ use std::rc::Rc;
 use super::builtin::{literal, name, number_attr};
 use super::entries::Reader;
 use super::ir::Named;
-use super::properties::{Form, Property, Usual, Whole};
+use super::properties::{Conversion, Property, Usual, Whole};
 use super::quant;
 use super::stablehlo::{self as hlo, token};
-use super::value::{Attr, Kind, Scalar, Type, dimensions, float, list, symbol, types};
+use super::value::{Attr, AttrKind, Scalar, Type, dimensions, float, list, symbol, types};
 use super::{Fault, Read};
 use crate::text::words;
 
@@ -23,7 +23,7 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
         5 => {
             // The dialect stores the version as a number.
             let version = r.from.number()?;
-            Attr::new(format!("{version} : i32"), Kind::Int(version as i64))
+            Attr::new(format!("{version} : i32"), AttrKind::Int(version as i64))
         }
         6 => {
             let n = r.from.count("attributes")?;
@@ -46,7 +46,7 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
         16 => return word(r, "transpose", words::TRANSPOSES),
         17 => {
             let ty = r.ty()?;
-            Attr::new(ty.text.clone(), Kind::Type(ty.text == "none"))
+            Attr::new(ty.text.clone(), AttrKind::Type(ty.text == "none"))
         }
         18 => hlo::bounds(&r.signed_list()?),
         19 => hlo::mode(r)?,
@@ -61,7 +61,7 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
             let (mesh, axes) = (r.attr()?, r.attr()?);
             // The mesh itself, or its name.
             let mesh = match &mesh.kind {
-                Kind::Str(name) => symbol(name),
+                AttrKind::Str(name) => symbol(name),
                 _ => mesh.text.clone(),
             };
             hlo::mesh_axes(&mesh, &axes.text)
@@ -158,33 +158,33 @@ pub(super) fn upgraded(table: &[Property], attributes: Named, at: usize) -> Read
         let wrong = |what: &str| Fault::new(at, format!("expected the attribute '{name}' to be {what}"));
         let form = |attr: Attr| (name.clone(), Rc::new(attr));
         today.push(match property.form {
-            Form::Same if property.until < u32::MAX => continue,
-            Form::Same | Form::Segments(_) => (name.clone(), value.clone()),
-            Form::Integers => {
+            Conversion::Same if property.until < u32::MAX => continue,
+            Conversion::Same | Conversion::Segments(_) => (name.clone(), value.clone()),
+            Conversion::Integers => {
                 let ints = value.integers().ok_or_else(|| wrong("a literal of integers"))?;
                 form(Attr::other(array("i64", ints.iter())))
             }
-            Form::Truths => {
+            Conversion::Truths => {
                 let truths = value.truths().ok_or_else(|| wrong("a literal of truth values"))?;
                 form(Attr::other(array("i1", truths.iter())))
             }
-            Form::Symbol => form(symbol_attr(value).ok_or_else(|| wrong("a string"))?),
-            Form::Symbols => match &value.kind {
-                Kind::Array(items) => {
+            Conversion::Symbol => form(symbol_attr(value).ok_or_else(|| wrong("a string"))?),
+            Conversion::Symbols => match &value.kind {
+                AttrKind::Array(items) => {
                     let symbols: Option<Vec<_>> = items.iter().map(|a| symbol_attr(a).map(Rc::new)).collect();
                     form(Attr::array(symbols.ok_or_else(|| wrong("a list of strings"))?))
                 }
                 _ => return Err(wrong("a list of strings")),
             },
-            Form::Flag => match value.kind {
-                Kind::Bool(true) => form(Attr::new("unit", Kind::Unit)),
+            Conversion::Flag => match value.kind {
+                AttrKind::Bool(true) => form(Attr::new("unit", AttrKind::Unit)),
                 _ => return Err(wrong("true or false")),
             },
-            Form::Channel => match value.kind {
-                Kind::Int(handle) => ("channel_handle".to_owned(), Rc::new(hlo::channel(handle, 0))),
+            Conversion::Channel => match value.kind {
+                AttrKind::Int(handle) => ("channel_handle".to_owned(), Rc::new(hlo::channel(handle, 0))),
                 _ => return Err(wrong("a number")),
             },
-            Form::Part(whole) => {
+            Conversion::Part(whole) => {
                 if !wholes.iter().any(|w| w.open == whole.open) {
                     wholes.push(whole);
                 }
@@ -206,10 +206,10 @@ fn put_together(whole: &Whole, attributes: &Named, at: usize) -> Read<Option<Att
             // An older version of the op didn't have the part.
             None => "[]".to_owned(),
             Some(value) => match (&value.kind, value.integers()) {
-                (Kind::Type(true), _) => return Ok(None),
-                (Kind::Int(n), _) => n.to_string(),
+                (AttrKind::Type(true), _) => return Ok(None),
+                (AttrKind::Int(n), _) => n.to_string(),
                 (_, Some(ints)) => list(&ints),
-                (Kind::Type(false) | Kind::Bool(_), _) => value.text.clone(),
+                (AttrKind::Type(false) | AttrKind::Bool(_), _) => value.text.clone(),
                 _ => {
                     return Err(Fault::new(
                         at,
@@ -225,7 +225,7 @@ fn put_together(whole: &Whole, attributes: &Named, at: usize) -> Read<Option<Att
 
 fn symbol_attr(value: &Attr) -> Option<Attr> {
     match &value.kind {
-        Kind::Str(name) => Some(Attr::other(symbol(name))),
+        AttrKind::Str(name) => Some(Attr::other(symbol(name))),
         _ => None,
     }
 }
@@ -242,23 +242,23 @@ fn array<T: ToString>(element: &str, values: impl Iterator<Item = T>) -> String 
 /// Returns whether an attribute has the default value, which isn't written.
 fn is_usual(value: &Attr, usual: Usual) -> bool {
     match (usual, &value.kind) {
-        (Usual::Int(n), Kind::Int(found)) => n == *found,
-        (Usual::False, Kind::Bool(found)) => !found,
-        (Usual::Empty, Kind::Str(text)) => text.is_empty(),
-        (Usual::Empty, Kind::Array(items)) => items.is_empty(),
-        (Usual::Empty, Kind::Dict(entries)) => entries.is_empty(),
-        (Usual::Empty, Kind::Dense(_, bytes, _)) => bytes.is_empty(),
-        (Usual::All(n), Kind::Dense(..)) => {
+        (Usual::Int(n), AttrKind::Int(found)) => n == *found,
+        (Usual::False, AttrKind::Bool(found)) => !found,
+        (Usual::Empty, AttrKind::Str(text)) => text.is_empty(),
+        (Usual::Empty, AttrKind::Array(items)) => items.is_empty(),
+        (Usual::Empty, AttrKind::Dict(entries)) => entries.is_empty(),
+        (Usual::Empty, AttrKind::Dense(_, bytes, _)) => bytes.is_empty(),
+        (Usual::All(n), AttrKind::Dense(..)) => {
             value.integers().is_some_and(|ints| !ints.is_empty() && ints.iter().all(|&i| i == n))
         }
-        (Usual::AllFalse, Kind::Dense(..)) => {
+        (Usual::AllFalse, AttrKind::Dense(..)) => {
             value.truths().is_some_and(|truths| !truths.is_empty() && truths.iter().all(|&t| !t))
         }
-        (Usual::Word(word), Kind::Word(found)) => word == *found,
-        (Usual::Words(word), Kind::Array(items)) => {
-            items.iter().all(|item| matches!(item.kind, Kind::Word(found) if found == word))
+        (Usual::Word(word), AttrKind::Word(found)) => word == *found,
+        (Usual::Words(word), AttrKind::Array(items)) => {
+            items.iter().all(|item| matches!(item.kind, AttrKind::Word(found) if found == word))
         }
-        (Usual::Accuracy, Kind::Accuracy(usual)) => *usual,
+        (Usual::Accuracy, AttrKind::Accuracy(usual)) => *usual,
         _ => false,
     }
 }

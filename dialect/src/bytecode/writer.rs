@@ -96,7 +96,7 @@ impl<K: std::hash::Hash + Eq + Clone> Entries<K> {
 
 /// The meaning of an attribute of the file.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Key {
+enum AttrKey {
     Attr(Attr),
     /// The number of a string.
     String(usize),
@@ -119,10 +119,10 @@ struct Writer<'p> {
     strings: Numbered,
     /// The names of ops, in full.
     ops: Numbered,
-    attributes: Entries<Key>,
+    attributes: Entries<AttrKey>,
     types: Entries<TypeKey>,
     /// Attributes that have a number and no bytes yet; a list, because locations may nest too deeply for recursion.
-    open: Vec<(usize, Key)>,
+    open: Vec<(usize, AttrKey)>,
     /// The numbers of values.
     values: Vec<usize>,
     /// The numbers of blocks in their regions.
@@ -148,7 +148,7 @@ impl Writer<'_> {
         let mut out = Vec::new();
         match tensor.encoding {
             Some(encoding) => {
-                let encoding = self.number_of(Key::Attr(encoding));
+                let encoding = self.number_of(AttrKey::Attr(encoding));
                 number_after(&mut out, builtin::ENCODED_TENSOR, encoding);
             }
             None => number(&mut out, builtin::TENSOR),
@@ -182,7 +182,7 @@ impl Writer<'_> {
     }
 
     /// Returns the number of an attribute, whose bytes are set before the file is written.
-    fn number_of(&mut self, key: Key) -> usize {
+    fn number_of(&mut self, key: AttrKey) -> usize {
         let (number, new) = self.attributes.of(key.clone());
         if new {
             self.open.push((number, key));
@@ -192,12 +192,12 @@ impl Writer<'_> {
 
     fn name(&mut self, name: Name) -> usize {
         let string = self.strings.of(self.program.name_text(name).as_bytes());
-        self.number_of(Key::String(string))
+        self.number_of(AttrKey::String(string))
     }
 
     fn location(&mut self, loc: Loc) -> usize {
         let known = if self.options.locations { self.program.canonical_loc(loc) } else { Loc::UNKNOWN };
-        self.number_of(Key::Location(known))
+        self.number_of(AttrKey::Location(known))
     }
 
     /// Encodes all attributes that have a number.
@@ -205,22 +205,22 @@ impl Writer<'_> {
         while let Some((number, key)) = self.open.pop() {
             let mut out = Vec::new();
             let custom = match &key {
-                Key::String(string) => {
+                AttrKey::String(string) => {
                     number_after(&mut out, builtin::STRING, *string);
                     true
                 }
-                Key::Dictionary(entries) => {
+                AttrKey::Dictionary(entries) => {
                     self.dictionary(entries, &mut out);
                     true
                 }
-                Key::Location(loc) => {
+                AttrKey::Location(loc) => {
                     self.location_bytes(*loc, &mut out);
                     true
                 }
-                Key::Attr(attr) => self.attribute(*attr, &mut out),
+                AttrKey::Attr(attr) => self.attribute(*attr, &mut out),
             };
             match (custom, key) {
-                (false, Key::Attr(attr)) => {
+                (false, AttrKey::Attr(attr)) => {
                     self.attributes.set_text(number, self.program.attr_text_with(attr, self.options));
                 }
                 _ => self.attributes.bytes[number] = (out, true),
@@ -240,7 +240,7 @@ impl Writer<'_> {
                 number(out, builtin::ARRAY);
                 number(out, items.len());
                 for &item in items {
-                    let item = self.number_of(Key::Attr(item));
+                    let item = self.number_of(AttrKey::Attr(item));
                     number(out, item);
                 }
             }
@@ -265,7 +265,7 @@ impl Writer<'_> {
     fn dictionary(&mut self, entries: &[(Name, Attr)], out: &mut Vec<u8>) {
         number_after(out, builtin::DICTIONARY, entries.len());
         for &(name, value) in entries {
-            let (name, value) = (self.name(name), self.number_of(Key::Attr(value)));
+            let (name, value) = (self.name(name), self.number_of(AttrKey::Attr(value)));
             number(out, name);
             number(out, value);
         }
@@ -276,7 +276,7 @@ impl Writer<'_> {
         match &*program.loc_data(loc) {
             LocData::Unknown => number(out, builtin::UNKNOWN_LOCATION),
             LocData::File { file, start, end } => {
-                let file = self.number_of(Key::Attr(*file));
+                let file = self.number_of(AttrKey::Attr(*file));
                 let (line, column) = (start.0 as usize, start.1 as usize);
                 match end {
                     None => {
@@ -295,7 +295,7 @@ impl Writer<'_> {
                 }
             }
             &LocData::Name(name, child) => {
-                let (name, child) = (self.number_of(Key::Attr(name)), self.location(child));
+                let (name, child) = (self.number_of(AttrKey::Attr(name)), self.location(child));
                 number_after(out, builtin::NAME, name);
                 number(out, child);
             }
@@ -309,7 +309,7 @@ impl Writer<'_> {
                 let parts: Vec<usize> = parts.iter().map(|&part| self.location(part)).collect();
                 list(out, parts.into_iter());
                 if let Some(metadata) = *metadata {
-                    let metadata = self.number_of(Key::Attr(metadata));
+                    let metadata = self.number_of(AttrKey::Attr(metadata));
                     number(out, metadata);
                 }
             }
@@ -337,7 +337,7 @@ impl Writer<'_> {
         let location = self.location(data.loc);
         number(out, location);
         if !attributes.is_empty() {
-            let dictionary = self.number_of(Key::Dictionary(attributes.into()));
+            let dictionary = self.number_of(AttrKey::Dictionary(attributes.into()));
             number(out, dictionary);
         }
         if view.result_count() > 0 {

@@ -15,7 +15,7 @@ use crate::kernel::{Guard, Index, Input, Inst, Nest};
 
 /// The way in which one dimension of an operand is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Read {
+enum DimRead {
     /// Never read.
     Not,
     /// At the loop's position.
@@ -36,7 +36,7 @@ pub fn rule_of_nest(op: OpRef<'_>, nest: &Nest) -> ShardingRule {
     let result_ranks: Vec<usize> =
         (0..op.result_count()).map(|i| op.result_tensor(i).map_or(0, |t| t.rank())).collect();
 
-    let mut reads: Vec<Vec<Read>> = operand_ranks.iter().map(|&r| vec![Read::Not; r]).collect();
+    let mut reads: Vec<Vec<DimRead>> = operand_ranks.iter().map(|&r| vec![DimRead::Not; r]).collect();
     let mut note = |operand: usize, index: &[Index], guards: &[Guard]| {
         for (d, at) in index.iter().enumerate() {
             if let (Some(slot), Some(&size)) =
@@ -68,7 +68,7 @@ pub fn rule_of_nest(op: OpRef<'_>, nest: &Nest) -> ShardingRule {
             let (before, rest) = dims.split_at_mut(d);
             if let Some(i) = rest[0].along().filter(|_| before.iter().any(|b| b.along() == rest[0].along())) {
                 counted[i] = true;
-                rest[0] = Read::Other;
+                rest[0] = DimRead::Other;
             }
         }
     }
@@ -78,7 +78,7 @@ pub fn rule_of_nest(op: OpRef<'_>, nest: &Nest) -> ShardingRule {
     for i in factor_order(nest) {
         let moved: Vec<(i64, bool)> = each(&reads)
             .filter_map(|(t, d, read)| match read {
-                Read::Moved { along, windowed } if along == i => Some((shapes[t][d], windowed)),
+                DimRead::Moved { along, windowed } if along == i => Some((shapes[t][d], windowed)),
                 _ => None,
             })
             .collect();
@@ -99,12 +99,12 @@ pub fn rule_of_nest(op: OpRef<'_>, nest: &Nest) -> ShardingRule {
     }
     for (t, d, read) in each(&reads) {
         let factor = match read {
-            Read::Plain(i) | Read::Moved { along: i, .. } => factor_of[i],
+            DimRead::Plain(i) | DimRead::Moved { along: i, .. } => factor_of[i],
             _ => None,
         };
         let size = shapes[t][d];
         let factor = factor.unwrap_or_else(|| {
-            let whole = size == 1 || read == Read::Not;
+            let whole = size == 1 || read == DimRead::Not;
             rule.factor(size, if whole { FactorKind::PassThrough } else { FactorKind::NeedReplication })
         });
         rule.operands[t][d].push(factor);
@@ -123,9 +123,9 @@ fn count_in_input(input: &Input, shapes: &[Shape], nest: &Nest, counted: &mut [b
     let mut moved = Vec::new();
     for (d, at) in input.index.iter().enumerate() {
         match read_of(at, size(d), &input.guards, nest) {
-            Read::Other => at.own_loops(&mut |i| counted[i] = true),
+            DimRead::Other => at.own_loops(&mut |i| counted[i] = true),
             // A shard of the positions in a window reads other elements than a shard of the tensor.
-            Read::Moved { along, windowed: true } => {
+            DimRead::Moved { along, windowed: true } => {
                 at.own_loops(&mut |i| counted[i] |= i >= nest.parallel);
                 moved.push(along);
             }
@@ -143,7 +143,7 @@ fn count_in_input(input: &Input, shapes: &[Shape], nest: &Nest, counted: &mut [b
 }
 
 /// Iterates over all dimensions of all operands with the way each is read.
-fn each(reads: &[Vec<Read>]) -> impl Iterator<Item = (usize, usize, Read)> {
+fn each(reads: &[Vec<DimRead>]) -> impl Iterator<Item = (usize, usize, DimRead)> {
     reads.iter().enumerate().flat_map(|(t, dims)| dims.iter().enumerate().map(move |(d, &read)| (t, d, read)))
 }
 
@@ -165,11 +165,11 @@ fn factor_order(nest: &Nest) -> Vec<usize> {
     all.collect()
 }
 
-fn read_of(at: &Index, size: i64, guards: &[Guard], nest: &Nest) -> Read {
+fn read_of(at: &Index, size: i64, guards: &[Guard], nest: &Nest) -> DimRead {
     let guarded = |i: usize| guards.iter().any(|g| g.index.depends_on(i));
     match *at {
-        Index::Const(0) if size == 1 => return Read::Single,
-        Index::Loop(i) if nest.loops[i] == size && !guarded(i) => return Read::Plain(i),
+        Index::Const(0) if size == 1 => return DimRead::Single,
+        Index::Loop(i) if nest.loops[i] == size && !guarded(i) => return DimRead::Plain(i),
         _ => {}
     }
     let (mut parallel, mut windowed, mut indirect) = (Vec::new(), false, false);
@@ -182,29 +182,29 @@ fn read_of(at: &Index, size: i64, guards: &[Guard], nest: &Nest) -> Read {
     });
     at.loads(&mut |_, _| indirect = true);
     match parallel[..] {
-        [along] if !indirect => Read::Moved { along, windowed },
-        _ => Read::Other,
+        [along] if !indirect => DimRead::Moved { along, windowed },
+        _ => DimRead::Other,
     }
 }
 
-impl Read {
+impl DimRead {
     /// Returns the way of reading a dimension that is read both as `self` and as `other`.
-    fn and(self, other: Read) -> Read {
+    fn and(self, other: DimRead) -> DimRead {
         match (self, other) {
-            (Read::Not, x) | (x, Read::Not) => x,
+            (DimRead::Not, x) | (x, DimRead::Not) => x,
             (a, b) if a == b => a,
             (a, b) if a.along().is_some() && a.along() == b.along() => {
-                let windowed = [a, b].iter().any(|r| matches!(r, Read::Moved { windowed: true, .. }));
-                a.along().map_or(Read::Other, |along| Read::Moved { along, windowed })
+                let windowed = [a, b].iter().any(|r| matches!(r, DimRead::Moved { windowed: true, .. }));
+                a.along().map_or(DimRead::Other, |along| DimRead::Moved { along, windowed })
             }
-            _ => Read::Other,
+            _ => DimRead::Other,
         }
     }
 
     /// Returns the loop along which the dimension is read.
     fn along(self) -> Option<usize> {
         match self {
-            Read::Plain(i) | Read::Moved { along: i, .. } => Some(i),
+            DimRead::Plain(i) | DimRead::Moved { along: i, .. } => Some(i),
             _ => None,
         }
     }

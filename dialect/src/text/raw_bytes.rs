@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// The syntactic context of a byte.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum LexState {
     Code,
     Comment,
     String,
@@ -15,18 +15,18 @@ enum Place {
 /// Returns the text in UTF-8: invalid bytes in strings become escapes like `\FF`, those in comments become `?`. Fails
 /// with the position of the first invalid byte elsewhere.
 pub fn escape_raw_bytes(bytes: &[u8]) -> Result<String, usize> {
-    let (mut place, mut before, mut at) = (Place::Code, 0, 0);
+    let (mut place, mut before, mut at) = (LexState::Code, 0, 0);
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         for byte in chunk.valid().bytes() {
             place = match (place, byte) {
-                (Place::Code, b'"') => Place::String,
-                (Place::Code, b'/') if before == b'/' => Place::Comment,
-                (Place::String, b'\\') => Place::Escape,
-                (Place::String, b'"') | (Place::Comment, b'\n') => Place::Code,
+                (LexState::Code, b'"') => LexState::String,
+                (LexState::Code, b'/') if before == b'/' => LexState::Comment,
+                (LexState::String, b'\\') => LexState::Escape,
+                (LexState::String, b'"') | (LexState::Comment, b'\n') => LexState::Code,
                 // The string is unterminated, which the parser will report.
-                (Place::String | Place::Escape, b'\n') => Place::Code,
-                (Place::Escape, _) => Place::String,
+                (LexState::String | LexState::Escape, b'\n') => LexState::Code,
+                (LexState::Escape, _) => LexState::String,
                 (place, _) => place,
             };
             before = byte;
@@ -35,13 +35,13 @@ pub fn escape_raw_bytes(bytes: &[u8]) -> Result<String, usize> {
         at += chunk.valid().len();
         for byte in chunk.invalid() {
             match place {
-                Place::Code => return Err(at),
-                Place::Comment => out.push('?'),
-                Place::String => write!(out, "\\{byte:02X}").expect("a string takes everything"),
-                Place::Escape => write!(out, "{byte:02X}").expect("a string takes everything"),
+                LexState::Code => return Err(at),
+                LexState::Comment => out.push('?'),
+                LexState::String => write!(out, "\\{byte:02X}").expect("a string takes everything"),
+                LexState::Escape => write!(out, "{byte:02X}").expect("a string takes everything"),
             }
-            if place == Place::Escape {
-                place = Place::String;
+            if place == LexState::Escape {
+                place = LexState::String;
             }
             at += 1;
         }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Verifier;
-use super::place::Place;
+use super::place::AttrRange;
 use super::sharding::{AxisFaults, in_mesh_order};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
@@ -29,7 +29,7 @@ impl<'a> Verifier<'a> {
     pub(super) fn reshard(&mut self, op: OpRef<'a>) {
         let Some(reshard) = op.def().reshard(op) else { return };
         let (Some(out), Some(&operand)) = (sdy::stated_sharding(op), op.operands().first()) else { return };
-        let place = Place::of_op(op);
+        let place = AttrRange::of_op(op);
         let Some(mesh) = sdy::resolve(self.program, &out.mesh) else { return };
         if !self.reshard_axes(&reshard, mesh, place) {
             return;
@@ -86,7 +86,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// Checks the op's own axes; returns false if they are invalid.
-    fn reshard_axes(&mut self, reshard: &Reshard, mesh: &Mesh, place: Place) -> bool {
+    fn reshard_axes(&mut self, reshard: &Reshard, mesh: &Mesh, place: AttrRange) -> bool {
         let mut faults = AxisFaults::default();
         let mut ordered = true;
         match reshard {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashSet;
 
 use super::Verifier;
-use super::place::Place;
+use super::place::AttrRange;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{AttrData, EdgeValue, OpRef, PropagationStep};
@@ -115,7 +115,7 @@ impl<'a> Verifier<'a> {
     }
 
     fn edges_fault(&mut self, op: OpRef<'a>, at: &str, message: String, note: &str) {
-        let span = Place::of_op(op).find(self.program, at);
+        let span = AttrRange::of_op(op).find(self.program, at);
         self.push(Diagnostic::error(codes::PROPAGATION_EDGES, span, message).note(note));
     }
 }

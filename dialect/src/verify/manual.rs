@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::Verifier;
-use super::place::Place;
+use super::place::AttrRange;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{AttrData, OpRef, TypeData};
@@ -18,10 +18,10 @@ impl<'a> Verifier<'a> {
             // Its shardings are over a mesh of the topology.
             return;
         }
-        let place = Place::of_op(op);
+        let place = AttrRange::of_op(op);
         let operands: Vec<&TypeData> = op.operand_types().collect();
         let results: Vec<&TypeData> = op.result_types().collect();
-        let mut lists: Vec<(&'a [TensorSharding], &str, Place)> = Vec::new();
+        let mut lists: Vec<(&'a [TensorSharding], &str, AttrRange)> = Vec::new();
         for (name, types, what) in [("in_shardings", &operands, "operands"), ("out_shardings", &results, "results")] {
             if let Some(AttrData::ShardingPerValue(list)) = op.attr(name) {
                 let mut place = place.after(self.program, name);
@@ -57,7 +57,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// Checks that manual axes exist, are listed once, and aren't manual around the op.
-    fn manual_axes(&mut self, manual: &ManualComputation<'a>, place: Place) {
+    fn manual_axes(&mut self, manual: &ManualComputation<'a>, place: AttrRange) {
         let place = place.after(self.program, "manual_axes");
         let mut seen = FxHashSet::default();
         let stated = manual.in_shardings.iter().chain(manual.out_shardings);
@@ -92,7 +92,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// Checks that all shardings are on one mesh, except those on a mesh without axes.
-    fn one_mesh(&mut self, op: OpRef<'a>, lists: &[(&'a [TensorSharding], &str, Place)]) {
+    fn one_mesh(&mut self, op: OpRef<'a>, lists: &[(&'a [TensorSharding], &str, AttrRange)]) {
         let mut first: Option<&Mesh> = None;
         for sharding in lists.iter().flat_map(|l| l.0) {
             let Some(mesh) = crate::ops::sdy::resolve(self.program, &sharding.mesh) else { continue };
@@ -119,7 +119,7 @@ impl<'a> Verifier<'a> {
         sharding: &TensorSharding,
         ty: &TypeData,
         what: &str,
-        place: Place,
+        place: AttrRange,
     ) {
         for (d, dim) in sharding.dims.iter().enumerate() {
             let free = dim.axes.iter().position(|a| !manual.is_manual(a.name));

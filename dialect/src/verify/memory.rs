@@ -1,7 +1,7 @@
 //! Memory kinds that arguments and results of functions name.
 
 use super::Verifier;
-use super::place::Place;
+use super::place::AttrRange;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{AttrData, OpRef};
@@ -36,7 +36,7 @@ impl Verifier<'_> {
             let argument = func::block(program, op.op).and_then(|block| program.block_args(block).get(i).copied());
             let span = match argument.filter(|_| what == "argument") {
                 Some(value) => program.value_span(value),
-                None => Place::of_op(op).fallback,
+                None => AttrRange::of_op(op).fallback,
             };
             let d = Diagnostic::error(codes::MEMORY_KIND, span, format!("{what} {i}: {kind}"));
             self.push(d.note(KNOWN_KINDS));

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::Verifier;
-use super::place::Place;
+use super::place::AttrRange;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::ir::AttrData;
@@ -38,7 +38,7 @@ impl<'a> Verifier<'a> {
             if let Some(name) = func::symbol(program, op) {
                 self.meshes.entry(name).or_insert(mesh);
             }
-            self.mesh(mesh, Place::of_op(view));
+            self.mesh(mesh, AttrRange::of_op(view));
             if mesh.axes.is_empty() {
                 continue;
             }
@@ -55,7 +55,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// Checks one mesh.
-    pub(super) fn mesh(&mut self, mesh: &Mesh, place: Place) {
+    pub(super) fn mesh(&mut self, mesh: &Mesh, place: AttrRange) {
         let program = self.program;
         let mut fault = |code, span, message: String, note: &str| {
             self.diagnostics.push(Diagnostic::error(code, span, message).note(note));

@@ -234,7 +234,7 @@ impl<'a> Verifier<'a> {
             other => other.and_then(AttrData::as_int).is_some_and(|v| v != 0),
         };
         if !mode.contains("TOLERANCE") && ["atol", "rtol", "ulps"].into_iter().any(stated) {
-            let span = place::Place::of_op(op).fallback;
+            let span = place::AttrRange::of_op(op).fallback;
             let d = Diagnostic::error(
                 codes::RESULT_ACCURACY,
                 span,

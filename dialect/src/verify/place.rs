@@ -5,7 +5,7 @@ use crate::ir::{OpRef, Program};
 
 /// The range of source text of one attribute; empty for ops that a pass made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct AttrRange {
     pub(super) span: Span,
     /// The span of the diagnostic if nothing in the range matches.
     pub(super) fallback: Span,
@@ -13,22 +13,22 @@ pub(super) struct Place {
 
 /// The positions of the shardings of a list.
 pub(super) struct Shardings {
-    list: Place,
+    list: AttrRange,
     /// The start of each sharding in the list.
     starts: Vec<usize>,
 }
 
 impl Shardings {
     /// Returns the place of sharding `i`, or of the whole list if the text doesn't have it.
-    pub(super) fn nth(&self, i: usize) -> Place {
+    pub(super) fn nth(&self, i: usize) -> AttrRange {
         let Some(&start) = self.starts.get(i) else { return self.list };
         let base = self.list.span.start as usize;
         let end = self.starts.get(i + 1).map_or(self.list.span.end as usize, |next| base + next);
-        Place { span: Span::new(base + start, end), fallback: self.list.fallback }
+        AttrRange { span: Span::new(base + start, end), fallback: self.list.fallback }
     }
 }
 
-impl Place {
+impl AttrRange {
     /// Returns the whole op's text, up to its first region.
     pub(super) fn of_op(op: OpRef<'_>) -> Self {
         let data = op.program.op(op.op);

@@ -54,7 +54,7 @@ impl<'a> Verifier<'a> {
         } else {
             return;
         };
-        let span = super::place::Place::of_op(op).find(self.program, sdy::REDUCTION);
+        let span = super::place::AttrRange::of_op(op).find(self.program, sdy::REDUCTION);
         self.push(crate::diagnostic::Diagnostic::error(codes::SHARDING_RULE, span, message).note(note));
     }
 
@@ -94,7 +94,7 @@ impl<'a> Verifier<'a> {
     }
 
     fn rule_error(&mut self, op: OpRef<'a>, message: String) {
-        let span = super::place::Place::of_op(op).find(self.program, "sdy.sharding_rule");
+        let span = super::place::AttrRange::of_op(op).find(self.program, "sdy.sharding_rule");
         let d = crate::diagnostic::Diagnostic::error(codes::SHARDING_RULE, span, message);
         self.push(d.note("([i, k],[k, j])->([i, j]) {i=8, j=16, k=8} reduction={k} is the rule of a matrix product"));
     }

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Verifier;
-use super::place::Place;
+use super::place::AttrRange;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::ir::{AttrData, Name, OpRef, TypeData};
@@ -17,7 +17,7 @@ impl<'a> Verifier<'a> {
         if is_silent(op) {
             return;
         }
-        let place = Place::of_op(op);
+        let place = AttrRange::of_op(op);
         match op.attr(func::SHARDING) {
             Some(AttrData::ShardingPerValue(list)) => {
                 let types: Vec<&TypeData> = op.result_types().collect();
@@ -90,7 +90,7 @@ impl<'a> Verifier<'a> {
     fn function_shardings(&mut self, op: OpRef<'a>) {
         let program = self.program;
         let signature = func::signature(program, op.op);
-        let whole = Place::of_op(op);
+        let whole = AttrRange::of_op(op);
         let args = op.region_args(0);
         let start = |i: usize| args.get(i).map(|&a| program.value_span(a).start).filter(|&at| at > 0);
         for (i, &ty) in signature.inputs.iter().enumerate() {
@@ -117,7 +117,7 @@ impl<'a> Verifier<'a> {
         op: OpRef<'a>,
         attr: crate::ir::Attr,
         ty: crate::ir::Ty,
-        place: Place,
+        place: AttrRange,
         what: &str,
         i: usize,
     ) {
@@ -131,7 +131,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// Checks one sharding per value.
-    pub(super) fn per_value(&mut self, list: &'a [TensorSharding], types: &[&TypeData], what: &str, place: Place) {
+    pub(super) fn per_value(&mut self, list: &'a [TensorSharding], types: &[&TypeData], what: &str, place: AttrRange) {
         if list.len() != types.len() {
             let message =
                 format!("expected {} shardings, one for each of the {what}, found {}", types.len(), list.len());
@@ -145,7 +145,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// Returns the mesh of a sharding; reports an error if it doesn't exist.
-    pub(super) fn mesh_of(&mut self, sharding: &'a TensorSharding, place: Place) -> Option<&'a Mesh> {
+    pub(super) fn mesh_of(&mut self, sharding: &'a TensorSharding, place: AttrRange) -> Option<&'a Mesh> {
         match &sharding.mesh {
             MeshRef::Inline(mesh) => {
                 self.mesh(mesh, place);
@@ -173,7 +173,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// Checks one sharding of a value of type `ty`.
-    pub(super) fn sharding(&mut self, sharding: &'a TensorSharding, ty: &TypeData, place: Place) {
+    pub(super) fn sharding(&mut self, sharding: &'a TensorSharding, ty: &TypeData, place: AttrRange) {
         let Some(mesh) = self.mesh_of(sharding, place) else { return };
         let plain = sharding.rank() == 0 && sharding.replicated.is_empty() && sharding.unreduced.is_empty();
         if mesh.is_maximal() {
@@ -221,7 +221,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// Checks that axes exist, that none is used twice, that parts are valid, and that lists are in order.
-    fn axes(&mut self, sharding: &TensorSharding, mesh: &Mesh, place: Place) {
+    fn axes(&mut self, sharding: &TensorSharding, mesh: &Mesh, place: AttrRange) {
         let lists = sharding.dims.iter().map(|d| &d.axes).chain([&sharding.replicated, &sharding.unreduced]);
         let mut faults = AxisFaults::default();
         for list in lists {
@@ -240,7 +240,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// Reports faults of axes.
-    pub(super) fn axis_faults(&mut self, faults: AxisFaults, mesh: &Mesh, place: Place) {
+    pub(super) fn axis_faults(&mut self, faults: AxisFaults, mesh: &Mesh, place: AttrRange) {
         for fault in faults.found {
             let text = |axis: AxisRef| axis_text(self.program.name_text(axis.name), axis);
             let quoted = |axis: AxisRef| format!("\"{}\"", self.program.name_text(axis.name));
@@ -291,7 +291,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// Checks that no axis is manual around the op.
-    fn bound_axes(&mut self, sharding: &TensorSharding, place: Place) {
+    fn bound_axes(&mut self, sharding: &TensorSharding, place: AttrRange) {
         if self.manual.is_empty() {
             return;
         }

@@ -12,13 +12,13 @@ use crate::estimate::Machine;
 
 /// Axes of a group that are on one level.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Run {
+pub(super) struct LevelAxes {
     /// Whether they span slices.
     pub(super) across: bool,
     pub(super) axes: Axes,
 }
 
-impl Run {
+impl LevelAxes {
     pub(super) fn devices(&self) -> i64 {
         axis::size_of(&self.axes)
     }
@@ -26,7 +26,7 @@ impl Run {
 
 /// The operation, and the dimension that is gathered or scattered.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Kind {
+pub(super) enum Operation {
     /// Gathers along a dimension.
     Gather(usize),
     /// Combines and scatters along a dimension.
@@ -39,16 +39,16 @@ pub(super) enum Kind {
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
     pub(super) op: Op,
-    pub(super) kind: Kind,
+    pub(super) kind: Operation,
     /// The axes of its groups, major first; neighbors are on different levels.
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<LevelAxes>,
     /// The same number for candidates that look alike, which share one decision.
     pub(super) class: usize,
 }
 
 /// Returns all candidates in the order of the program.
 pub(super) fn candidates(program: &Program, mesh: &Mesh, machine: &Machine) -> Vec<Candidate> {
-    let mut classes: FxHashMap<(Kind, Vec<Run>, Ty), usize> = FxHashMap::default();
+    let mut classes: FxHashMap<(Operation, Vec<LevelAxes>, Ty), usize> = FxHashMap::default();
     let mut found = Vec::new();
     for block in program.blocks_under(program.body()) {
         for &op in program.block_ops(block) {
@@ -62,7 +62,7 @@ pub(super) fn candidates(program: &Program, mesh: &Mesh, machine: &Machine) -> V
     found
 }
 
-fn candidate(program: &Program, mesh: &Mesh, machine: &Machine, op: Op) -> Option<(Kind, Vec<Run>)> {
+fn candidate(program: &Program, mesh: &Mesh, machine: &Machine, op: Op) -> Option<(Operation, Vec<LevelAxes>)> {
     let view = program.view(op);
     let collective = view.def().collective(view)?;
     let &[operand] = view.operands() else { return None };
@@ -71,16 +71,16 @@ fn candidate(program: &Program, mesh: &Mesh, machine: &Machine, op: Op) -> Optio
         return None;
     }
     let levels = machine.placement()?.levels(collective.groups.axes_of(mesh)?)?;
-    let runs: Vec<Run> = levels.into_iter().map(|(across, axes)| Run { across, axes }).collect();
+    let runs: Vec<LevelAxes> = levels.into_iter().map(|(across, axes)| LevelAxes { across, axes }).collect();
     if !(runs.iter().any(|r| r.across) && runs.iter().any(|r| !r.across)) {
         return None;
     }
-    let inside: i64 = runs.iter().filter(|r| !r.across).map(Run::devices).product();
+    let inside: i64 = runs.iter().filter(|r| !r.across).map(LevelAxes::devices).product();
     let combines = || combining(&collective, ty.element);
     let kind = match collective.kind {
-        CollectiveKind::AllGather => Kind::Gather(collective.dim),
-        CollectiveKind::ReduceScatter => Kind::Scatter(combines()?, collective.dim),
-        CollectiveKind::AllReduce => Kind::Reduce(combines()?, divided(ty, inside)?),
+        CollectiveKind::AllGather => Operation::Gather(collective.dim),
+        CollectiveKind::ReduceScatter => Operation::Scatter(combines()?, collective.dim),
+        CollectiveKind::AllReduce => Operation::Reduce(combines()?, divided(ty, inside)?),
         _ => return None,
     };
     Some((kind, runs))

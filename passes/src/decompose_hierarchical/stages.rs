@@ -14,7 +14,7 @@ use dialect::sharding::Mesh;
 use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
 
-use super::find::{Candidate, Kind, Run};
+use super::find::{Candidate, LevelAxes, Operation};
 use crate::partition::first_channel;
 
 /// The position of gathers inside of slices that come after the network.
@@ -95,10 +95,10 @@ impl Apply<'_> {
         let runs = &candidate.runs[..];
         let across = |at: &usize| runs[*at].across;
         let made = match candidate.kind {
-            Kind::Reduce(op, dim) => {
+            Operation::Reduce(op, dim) => {
                 let all = |across: bool| {
                     let parts = runs.iter().filter(|r| r.across == across).flat_map(|r| r.axes.iter().copied());
-                    Run { across, axes: parts.collect() }
+                    LevelAxes { across, axes: parts.collect() }
                 };
                 let [inside, network] = [all(false), all(true)];
                 let part = stage.scatter(operand, op, dim, &inside);
@@ -109,7 +109,7 @@ impl Apply<'_> {
                 self.channel = stage.channel;
                 made
             }
-            Kind::Gather(dim) => {
+            Operation::Gather(dim) => {
                 // Slices first, and on each level the minor run first.
                 let apart = !(runs.len() == 2 && across(&1));
                 let at = |r: usize| if apart { dim + r } else { dim };
@@ -126,11 +126,11 @@ impl Apply<'_> {
                 self.channel = stage.channel;
                 reshape(&mut stage.b, value, &shape)
             }
-            Kind::Scatter(op, dim) => {
+            Operation::Scatter(op, dim) => {
                 // The opposite order.
                 let apart = !(runs.len() == 2 && across(&1));
                 let at = |r: usize| if apart { dim + r } else { dim };
-                let sizes: Vec<i64> = if apart { runs.iter().map(Run::devices).collect() } else { vec![1] };
+                let sizes: Vec<i64> = if apart { runs.iter().map(LevelAxes::devices).collect() } else { vec![1] };
                 let mut value = stage.apart(operand, dim, &sizes);
                 for r in (0..runs.len()).filter(|r| !across(r)).chain((0..runs.len()).filter(across)) {
                     value = stage.scatter(value, op, at(r), &runs[r]);
@@ -170,22 +170,22 @@ struct Stage<'b> {
 }
 
 impl Stage<'_> {
-    fn along<'a>(&mut self, run: &'a Run) -> (Along<'a>, i64) {
+    fn along<'a>(&mut self, run: &'a LevelAxes) -> (Along<'a>, i64) {
         self.channel += 1;
         (Along { mesh: self.groups, axes: &run.axes, devices: run.devices() }, self.channel - 1)
     }
 
-    fn gather(&mut self, x: Value, dim: usize, run: &Run) -> Value {
+    fn gather(&mut self, x: Value, dim: usize, run: &LevelAxes) -> Value {
         let (groups, channel) = self.along(run);
         all_gather(&mut self.b, x, dim, groups, channel)
     }
 
-    fn scatter(&mut self, x: Value, op: ScalarOp, dim: usize, run: &Run) -> Value {
+    fn scatter(&mut self, x: Value, op: ScalarOp, dim: usize, run: &LevelAxes) -> Value {
         let (groups, channel) = self.along(run);
         reduce_scatter(&mut self.b, x, op, dim, groups, channel)
     }
 
-    fn reduce(&mut self, x: Value, op: ScalarOp, run: &Run) -> Value {
+    fn reduce(&mut self, x: Value, op: ScalarOp, run: &LevelAxes) -> Value {
         let (groups, channel) = self.along(run);
         all_reduce(&mut self.b, x, op, groups, channel)
     }

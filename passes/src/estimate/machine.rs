@@ -18,7 +18,7 @@ use dialect::sharding::{AxisPart, Mesh};
 /// The rates of a program's device, and its connections to other devices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
-    kind: Kind,
+    kind: MachineKind,
     order: Option<DeviceOrder>,
 }
 
@@ -43,7 +43,7 @@ impl DeviceOrder {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Kind {
+enum MachineKind {
     Flat(Flat),
     Slice(Slice, Box<Placement>),
     Custom(Custom),
@@ -71,7 +71,7 @@ impl Machine {
                 };
                 Machine::new(Target::Slice(slice), axis_sizes)
             }
-            Target::Custom(model) => Ok(Machine { kind: Kind::Custom(model), order: None }),
+            Target::Custom(model) => Ok(Machine { kind: MachineKind::Custom(model), order: None }),
         }
     }
 
@@ -88,47 +88,47 @@ impl Machine {
 
     /// Creates a machine without topology.
     pub fn flat(flat: Flat) -> Machine {
-        Machine { kind: Kind::Flat(flat), order: None }
+        Machine { kind: MachineKind::Flat(flat), order: None }
     }
 
     /// Creates a machine with a mesh in a given placement, which must be a placement on that slice.
     pub fn placed(slice: Slice, placement: Placement) -> Machine {
-        Machine { kind: Kind::Slice(slice, Box::new(placement)), order: None }
+        Machine { kind: MachineKind::Slice(slice, Box::new(placement)), order: None }
     }
 
     /// Returns the target.
     pub fn target(&self) -> Target {
         match &self.kind {
-            Kind::Flat(flat) => Target::Flat(*flat),
-            Kind::Slice(slice, _) => Target::Slice(*slice),
-            Kind::Custom(model) => Target::Custom(*model),
+            MachineKind::Flat(flat) => Target::Flat(*flat),
+            MachineKind::Slice(slice, _) => Target::Slice(*slice),
+            MachineKind::Custom(model) => Target::Custom(*model),
         }
     }
 
     /// Returns the placement of the mesh; `None` on `flat`.
     pub fn placement(&self) -> Option<&Placement> {
         match &self.kind {
-            Kind::Flat(_) | Kind::Custom(_) => None,
-            Kind::Slice(_, placement) => Some(placement),
+            MachineKind::Flat(_) | MachineKind::Custom(_) => None,
+            MachineKind::Slice(_, placement) => Some(placement),
         }
     }
 
     /// Returns whether collectives may overlap arithmetic.
     pub fn overlaps_communication(&self) -> bool {
         match &self.kind {
-            Kind::Flat(_) => false,
-            Kind::Slice(..) => true,
-            Kind::Custom(model) => model.0.overlaps_communication(),
+            MachineKind::Flat(_) => false,
+            MachineKind::Slice(..) => true,
+            MachineKind::Custom(model) => model.0.overlaps_communication(),
         }
     }
 
     /// Returns the group of a collective over parts of mesh axes.
     pub fn group(&self, parts: &[AxisPart]) -> Group {
         match &self.kind {
-            Kind::Flat(_) | Kind::Custom(_) => {
+            MachineKind::Flat(_) | MachineKind::Custom(_) => {
                 Group::of_size(parts.iter().fold(1, |size: u64, part| size.saturating_mul(part.size.into())))
             }
-            Kind::Slice(_, placement) => placement.group(parts),
+            MachineKind::Slice(_, placement) => placement.group(parts),
         }
     }
 
@@ -160,8 +160,8 @@ impl Machine {
     /// Returns whether a mesh of a program is the mesh of this machine.
     fn has_axes(&self, mesh: &GroupMesh) -> bool {
         match &self.kind {
-            Kind::Flat(_) | Kind::Custom(_) => true,
-            Kind::Slice(_, placement) => {
+            MachineKind::Flat(_) | MachineKind::Custom(_) => true,
+            MachineKind::Slice(_, placement) => {
                 let device = |at: i64| self.order.as_ref().map_or(at, |order| order.devices[at as usize]);
                 let reordered = mesh.is_reordered() || self.order.is_some();
                 placement.has_axes(mesh.sizes())
@@ -173,8 +173,8 @@ impl Machine {
     /// Returns the group of a collective whose replica groups are lists of device ids; `devices` is one of them.
     pub fn group_of_devices(&self, devices: &[u64]) -> Group {
         match &self.kind {
-            Kind::Flat(_) | Kind::Custom(_) => Group::of_size(devices.len() as u64),
-            Kind::Slice(_, placement) => placement.group_of_devices(devices),
+            MachineKind::Flat(_) | MachineKind::Custom(_) => Group::of_size(devices.len() as u64),
+            MachineKind::Slice(_, placement) => placement.group_of_devices(devices),
         }
     }
 
@@ -183,9 +183,9 @@ impl Machine {
     pub fn collective_seconds(&self, kind: CollectiveKind, operand: f64, result: f64, group: &Group) -> f64 {
         let load = CollectiveLoad::new(kind, operand, result, group.size());
         match &self.kind {
-            Kind::Flat(flat) => flat.collective_seconds(&load),
-            Kind::Slice(..) => torus_seconds(&load, group),
-            Kind::Custom(model) => model.0.collective_seconds(&load),
+            MachineKind::Flat(flat) => flat.collective_seconds(&load),
+            MachineKind::Slice(..) => torus_seconds(&load, group),
+            MachineKind::Custom(model) => model.0.collective_seconds(&load),
         }
     }
 
@@ -193,10 +193,10 @@ impl Machine {
     /// further on, cyclically.
     pub fn shift_seconds(&self, bytes: u64, distance: u64, group: &Group) -> f64 {
         match &self.kind {
-            Kind::Flat(_) | Kind::Custom(_) => {
+            MachineKind::Flat(_) | MachineKind::Custom(_) => {
                 self.collective_seconds(CollectiveKind::CollectivePermute, bytes as f64, bytes as f64, group)
             }
-            Kind::Slice(..) => shift_seconds(bytes as f64, distance, group),
+            MachineKind::Slice(..) => shift_seconds(bytes as f64, distance, group),
         }
     }
 
@@ -216,37 +216,39 @@ impl Machine {
         let bytes = bytes as f64;
         let load = CollectiveLoad::new(CollectiveKind::CollectivePermute, bytes, bytes, 2);
         match (&self.kind, route) {
-            (Kind::Slice(..), Some(route)) => route_seconds(bytes, route),
-            (Kind::Slice(..), None) => 0.0,
-            (Kind::Flat(flat), _) => flat.collective_seconds(&load),
-            (Kind::Custom(model), _) => model.0.collective_seconds(&load),
+            (MachineKind::Slice(..), Some(route)) => route_seconds(bytes, route),
+            (MachineKind::Slice(..), None) => 0.0,
+            (MachineKind::Flat(flat), _) => flat.collective_seconds(&load),
+            (MachineKind::Custom(model), _) => model.0.collective_seconds(&load),
         }
     }
 
     /// Returns the peak matmul rate of a device, FLOP/s; on `flat` it is the same for all element types.
     pub fn peak_flops(&self, precision: Precision) -> f64 {
         match &self.kind {
-            Kind::Flat(flat) => flat.flops,
-            Kind::Custom(model) => model.0.peak_flops(precision),
-            Kind::Slice(slice, placement) => slice.chip.peak_flops(precision) / placement.devices_per_chip() as f64,
+            MachineKind::Flat(flat) => flat.flops,
+            MachineKind::Custom(model) => model.0.peak_flops(precision),
+            MachineKind::Slice(slice, placement) => {
+                slice.chip.peak_flops(precision) / placement.devices_per_chip() as f64
+            }
         }
     }
 
     /// Returns the memory bandwidth of a device, bytes/s.
     pub fn memory_bandwidth(&self) -> f64 {
         match &self.kind {
-            Kind::Flat(flat) => flat.memory_bandwidth,
-            Kind::Custom(model) => model.0.memory_bandwidth(),
-            Kind::Slice(slice, placement) => slice.chip.hbm_bandwidth / placement.devices_per_chip() as f64,
+            MachineKind::Flat(flat) => flat.memory_bandwidth,
+            MachineKind::Custom(model) => model.0.memory_bandwidth(),
+            MachineKind::Slice(slice, placement) => slice.chip.hbm_bandwidth / placement.devices_per_chip() as f64,
         }
     }
 
     /// Bytes/s of copies between the memory of a device and that of its host, in each direction.
     pub fn host_bandwidth(&self) -> f64 {
         match &self.kind {
-            Kind::Flat(flat) => flat.host_bandwidth,
-            Kind::Custom(model) => model.0.host_bandwidth(),
-            Kind::Slice(slice, placement) => slice.chip.host_bandwidth / placement.devices_per_chip() as f64,
+            MachineKind::Flat(flat) => flat.host_bandwidth,
+            MachineKind::Custom(model) => model.0.host_bandwidth(),
+            MachineKind::Slice(slice, placement) => slice.chip.host_bandwidth / placement.devices_per_chip() as f64,
         }
     }
 
@@ -259,18 +261,18 @@ impl Machine {
     /// none.
     pub fn entry_bandwidth(&self) -> f64 {
         match &self.kind {
-            Kind::Flat(flat) => flat.bandwidth,
-            Kind::Custom(_) => f64::INFINITY,
-            Kind::Slice(_, placement) => placement.entry_bandwidth(),
+            MachineKind::Flat(flat) => flat.bandwidth,
+            MachineKind::Custom(_) => f64::INFINITY,
+            MachineKind::Slice(_, placement) => placement.entry_bandwidth(),
         }
     }
 
     /// Returns the memory of a device, bytes.
     pub fn memory_bytes(&self) -> u64 {
         match &self.kind {
-            Kind::Flat(flat) => flat.memory_bytes,
-            Kind::Custom(model) => model.0.memory_bytes(),
-            Kind::Slice(slice, placement) => slice.chip.hbm_bytes / placement.devices_per_chip(),
+            MachineKind::Flat(flat) => flat.memory_bytes,
+            MachineKind::Custom(model) => model.0.memory_bytes(),
+            MachineKind::Slice(slice, placement) => slice.chip.hbm_bytes / placement.devices_per_chip(),
         }
     }
 
@@ -278,9 +280,9 @@ impl Machine {
     /// `flat`.
     pub fn matmul_seconds(&self, matmul: &Matmul, precision: Precision) -> f64 {
         let flops = match &self.kind {
-            Kind::Flat(_) => matmul.flops(),
-            Kind::Slice(slice, _) => matmul.padded_flops(slice.chip.mxu_side),
-            Kind::Custom(model) => return model.0.matmul_seconds(matmul, precision),
+            MachineKind::Flat(_) => matmul.flops(),
+            MachineKind::Slice(slice, _) => matmul.padded_flops(slice.chip.mxu_side),
+            MachineKind::Custom(model) => return model.0.matmul_seconds(matmul, precision),
         };
         flops as f64 / self.peak_flops(precision)
     }

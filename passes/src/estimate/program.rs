@@ -176,7 +176,7 @@ fn priced(program: &Program, machine: &Machine, decide: impl Fn(&Program, Op) ->
     let spaces = MemorySpaces::of(program, main);
     let (fusion, peak) = decide(program, main);
     let priced = |copies_cost: bool| {
-        let mut run = Run {
+        let mut run = Estimator {
             program,
             machine,
             fusion: &fusion,
@@ -251,7 +251,7 @@ impl Clock {
     }
 }
 
-struct Run<'a> {
+struct Estimator<'a> {
     program: &'a Program,
     machine: &'a Machine,
     fusion: &'a Fusion,
@@ -315,7 +315,7 @@ impl Routes {
     }
 }
 
-impl Run<'_> {
+impl Estimator<'_> {
     fn block(&mut self, block: Block, clock: &mut Clock) {
         for &op in self.program.block_ops(block) {
             self.op(op, clock);

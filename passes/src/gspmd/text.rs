@@ -3,7 +3,7 @@
 use dialect::sharding::{AxisRef, Mesh, ReductionKind, TensorSharding, axes_size};
 
 /// A part of an axis.
-struct Part {
+struct MeshAxisPart {
     /// The index of the axis in the mesh, and the product of the sizes before this part in the axis.
     at: (usize, i64),
     size: i64,
@@ -32,12 +32,12 @@ pub(super) fn of(sharding: &TensorSharding, mesh: &Mesh) -> Option<String> {
     // after them, and the parts along which devices hold partial sums last.
     let part = |axis: &AxisRef| {
         let (pre, size) = axis.range(mesh);
-        Some(Part { at: (mesh.axis_index(axis.name)?, pre), size })
+        Some(MeshAxisPart { at: (mesh.axis_index(axis.name)?, pre), size })
     };
-    let tiled: Vec<Part> = sharding.dims.iter().flat_map(|d| &d.axes).map(part).collect::<Option<_>>()?;
-    let summed: Vec<Part> = sharding.unreduced.iter().map(part).collect::<Option<_>>()?;
+    let tiled: Vec<MeshAxisPart> = sharding.dims.iter().flat_map(|d| &d.axes).map(part).collect::<Option<_>>()?;
+    let summed: Vec<MeshAxisPart> = sharding.unreduced.iter().map(part).collect::<Option<_>>()?;
     let parts = all_parts(tiled.iter().chain(&summed), mesh)?;
-    let places = |list: &[Part]| -> Option<Vec<usize>> {
+    let places = |list: &[MeshAxisPart]| -> Option<Vec<usize>> {
         list.iter().map(|part| parts.iter().position(|p| p.at == part.at)).collect()
     };
     let (mut order, last) = (places(&tiled)?, places(&summed)?);
@@ -59,7 +59,7 @@ pub(super) fn of(sharding: &TensorSharding, mesh: &Mesh) -> Option<String> {
 }
 
 /// Splits the axes of the mesh where the taken parts begin and end.
-fn all_parts<'a>(taken: impl Iterator<Item = &'a Part> + Clone, mesh: &Mesh) -> Option<Vec<Part>> {
+fn all_parts<'a>(taken: impl Iterator<Item = &'a MeshAxisPart> + Clone, mesh: &Mesh) -> Option<Vec<MeshAxisPart>> {
     let mut parts = Vec::new();
     for (i, &(_, size)) in mesh.axes.iter().enumerate() {
         let mut own: Vec<(i64, i64)> = taken.clone().filter(|p| p.at.0 == i).map(|p| (p.at.1, p.size)).collect();
@@ -70,16 +70,16 @@ fn all_parts<'a>(taken: impl Iterator<Item = &'a Part> + Clone, mesh: &Mesh) -> 
                 return None;
             }
             if pre > done {
-                parts.push(Part { at: (i, done), size: pre / done });
+                parts.push(MeshAxisPart { at: (i, done), size: pre / done });
             }
-            parts.push(Part { at: (i, pre), size: width });
+            parts.push(MeshAxisPart { at: (i, pre), size: width });
             done = pre * width;
         }
         if size % done != 0 {
             return None;
         }
         if size > done {
-            parts.push(Part { at: (i, done), size: size / done });
+            parts.push(MeshAxisPart { at: (i, done), size: size / done });
         }
     }
     Some(parts)

@@ -13,11 +13,11 @@ use dialect::ops::mhlo::{ENTER_MANUAL, LEAVE_MANUAL, SHARDING as ANNOTATION};
 use dialect::ops::{build, func, sdy};
 use dialect::sharding::{AxisRef, DimSharding, Mesh, MeshRef, ReductionKind, TensorSharding};
 
-use super::hlo_sharding::{self, HloSharding, Run, Tiles};
+use super::hlo_sharding::{self, DeviceRun, HloSharding, Tiles};
 
 /// The position of an annotation.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Annotated {
     Argument(Op, usize),
     Result(Op, usize),
     /// On an op, for all of its results.
@@ -25,7 +25,7 @@ enum Place {
 }
 
 struct Annotation {
-    place: Place,
+    place: Annotated,
     span: Span,
     shardings: Vec<HloSharding>,
 }
@@ -35,7 +35,7 @@ pub(super) struct Grid {
     /// Its symbol.
     name: String,
     /// The stride and size of each axis in device numbers, major first.
-    axes: Vec<Run>,
+    axes: Vec<DeviceRun>,
     mesh: Mesh,
     /// Whether no tiles determine the number of devices.
     empty: bool,
@@ -73,7 +73,7 @@ fn problem(span: Span, message: String) -> Diagnostic {
 }
 
 fn find(program: &Program, diagnostics: &mut Diagnostics) -> Vec<Annotation> {
-    let mut found: Vec<(Place, Span, String)> = Vec::new();
+    let mut found: Vec<(Annotated, Span, String)> = Vec::new();
     let text = |attr| match program.attr_data(attr) {
         // Bytes that aren't text are no sharding either; reading them reports that.
         AttrData::String(text) => Some(text.shown().into_owned()),
@@ -85,16 +85,16 @@ fn find(program: &Program, diagnostics: &mut Diagnostics) -> Vec<Annotation> {
         for i in 0..signature.inputs.len() {
             let span = arguments.get(i).map_or(program.op(function).span, |&a| program.value_span(a));
             let attr = func::arg_attr(program, function, i, ANNOTATION);
-            found.extend(attr.and_then(text).map(|t| (Place::Argument(function, i), span, t)));
+            found.extend(attr.and_then(text).map(|t| (Annotated::Argument(function, i), span, t)));
         }
         for i in 0..signature.results.len() {
             let attr = func::result_attr(program, function, i, ANNOTATION);
-            found.extend(attr.and_then(text).map(|t| (Place::Result(function, i), program.op(function).span, t)));
+            found.extend(attr.and_then(text).map(|t| (Annotated::Result(function, i), program.op(function).span, t)));
         }
     }
     program.walk(program.body(), &mut |op| {
         let attr = program.attr(op, ANNOTATION);
-        found.extend(attr.and_then(text).map(|t| (Place::Op(op), program.op(op).span, t)));
+        found.extend(attr.and_then(text).map(|t| (Annotated::Op(op), program.op(op).span, t)));
     });
     let mut annotations = Vec::new();
     for (place, span, text) in found {
@@ -147,8 +147,8 @@ impl Grid {
         if empty && declared > 1 {
             cuts = vec![1, declared];
         }
-        let axes: Vec<Run> =
-            cuts.windows(2).rev().map(|pair| Run { stride: pair[0], size: pair[1] / pair[0] }).collect();
+        let axes: Vec<DeviceRun> =
+            cuts.windows(2).rev().map(|pair| DeviceRun { stride: pair[0], size: pair[1] / pair[0] }).collect();
         let named = axes.iter().enumerate().map(|(i, run)| (program.name(&format!("_axis_{i}")), run.size)).collect();
         let device_ids = first.and_then(|(_, tiles)| tiles.order.clone());
         let taken = |name: &str| {
@@ -179,8 +179,8 @@ impl Grid {
     }
 
     /// Returns the axes of a run, major first.
-    fn axes_of(&self, run: Run) -> impl Iterator<Item = AxisRef> + '_ {
-        let inside = move |axis: &Run| (run.stride..run.stride * run.size).contains(&axis.stride);
+    fn axes_of(&self, run: DeviceRun) -> impl Iterator<Item = AxisRef> + '_ {
+        let inside = move |axis: &DeviceRun| (run.stride..run.stride * run.size).contains(&axis.stride);
         let axes = self.axes.iter().zip(&self.mesh.axes).filter(move |(axis, _)| inside(axis));
         axes.map(|(_, &(name, _))| AxisRef::full(name))
     }
@@ -221,7 +221,7 @@ impl Grid {
                 Err("partly manual tiles outside of a manual region".to_owned())
             }
             HloSharding::Tiled(tiles) => {
-                let axes = |runs: &Vec<Run>| runs.iter().flat_map(|&run| self.axes_of(run)).collect::<Vec<_>>();
+                let axes = |runs: &Vec<DeviceRun>| runs.iter().flat_map(|&run| self.axes_of(run)).collect::<Vec<_>>();
                 Ok(Some(TensorSharding {
                     mesh,
                     dims: tiles.dims.iter().map(|runs| DimSharding::closed(&axes(runs))).collect(),
@@ -241,7 +241,7 @@ fn maximal_name(device: i64) -> String {
 /// Applies an annotation at its position.
 fn apply(program: &mut Program, grid: &Grid, annotation: &Annotation) -> Result<(), String> {
     match annotation.place {
-        Place::Argument(function, i) => {
+        Annotated::Argument(function, i) => {
             func::remove_arg_attr(program, function, i, ANNOTATION);
             let ty = func::signature(program, function).inputs[i];
             let rank = program.type_data(ty).tensor().map_or(0, |t| t.rank());
@@ -252,7 +252,7 @@ fn apply(program: &mut Program, grid: &Grid, annotation: &Annotation) -> Result<
                 func::set_arg_attr(program, function, i, func::SHARDING, attr);
             }
         }
-        Place::Result(function, i) => {
+        Annotated::Result(function, i) => {
             func::remove_result_attr(program, function, i, ANNOTATION);
             let ty = func::signature(program, function).results[i];
             let rank = program.type_data(ty).tensor().map_or(0, |t| t.rank());
@@ -264,8 +264,8 @@ fn apply(program: &mut Program, grid: &Grid, annotation: &Annotation) -> Result<
             }
         }
         // Annotations of manual regions were removed with their ops.
-        Place::Op(op) if program.attr(op, ANNOTATION).is_none() => {}
-        Place::Op(op) => apply_to_op(program, grid, annotation, op)?,
+        Annotated::Op(op) if program.attr(op, ANNOTATION).is_none() => {}
+        Annotated::Op(op) => apply_to_op(program, grid, annotation, op)?,
     }
     Ok(())
 }

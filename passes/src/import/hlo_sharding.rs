@@ -9,7 +9,7 @@ use dialect::sharding::MAX_DEVICES;
 
 /// A run of `size` devices, `stride` apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Run {
+pub(super) struct DeviceRun {
     pub(super) stride: i64,
     pub(super) size: i64,
 }
@@ -31,9 +31,9 @@ pub(super) enum HloSharding {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Tiles {
     /// The runs that shard each dimension.
-    pub(super) dims: Vec<Vec<Run>>,
+    pub(super) dims: Vec<Vec<DeviceRun>>,
     /// The runs of manual axes.
-    pub(super) manual: Vec<Run>,
+    pub(super) manual: Vec<DeviceRun>,
     /// Number of devices.
     pub(super) devices: i64,
     /// The order of devices where runs can't express it; then the runs are over positions in this list.
@@ -123,7 +123,7 @@ fn tiled(text: &str) -> Result<Tiles, String> {
         }
         match runs_of(&list) {
             Some(runs) => (runs, None, &rest[end..]),
-            None => (vec![Run { stride: 1, size: devices }], Some(list), &rest[end..]),
+            None => (vec![DeviceRun { stride: 1, size: devices }], Some(list), &rest[end..]),
         }
     };
     let mut dims = regroup(&runs, &tiles)
@@ -157,7 +157,7 @@ fn tiled(text: &str) -> Result<Tiles, String> {
 }
 
 /// Returns the runs of an iota of these sizes whose dimensions are transposed by `order`.
-fn transposed(sizes: &[i64], order: &[i64], devices: i64) -> Result<Vec<Run>, String> {
+fn transposed(sizes: &[i64], order: &[i64], devices: i64) -> Result<Vec<DeviceRun>, String> {
     let mut sorted = order.to_vec();
     sorted.sort_unstable();
     let product = sizes.iter().try_fold(1i64, |n, &s| n.checked_mul(s));
@@ -167,13 +167,13 @@ fn transposed(sizes: &[i64], order: &[i64], devices: i64) -> Result<Vec<Run>, St
     let stride = |d: usize| sizes[d + 1..].iter().product();
     Ok(order
         .iter()
-        .map(|&d| Run { stride: stride(d as usize), size: sizes[d as usize] })
+        .map(|&d| DeviceRun { stride: stride(d as usize), size: sizes[d as usize] })
         .filter(|r| r.size > 1)
         .collect())
 }
 
 /// Returns a list of devices as runs, major first, if it is an iota with its dimensions transposed.
-fn runs_of(list: &[i64]) -> Option<Vec<Run>> {
+fn runs_of(list: &[i64]) -> Option<Vec<DeviceRun>> {
     let mut runs = Vec::new();
     let mut block = 1;
     while block < list.len() {
@@ -185,7 +185,7 @@ fn runs_of(list: &[i64]) -> Option<Vec<Run>> {
         if stride <= 0 || size < 2 {
             return None;
         }
-        runs.push(Run { stride, size: size as i64 });
+        runs.push(DeviceRun { stride, size: size as i64 });
         block *= size;
     }
     runs.reverse();
@@ -200,8 +200,8 @@ fn runs_of(list: &[i64]) -> Option<Vec<Run>> {
 }
 
 /// Returns the runs of each of `tiles`, splitting runs where a tile ends inside one.
-fn regroup(runs: &[Run], tiles: &[i64]) -> Option<Vec<Vec<Run>>> {
-    let mut left: Vec<Run> = runs.iter().rev().copied().collect();
+fn regroup(runs: &[DeviceRun], tiles: &[i64]) -> Option<Vec<Vec<DeviceRun>>> {
+    let mut left: Vec<DeviceRun> = runs.iter().rev().copied().collect();
     let mut dims = Vec::new();
     for &tile in tiles {
         let (mut dim, mut wanted) = (Vec::new(), tile);
@@ -212,8 +212,8 @@ fn regroup(runs: &[Run], tiles: &[i64]) -> Option<Vec<Vec<Run>>> {
                 dim.push(run);
             } else if run.size % wanted == 0 {
                 let minor = run.size / wanted;
-                dim.push(Run { stride: run.stride * minor, size: wanted });
-                left.push(Run { stride: run.stride, size: minor });
+                dim.push(DeviceRun { stride: run.stride * minor, size: wanted });
+                left.push(DeviceRun { stride: run.stride, size: minor });
                 wanted = 1;
             } else {
                 return None;

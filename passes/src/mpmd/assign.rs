@@ -24,7 +24,7 @@ use crate::options::Options;
 use crate::symbols::led_to;
 
 /// A fragment under construction.
-struct Item {
+struct FragmentBuilder {
     mesh: Name,
     /// Its ops, in order; they read values of `@main`.
     ops: Vec<Op>,
@@ -123,7 +123,7 @@ fn balanced(
 ) -> Option<FxHashMap<Name, Name>> {
     let machine = Machine::of_mesh(options.target(diagnostics)?, &Default::default()).ok()?;
     let (mut names, mut seconds): (Vec<Name>, FxHashMap<Name, f64>) = Default::default();
-    let mut known: FxHashMap<outline::Key, f64> = FxHashMap::default();
+    let mut known: FxHashMap<outline::BlockKey, f64> = FxHashMap::default();
     for &op in ops {
         let Some(name) = name_of(program, op) else { continue };
         let entry = *seconds.entry(name).or_insert_with(|| {
@@ -156,7 +156,7 @@ fn items(
     block: Block,
     meshes: &FxHashMap<Name, Name>,
     turns: &FxHashMap<Op, i64>,
-) -> Vec<Item> {
+) -> Vec<FragmentBuilder> {
     let last = program.terminator(block);
     let ops: Vec<Op> = program.block_ops(block).iter().copied().filter(|&op| Some(op) != last).collect();
     let returned: FxHashSet<Value> = last.iter().flat_map(|&op| program.op(op).operands.to_vec()).collect();
@@ -191,7 +191,7 @@ fn items(
         let mesh = *fixed.entry(op).or_insert_with(|| readers.unwrap_or(topology.meshes[0].0));
         first_read.extend(outline::reads(program, &[op]).into_iter().map(|v| (v, mesh)));
     }
-    let mut items: Vec<Item> = Vec::new();
+    let mut items: Vec<FragmentBuilder> = Vec::new();
     let mut at: FxHashMap<Value, usize> = FxHashMap::default();
     let mut last_other: FxHashMap<Name, usize> = FxHashMap::default();
     for &op in &ops {
@@ -206,7 +206,7 @@ fn items(
             Some(i) => i,
             None => {
                 let origins = if named { mpmd::origins(view) } else { Vec::new() };
-                items.push(Item { mesh, ops: Vec::new(), origins, turn: turns.get(&op).copied() });
+                items.push(FragmentBuilder { mesh, ops: Vec::new(), origins, turn: turns.get(&op).copied() });
                 if !named {
                     last_other.insert(mesh, items.len() - 1);
                 }
@@ -259,7 +259,7 @@ fn is_constant(program: &Program, op: Op, constants: &FxHashSet<Value>, returned
     cheap && of_constants && !view.def().side_effect(view) && !view.results().any(|v| returned.contains(&v))
 }
 
-struct Emit<'a> {
+struct FragmentWriter<'a> {
     program: &'a mut Program,
     topology: &'a Topology,
     homes: FxHashMap<Value, Home>,
@@ -273,7 +273,7 @@ fn emit(
     main: Op,
     block: Block,
     topology: &Topology,
-    items: Vec<Item>,
+    items: Vec<FragmentBuilder>,
     diagnostics: &mut Diagnostics,
 ) {
     let arguments = program.block_args(block).to_vec();
@@ -307,7 +307,7 @@ fn emit(
     }
     let mut outside: FxHashSet<Value> = returned.iter().copied().collect();
     items.iter().for_each(|item| outside.extend(outline::reads(program, &item.ops)));
-    let mut emit = Emit { program, topology, homes, sent: FxHashMap::default(), ops: Vec::new() };
+    let mut emit = FragmentWriter { program, topology, homes, sent: FxHashMap::default(), ops: Vec::new() };
     for item in items {
         emit.item(item, &outside);
     }
@@ -367,7 +367,7 @@ fn misfit(
     Some(format!("dimension {dim} of size {size} is not divisible by {by} devices"))
 }
 
-impl Emit<'_> {
+impl FragmentWriter<'_> {
     /// Returns a value of the old `@main` on a mesh; sends it there if it is on another one.
     fn on(&mut self, value: Value, mesh: Name) -> Option<Value> {
         let home = self.homes.get(&value)?.clone();
@@ -386,7 +386,7 @@ impl Emit<'_> {
         Some(sent)
     }
 
-    fn item(&mut self, item: Item, outside: &FxHashSet<Value>) {
+    fn item(&mut self, item: FragmentBuilder, outside: &FxHashSet<Value>) {
         let read = outline::reads(self.program, &item.ops);
         // Values computed from constants alone are computed here.
         let (mut constants, mut inputs) = (Vec::new(), Vec::new());
@@ -431,7 +431,7 @@ impl Emit<'_> {
         }
     }
 
-    fn attributes(&mut self, item: &Item) -> Vec<(Name, Attr)> {
+    fn attributes(&mut self, item: &FragmentBuilder) -> Vec<(Name, Attr)> {
         let p = &mut *self.program;
         let origins: Vec<Attr> = item.origins.iter().map(|o| p.intern_attr(AttrData::Origin(o.0, o.1))).collect();
         let mesh = p.name_text(item.mesh).to_owned();

@@ -42,13 +42,13 @@ pub(super) fn clone_constant(b: &mut Builder<'_>, value: Value, renaming: &mut R
 
 /// The key of a block's computation: equal for blocks that differ only in the names of values.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Key(Vec<u64>);
+pub(super) struct BlockKey(Vec<u64>);
 
 /// Returns the key of a block that reads no values from outside.
-pub(super) fn key(program: &Program, block: Block) -> Key {
+pub(super) fn key(program: &Program, block: Block) -> BlockKey {
     let (mut key, mut numbers) = (Vec::new(), FxHashMap::default());
     block_key(program, block, &mut numbers, &mut key);
-    Key(key)
+    BlockKey(key)
 }
 
 fn block_key(program: &Program, block: Block, numbers: &mut FxHashMap<Value, u64>, key: &mut Vec<u64>) {
@@ -87,7 +87,7 @@ pub(super) fn replace_body(program: &mut Program, function: Op, block: Block, op
 }
 
 /// A mesh with its name.
-pub(super) type Named = (String, Mesh);
+pub(super) type NamedMesh = (String, Mesh);
 
 /// A program whose `@main` is temporarily a single computation.
 pub(super) struct Alone<'a> {
@@ -105,7 +105,7 @@ impl<'a> Alone<'a> {
         body: Block,
         ins: &[Option<TensorSharding>],
         outs: &[Option<TensorSharding>],
-        mesh: Option<&Named>,
+        mesh: Option<&NamedMesh>,
     ) -> Self {
         let (module, all) = (program.module, program.body());
         let top = program.block_ops(all).to_vec();

@@ -17,7 +17,7 @@ use dialect::sharding::{MeshRef, TensorSharding};
 use dialect::signature::{GLOBAL_TYPE, SHARDING, Signature};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::outline::{self, Alone, Key, Named};
+use super::outline::{self, Alone, BlockKey, NamedMesh};
 use crate::compile_options::CompileOptions;
 use crate::estimate::{Machine, estimate};
 use crate::options::Options;
@@ -38,7 +38,7 @@ struct Pass<'a> {
     options: &'a Options,
     diagnostics: &'a mut Diagnostics,
     topology: Topology,
-    done: FxHashMap<(Name, Key, Shardings, Shardings), Partitioned>,
+    done: FxHashMap<(Name, BlockKey, Shardings, Shardings), Partitioned>,
     names: FxHashSet<String>,
     functions: Vec<Op>,
     /// The new values for values of the old `@main`.
@@ -292,7 +292,7 @@ impl Pass<'_> {
             return Some(done.clone());
         }
         let alone = self.topology.alone(mesh)?;
-        let named: Named = (self.program.name_text(mesh).to_owned(), alone);
+        let named: NamedMesh = (self.program.name_text(mesh).to_owned(), alone);
         let (mut ins, mut outs) = (ins, outs);
         let found = loop {
             let found = self.on_mesh(&named, body, &ins, &outs, at)?;
@@ -338,7 +338,14 @@ impl Pass<'_> {
     }
 
     /// Runs the passes for one mesh on `body`.
-    fn on_mesh(&mut self, mesh: &Named, body: Block, ins: &Shardings, outs: &Shardings, at: Op) -> Option<Found> {
+    fn on_mesh(
+        &mut self,
+        mesh: &NamedMesh,
+        body: Block,
+        ins: &Shardings,
+        outs: &Shardings,
+        at: Op,
+    ) -> Option<PartitionedFragment> {
         let (span, options) = (self.program.op(at).span, self.options);
         let machine = match Machine::of_mesh(options.target(self.diagnostics)?, &mesh.1) {
             Ok(machine) => machine,
@@ -391,11 +398,11 @@ impl Pass<'_> {
             return None;
         };
         self.finish(function, mesh, cost.step_seconds, cost.peak_bytes);
-        Some(Found { function, ins, outs, globals: types })
+        Some(PartitionedFragment { function, ins, outs, globals: types })
     }
 
     /// Records the results of partitioning on a fragment's function.
-    fn finish(&mut self, function: Op, mesh: &Named, seconds: f64, peak: f64) {
+    fn finish(&mut self, function: Op, mesh: &NamedMesh, seconds: f64, peak: f64) {
         let p = &mut *self.program;
         let count = |attr: &str, p: &Program| match p.attr(function, attr).map(|a| p.attr_data(a)) {
             Some(AttrData::Array(list)) => list.len(),
@@ -420,7 +427,7 @@ impl Pass<'_> {
 }
 
 /// A fragment after the passes for one mesh.
-struct Found {
+struct PartitionedFragment {
     function: Op,
     ins: Shardings,
     outs: Shardings,

@@ -47,12 +47,12 @@ pub(super) struct Graph {
     /// Bytes of a device's shards of the arguments of each mesh.
     arguments: Vec<f64>,
     /// Values of fragments and transfers.
-    held: Vec<Held>,
+    held: Vec<LiveValue>,
 }
 
 /// A value of a fragment or transfer.
 #[derive(Clone, Debug)]
-struct Held {
+struct LiveValue {
     mesh: usize,
     /// Its bytes on a device.
     bytes: f64,
@@ -64,7 +64,7 @@ struct Held {
     is_returned: bool,
 }
 
-impl Held {
+impl LiveValue {
     fn new(mesh: usize, bytes: f64, producer: Option<usize>) -> Self {
         Self { mesh, bytes, producer, readers: Vec::new(), is_returned: false }
     }
@@ -155,7 +155,7 @@ impl Graph {
                     graph.units.push(Unit { op, mesh, role, microbatch, chunk, seconds, extra, after });
                     for v in view.results() {
                         let (mesh, size) = bytes(v)?;
-                        graph.held.push(Held::new(mesh, size, Some(unit)));
+                        graph.held.push(LiveValue::new(mesh, size, Some(unit)));
                         made.insert(v, (Some(unit), 0.0, Some(graph.held.len() - 1)));
                     }
                 }
@@ -166,7 +166,7 @@ impl Graph {
                     let (mesh, size) = bytes(result)?;
                     let delay = delay + machine.permute_seconds(size as u64, None);
                     graph.transfers.push((op, by));
-                    graph.held.push(Held::new(mesh, size, by));
+                    graph.held.push(LiveValue::new(mesh, size, by));
                     made.insert(result, (by, delay, Some(graph.held.len() - 1)));
                 }
                 _ if view.def().terminator() => {

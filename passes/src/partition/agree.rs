@@ -36,12 +36,13 @@ pub(super) fn check(
     let known = FxHashSet::default();
     let mut check = Check { program, axes, distributions, models, known, diagnostics };
     let results = func::signature(program, main).results.len();
-    let wanted: Vec<Place> = (0..results).map(|i| check.meaning(func::result_sharding(program, main, i))).collect();
+    let wanted: Vec<ValueDistribution> =
+        (0..results).map(|i| check.meaning(func::result_sharding(program, main, i))).collect();
     check.block(block, &wanted, "@main");
 }
 
 /// A distribution; `None` for a value that is replicated on all devices.
-type Place = Option<Rc<Distribution>>;
+type ValueDistribution = Option<Rc<Distribution>>;
 
 /// The key of a check that passed: a model of an op and its tensors' distributions, by address; equal distributions
 /// share one address in the table.
@@ -59,7 +60,7 @@ struct Check<'a> {
 
 impl<'a> Check<'a> {
     /// Checks the ops of a block whose terminator must give `owner` values distributed as `wanted`.
-    fn block(&mut self, block: Block, wanted: &[Place], owner: &str) {
+    fn block(&mut self, block: Block, wanted: &[ValueDistribution], owner: &str) {
         for &op in self.program.block_ops(block) {
             let view = self.program.view(op);
             if view.def().terminator() {
@@ -80,12 +81,12 @@ impl<'a> Check<'a> {
             Some(Control::Call) => {}
             Some(Control::Identity) if sdy::stated_sharding(op).is_some() => self.constraint(op),
             Some(Control::Identity) => {
-                let results: Vec<Place> = op.results().map(|v| self.place(v)).collect();
+                let results: Vec<ValueDistribution> = op.results().map(|v| self.place(v)).collect();
                 results.iter().enumerate().for_each(|(i, place)| self.same(op, i, place, "its result"));
             }
             Some(Control::Manual) => self.manual(op),
             Some(Control::While) => {
-                let carried: Vec<Place> = op.results().map(|v| self.place(v)).collect();
+                let carried: Vec<ValueDistribution> = op.results().map(|v| self.place(v)).collect();
                 carried
                     .iter()
                     .enumerate()
@@ -95,13 +96,13 @@ impl<'a> Check<'a> {
             }
             Some(Control::Case | Control::If) => {
                 self.same(op, 0, &None, "the branch's predicate, which must be the same on every device,");
-                let results: Vec<Place> = op.results().map(|v| self.place(v)).collect();
+                let results: Vec<ValueDistribution> = op.results().map(|v| self.place(v)).collect();
                 (0..self.program.op(op.op).regions.len()).for_each(|region| self.region(op, region, &results));
             }
             Some(Control::Inline) => {
-                let arguments: Vec<Place> = op.region_args(0).iter().map(|&v| self.place(v)).collect();
+                let arguments: Vec<ValueDistribution> = op.region_args(0).iter().map(|&v| self.place(v)).collect();
                 arguments.iter().enumerate().for_each(|(i, place)| self.same(op, i, place, "its region's argument"));
-                let results: Vec<Place> = op.results().map(|v| self.place(v)).collect();
+                let results: Vec<ValueDistribution> = op.results().map(|v| self.place(v)).collect();
                 self.region(op, 0, &results);
             }
             None => {
@@ -112,7 +113,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn region(&mut self, op: OpRef<'a>, region: usize, wanted: &[Place]) {
+    fn region(&mut self, op: OpRef<'a>, region: usize, wanted: &[ValueDistribution]) {
         if let Some(block) = op.block(region) {
             self.block(block, wanted, &format!("'{}'", op.name()));
         }
@@ -124,7 +125,8 @@ impl<'a> Check<'a> {
             let place = self.meaning(Some(sharding));
             self.same(op, i, &place, "its in_sharding");
         }
-        let wanted: Vec<Place> = manual.out_shardings.iter().map(|s| self.meaning(Some(&manual.inside(s)))).collect();
+        let wanted: Vec<ValueDistribution> =
+            manual.out_shardings.iter().map(|s| self.meaning(Some(&manual.inside(s)))).collect();
         self.region(op, 0, &wanted);
     }
 
@@ -139,7 +141,7 @@ impl<'a> Check<'a> {
     }
 
     /// Reports operand `i` unless it is distributed as `wanted`, which `what` describes.
-    fn same(&mut self, op: OpRef<'a>, i: usize, wanted: &Place, what: &str) {
+    fn same(&mut self, op: OpRef<'a>, i: usize, wanted: &ValueDistribution, what: &str) {
         let Some(&value) = op.operands().get(i) else { return };
         let found = self.place(value);
         if found == *wanted || self.program.tensor_type(value).is_none() {
@@ -153,7 +155,7 @@ impl<'a> Check<'a> {
 
     fn computation(&mut self, op: OpRef<'a>) -> Result<(), Diagnostic> {
         let values: SmallVec<[Value; 4]> = op.operands().iter().copied().chain(op.results()).collect();
-        let places: SmallVec<[Place; 4]> = values.iter().map(|&v| self.place(v)).collect();
+        let places: SmallVec<[ValueDistribution; 4]> = values.iter().map(|&v| self.place(v)).collect();
         if places.iter().all(Option::is_none) {
             return Ok(());
         }
@@ -217,12 +219,12 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn place(&self, value: Value) -> Place {
+    fn place(&self, value: Value) -> ValueDistribution {
         let rank = self.program.tensor_type(value)?.rank();
         self.distributions.get(value).filter(|d| d.rank() == rank && !d.is_replicated()).cloned()
     }
 
-    fn meaning(&self, sharding: Option<&TensorSharding>) -> Place {
+    fn meaning(&self, sharding: Option<&TensorSharding>) -> ValueDistribution {
         self.axes.meaning(self.program, sharding?).filter(|d| !d.is_replicated()).map(Rc::new)
     }
 
@@ -230,7 +232,7 @@ impl<'a> Check<'a> {
         self.program.value_span(value)
     }
 
-    fn text(&self, place: &Place) -> String {
+    fn text(&self, place: &ValueDistribution) -> String {
         match place {
             Some(place) => format!("sharded {}", self.program.sharding_text(&self.axes.sharding(place))),
             None => "replicated".to_owned(),
@@ -239,7 +241,7 @@ impl<'a> Check<'a> {
 }
 
 /// Returns whether all of these hold the same shards of whole values, so that any elementwise op can compute with them.
-fn is_one_shard(places: &[Place]) -> bool {
+fn is_one_shard(places: &[ValueDistribution]) -> bool {
     let Some((Some(first), rest)) = places.split_first() else { return false };
     first.unreduced.is_empty()
         && rest.iter().all(|place| place.as_ref().is_some_and(|place| Rc::ptr_eq(place, first) || place == first))

@@ -26,7 +26,7 @@ struct Border {
 }
 
 /// One collective of a tensor of this shape.
-struct Step<'a> {
+struct ReshardStep<'a> {
     reshard: Reshard<AxisPart>,
     shape: &'a [i64],
     from: &'a Distribution,
@@ -47,11 +47,11 @@ impl Partition<'_> {
         let Some(border) = self.border(global, manual) else { return local };
         let loc = self.program.op(op).loc;
         let Border { shape, outside, manual, free } = &border;
-        let gather = Step { reshard: Reshard::AllGather(free.clone()), shape, from: outside, to: manual };
+        let gather = ReshardStep { reshard: Reshard::AllGather(free.clone()), shape, from: outside, to: manual };
         let whole = self.lower(&gather, local, loc, ops, positions);
         let (shape, inside) = (&manual.local_shape(shape), &border.inside());
         let replicated = &Distribution::replicated(shape.len());
-        let slice = Step { reshard: Reshard::AllSlice(free.clone()), shape, from: replicated, to: inside };
+        let slice = ReshardStep { reshard: Reshard::AllSlice(free.clone()), shape, from: replicated, to: inside };
         self.lower(&slice, whole, loc, ops, positions)
     }
 
@@ -71,9 +71,9 @@ impl Partition<'_> {
         let (local_shape, inside) = (&manual.local_shape(shape), &border.inside());
         let replicated = &Distribution::replicated(shape.len());
         let reshard = Reshard::AllGather(free.clone());
-        let gather = Step { reshard, shape: local_shape, from: inside, to: replicated };
+        let gather = ReshardStep { reshard, shape: local_shape, from: inside, to: replicated };
         let whole = self.lower(&gather, local, loc, ops, positions);
-        let slice = Step { reshard: Reshard::AllSlice(free.clone()), shape, from: manual, to: outside };
+        let slice = ReshardStep { reshard: Reshard::AllSlice(free.clone()), shape, from: manual, to: outside };
         self.lower(&slice, whole, loc, ops, positions)
     }
 
@@ -97,13 +97,13 @@ impl Partition<'_> {
     /// Builds a step of a local value, at the end of `ops`.
     fn lower(
         &mut self,
-        step: &Step<'_>,
+        step: &ReshardStep<'_>,
         value: Value,
         loc: Loc,
         ops: &mut Vec<Op>,
         positions: &mut Positions,
     ) -> Value {
-        let &Step { ref reshard, shape, from, to } = step;
+        let &ReshardStep { ref reshard, shape, from, to } = step;
         let channel = &mut self.channel;
         let mut lowering = Lowering { mesh: self.mesh, groups: self.groups, positions, channel, shape, from, to };
         lowering.build(&mut Builder::new(self.program, ops, loc), reshard, value)

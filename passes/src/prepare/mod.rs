@@ -141,7 +141,7 @@ pub(crate) fn machine(axes: &MeshAxes, target: Target, diagnostics: &mut Diagnos
         Ok(machine) => Some(machine),
         Err(fault) => {
             let d = Diagnostic::error(codes::TARGET_SIZE, Span::default(), fault.message);
-            diagnostics.push(d.note("name a slice whose chips are a multiple of the mesh's devices"));
+            diagnostics.push(d.note("name a slice whose number of chips is a multiple of the mesh's devices"));
             None
         }
     }

@@ -6,11 +6,11 @@ use dialect::op::Control;
 use dialect::ops::build;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::held::{Candidate, Held};
+use super::held::{Candidate, MemoryUse};
 use crate::partition::first_channel;
 
 /// Recomputes the values before their late users.
-pub(super) fn make(program: &mut Program, held: &Held, chosen: &[Candidate]) {
+pub(super) fn make(program: &mut Program, held: &MemoryUse, chosen: &[Candidate]) {
     let channel = first_channel(program, program.body());
     let mut writer = Writer {
         program,
@@ -26,7 +26,7 @@ pub(super) fn make(program: &mut Program, held: &Held, chosen: &[Candidate]) {
 
 struct Writer<'a> {
     program: &'a mut Program,
-    held: &'a Held,
+    held: &'a MemoryUse,
     channel: i64,
     /// The ops to insert before each op.
     before: FxHashMap<Op, Vec<Op>>,

@@ -12,7 +12,7 @@ use crate::estimate::bytes_of;
 use crate::heuristics::REMATERIALIZED_SHARE;
 
 /// The memory of a device while it runs a program.
-pub(super) struct Held {
+pub(super) struct MemoryUse {
     /// Bytes of all buffers.
     pub(super) bytes: u64,
     /// The program after `simplify`, which drops ops that a device needn't compute.
@@ -85,7 +85,7 @@ impl Candidate {
     }
 }
 
-impl Held {
+impl MemoryUse {
     /// Computes the memory of a device that runs `main`.
     pub(super) fn of(program: &Program, main: Op) -> Option<Self> {
         let block = func::block(program, main)?;

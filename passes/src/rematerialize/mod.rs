@@ -18,7 +18,7 @@ use crate::heuristics::REMATERIALIZE_ROUNDS;
 use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
 use crate::variants::{Best, Figures};
-use held::{Candidate, Held};
+use held::{Candidate, MemoryUse};
 
 /// The pass.
 pub(crate) static PASS: Pass = Pass {
@@ -44,11 +44,11 @@ pub(crate) static PASS: Pass = Pass {
 /// Recomputes values until a device holds at most `limit` bytes, or no further reduction is found.
 fn fit(program: &mut Program, machine: &Machine, limit: u64) {
     let Some(main) = func::function(program, "main") else { return };
-    let Some(mut held) = Held::of(program, main) else { return };
+    let Some(mut held) = MemoryUse::of(program, main) else { return };
     if held.bytes <= limit {
         return;
     }
-    let figures = |held: &Held| Figures { seconds: 0.0, bytes: held.bytes as f64 };
+    let figures = |held: &MemoryUse| Figures { seconds: 0.0, bytes: held.bytes as f64 };
     let mut best = Best::new(None, figures(&held), limit as f64, 0.0);
     let mut trial = program.clone();
     for _ in 0..REMATERIALIZE_ROUNDS {
@@ -62,7 +62,7 @@ fn fit(program: &mut Program, machine: &Machine, limit: u64) {
         }
         again::make(&mut trial, &held, &chosen);
         let before = held.most_needed();
-        let Some(now) = Held::of(&trial, main) else { break };
+        let Some(now) = MemoryUse::of(&trial, main) else { break };
         held = now;
         best.offer(figures(&held), || Some(trial.clone()));
         if held.most_needed() > before {
@@ -85,7 +85,7 @@ fn seconds(program: &Program, machine: &Machine) -> FxHashMap<Op, f64> {
 
 /// Chooses the cheapest candidates per freed byte, until enough is free at the step that needs most. No chosen
 /// candidate reads another, since that would change its price.
-fn choose(held: &Held, mut candidates: Vec<Candidate>, limit: u64) -> Vec<Candidate> {
+fn choose(held: &MemoryUse, mut candidates: Vec<Candidate>, limit: u64) -> Vec<Candidate> {
     candidates.sort_by(|a, b| a.price().total_cmp(&b.price()).then(a.value.cmp(&b.value)));
     // The plan of buffers has gaps, so the limit is scaled by needed over allocated bytes.
     let needed = held.most_needed();

@@ -56,11 +56,11 @@ struct Group {
 
 /// Groups that may be combined with each other if that is faster.
 #[derive(Default)]
-struct Alike(FxHashMap<Key, Vec<(Option<Body>, Sizes)>>);
+struct Alike(FxHashMap<GroupKey, Vec<(Option<Body>, Sizes)>>);
 
 /// The properties that such groups share besides the computation: level, kind, dimensions, element type and attributes.
 /// Groups of one level don't depend on each other; equal groups of devices are one attribute.
-type Key = (usize, Kind, (usize, usize), ElementType, Vec<(Name, Attr)>);
+type GroupKey = (usize, Kind, (usize, usize), ElementType, Vec<(Name, Attr)>);
 
 impl Alike {
     /// Returns the groups of kind `kind` that are otherwise like `group`.

@@ -5,7 +5,7 @@ use dialect::kernel::{External, Kernel};
 use dialect::op::Control;
 use rustc_hash::FxHashMap;
 
-use super::known::Known;
+use super::known::SpreadCache;
 use super::members::Groups;
 use super::spread::{Spread, Spreads};
 
@@ -20,7 +20,7 @@ pub(super) struct Flow<'a> {
     pub(super) devices: (i64, i64),
     pub(super) spreads: Spreads,
     pub(super) groups: Groups,
-    known: Known,
+    known: SpreadCache,
     /// The spreads by value.
     of: Vec<Spread>,
     /// The condition of each loop.
@@ -33,7 +33,7 @@ impl<'a> Flow<'a> {
     /// Creates a flow in which no value has been seen.
     pub(super) fn new(program: &'a Program, devices: (i64, i64), spreads: Spreads) -> Self {
         let of = vec![Spread::UNSEEN; program.value_count()];
-        let (groups, known, conditions) = (Groups::default(), Known::default(), FxHashMap::default());
+        let (groups, known, conditions) = (Groups::default(), SpreadCache::default(), FxHashMap::default());
         Self { program, devices, spreads, groups, known, of, conditions, changed: false, widen: false }
     }
 

@@ -9,13 +9,13 @@ use rustc_hash::FxHashMap;
 
 use super::spread::{Spread, Spreads};
 
-type Key = (Name, AttrList, Vec<Spread>, Ty);
+type OpKey = (Name, AttrList, Vec<Spread>, Ty);
 
 /// A cache of spreads of integers, by op and operands.
 #[derive(Default)]
-pub(super) struct Known(FxHashMap<Key, Option<Spread>>);
+pub(super) struct SpreadCache(FxHashMap<OpKey, Option<Spread>>);
 
-impl Known {
+impl SpreadCache {
     /// Returns the spread of the only result of `op` if it is one integer that depends only on known ones and
     /// constants.
     pub(super) fn result(&mut self, op: OpRef<'_>, operands: &[Spread], spreads: &mut Spreads) -> Option<Spread> {

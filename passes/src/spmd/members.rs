@@ -16,23 +16,23 @@ pub(super) struct Members {
     places: Vec<Option<(u32, u32)>>,
 }
 
-type Key = (Attr, IdMode, bool);
+type MembersKey = (Attr, IdMode, bool);
 
 /// The groups of all collectives, and caches of their results' spreads.
 #[derive(Default)]
 pub(super) struct Groups {
-    known: FxHashMap<Key, Option<Rc<Members>>>,
-    made: FxHashMap<(Key, Option<CollectiveKind>, Spread), Spread>,
-    split: FxHashMap<(Key, Spread), Option<(u32, u32)>>,
+    known: FxHashMap<MembersKey, Option<Rc<Members>>>,
+    made: FxHashMap<(MembersKey, Option<CollectiveKind>, Spread), Spread>,
+    split: FxHashMap<(MembersKey, Spread), Option<(u32, u32)>>,
 }
 
 impl Groups {
-    fn key(op: OpRef<'_>) -> Option<(Key, GroupsRule)> {
+    fn key(op: OpRef<'_>) -> Option<(MembersKey, GroupsRule)> {
         let rule = op.def().groups(op)?;
         Some(((op.attr_id(rule.attribute)?, rule.mode, rule.pairs), rule))
     }
 
-    fn members(&mut self, op: OpRef<'_>, (replicas, partitions): (i64, i64)) -> Option<(Key, Rc<Members>)> {
+    fn members(&mut self, op: OpRef<'_>, (replicas, partitions): (i64, i64)) -> Option<(MembersKey, Rc<Members>)> {
         let (key, rule) = Self::key(op)?;
         let read = || {
             let groups = rule.groups_on(op, replicas, partitions)?;

@@ -22,7 +22,7 @@ impl Spread {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Data {
+struct SpreadData {
     /// For each device the number of its class: devices of one class hold equal values.
     classes: Rc<[u32]>,
     /// For each class its value, where all are known.
@@ -31,7 +31,7 @@ struct Data {
 
 /// All spreads of a program over its devices.
 pub(super) struct Spreads {
-    all: IndexSet<Data, FxBuildHasher>,
+    all: IndexSet<SpreadData, FxBuildHasher>,
     joined: FxHashMap<(Spread, Spread), Spread>,
     constants: FxHashMap<i64, Spread>,
 }
@@ -48,10 +48,10 @@ impl Spreads {
     }
 
     fn intern(&mut self, classes: Rc<[u32]>, values: Option<Rc<[i64]>>) -> Spread {
-        Spread(self.all.insert_full(Data { classes, values }).0 as u32)
+        Spread(self.all.insert_full(SpreadData { classes, values }).0 as u32)
     }
 
-    fn data(&self, spread: Spread) -> &Data {
+    fn data(&self, spread: Spread) -> &SpreadData {
         let at = if spread == Spread::UNSEEN { 0 } else { spread.0 as usize };
         &self.all[at]
     }
@@ -98,7 +98,7 @@ impl Spreads {
     /// Returns the spread of the same classes, with unknown values.
     pub(super) fn unknown(&mut self, spread: Spread) -> Spread {
         match self.all.get_index(spread.0 as usize) {
-            Some(Data { classes, values: Some(_) }) => {
+            Some(SpreadData { classes, values: Some(_) }) => {
                 let classes = classes.clone();
                 self.intern(classes, None)
             }

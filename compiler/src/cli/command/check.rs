@@ -39,7 +39,7 @@ shardc.sharding over axes of shardc.meshes, as 'shardc compile' prints them.";
 /// Run a program partitioned and unpartitioned and compare every result
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct CheckArgs {
     #[command(flatten)]
     common: Common,
     /// The arguments: an .npz archive with arg0, arg1, ...
@@ -67,7 +67,7 @@ pub(crate) struct Args {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
+pub(crate) fn run(args: &CheckArgs, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
     let source = session.read(&args.common.input)?;
     if args.spmd {
@@ -148,7 +148,7 @@ fn how_far(progress: &CheckProgress, budget: Option<Duration>) -> String {
 }
 
 /// Runs `check --spmd`.
-fn spmd(args: &Args, session: &mut Session<'_>, source: &Source) -> Outcome {
+fn spmd(args: &CheckArgs, session: &mut Session<'_>, source: &Source) -> Outcome {
     let compiler = session.compiler.clone();
     let checked = compiler.parse_unverified(source.clone(), &mut Default::default());
     let checked = session.take(source, checked.and_then(|module| compiler.check_spmd(module)))?;

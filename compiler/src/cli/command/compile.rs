@@ -34,12 +34,12 @@ The per-device program states the global type and sharding of every argument and
 /// Compile to the program that each device runs
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct CompileArgs {
     #[command(flatten)]
     common: Common,
     /// The form of the program to write
     #[arg(long, value_enum, value_name = "FORM", default_value = "stablehlo")]
-    emit: Emit,
+    emit: OutputForm,
     #[command(flatten)]
     knobs: Knobs,
     /// Verify the program after every pass, to find the one that breaks it, instead of before the first only
@@ -67,7 +67,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Emit {
+enum OutputForm {
     /// The global program with Shardy's collectives
     Sdy,
     /// The per-device program
@@ -86,12 +86,12 @@ enum Emit {
 /// The document of `--json` about the passes.
 #[derive(Serialize)]
 struct Document {
-    passes: Vec<Ran>,
+    passes: Vec<PassReport>,
 }
 
 /// One executed pass.
 #[derive(Serialize)]
-struct Ran {
+struct PassReport {
     name: &'static str,
     /// Its duration in seconds.
     seconds: f64,
@@ -111,18 +111,18 @@ impl Document {
         let ran = times.passes.iter().zip(&times.statistics).map(|(&(name, time), (_, statistics))| {
             let of = |unit: Unit| statistics.iter().filter(|s| s.unit == unit).map(|s| (s.name, s.value)).collect();
             let (counts, modelled_seconds, part_seconds) = (of(Unit::Count), of(Unit::Modelled), of(Unit::Time));
-            Ran { name, seconds: time.as_secs_f64(), counts, modelled_seconds, part_seconds }
+            PassReport { name, seconds: time.as_secs_f64(), counts, modelled_seconds, part_seconds }
         });
         Self { passes: ran.collect() }
     }
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
+pub(crate) fn run(args: &CompileArgs, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
     let output = args.common.output.as_deref();
     if args.emit_bytecode {
-        if matches!(args.emit, Emit::Linalg | Emit::Kernels | Emit::Llvm) {
+        if matches!(args.emit, OutputForm::Linalg | OutputForm::Kernels | OutputForm::Llvm) {
             let how = "mlir-opt --emit-bytecode makes it of the text";
             return Err(Failure::Usage(format!("--emit-bytecode: this form is only written as text; {how}")));
         }
@@ -130,9 +130,9 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     }
     let source = session.read(&args.common.input)?;
     let pipeline = match args.emit {
-        Emit::Sdy => "planned",
-        Emit::Stablehlo | Emit::Linalg | Emit::Kernels | Emit::Llvm => "compile",
-        Emit::Manual => "compile-manual",
+        OutputForm::Sdy => "planned",
+        OutputForm::Stablehlo | OutputForm::Linalg | OutputForm::Kernels | OutputForm::Llvm => "compile",
+        OutputForm::Manual => "compile-manual",
     };
     let options = args.knobs.options(session)?;
     let compiler = session.compiler.clone();
@@ -157,16 +157,18 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let module = session.take(&shown, compiled)?;
     // For forms other than the per-device program, checking budgets compiles once more.
     let checked = match args.emit {
-        Emit::Sdy | Emit::Manual => compiler
+        OutputForm::Sdy | OutputForm::Manual => compiler
             .parse_unverified(shown.clone(), &mut Watch::default())
             .and_then(|module| compiler.check_budgets(&module, &options)),
-        Emit::Stablehlo | Emit::Linalg | Emit::Kernels | Emit::Llvm => compiler.check_budgets(&module, &options),
+        OutputForm::Stablehlo | OutputForm::Linalg | OutputForm::Kernels | OutputForm::Llvm => {
+            compiler.check_budgets(&module, &options)
+        }
     };
     session.take(&shown, checked)?;
     let text = match args.emit {
-        Emit::Linalg => session.take(&shown, compiler.linalg(&module))?,
-        Emit::Kernels => session.take(&shown, compiler.kernels(&module, false))?,
-        Emit::Llvm => session.take(&shown, compiler.kernels(&module, true))?,
+        OutputForm::Linalg => session.take(&shown, compiler.linalg(&module))?,
+        OutputForm::Kernels => session.take(&shown, compiler.kernels(&module, false))?,
+        OutputForm::Llvm => session.take(&shown, compiler.kernels(&module, true))?,
         _ => {
             let group_axes = args.groups == GroupForm::Axes;
             let print =

@@ -41,7 +41,7 @@ A file describes a custom machine (docs/guide/targets.md has all keys; figures i
 /// Model the time, traffic and memory of one step on each device
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct CostArgs {
     #[command(flatten)]
     common: Common,
     /// Write the timeline as a trace for Perfetto or chrome://tracing
@@ -52,7 +52,7 @@ pub(crate) struct Args {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
+pub(crate) fn run(args: &CostArgs, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
     let source = session.read(&args.common.input)?;
     let options = args.knobs.options(session)?;

@@ -26,7 +26,7 @@ axes, and by source line, the largest differences first.";
 /// Compare the costs of two programs, or of two plans of one program
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct DiffArgs {
     /// The first program; '-' is standard input
     #[arg(value_name = "A")]
     before: OsString,
@@ -47,7 +47,7 @@ pub(crate) struct Args {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
+pub(crate) fn run(args: &DiffArgs, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.json);
     let options = args.knobs.options(session)?;
     let plan = |search: Search| CompileOptions { search, ..options.clone() };

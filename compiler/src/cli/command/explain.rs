@@ -35,7 +35,7 @@ the collective at the least cost. Entries have lines of the model if the program
 /// Give the reason for each collective and a change that removes it
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct ExplainArgs {
     #[command(flatten)]
     common: Common,
     /// The maximum number of changed annotations to try [default: 64, fewer for programs of more than 400 ops, none
@@ -63,7 +63,7 @@ struct Values {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
+pub(crate) fn run(args: &ExplainArgs, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
     let source = session.read(&args.common.input)?;
     let options = args.knobs.options(session)?;
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
 }
 
 fn remarks<'a>(
-    args: &Args,
+    args: &ExplainArgs,
     session: &Session<'_>,
     source: &Source,
     remarks: impl Iterator<Item = &'a Diagnostic>,
@@ -98,7 +98,7 @@ fn remarks<'a>(
     render(source, remarks, session.io.out_color && args.common.output.is_none())
 }
 
-fn finish(args: &Args, session: &mut Session<'_>, text: &str) -> Outcome {
+fn finish(args: &ExplainArgs, session: &mut Session<'_>, text: &str) -> Outcome {
     session.emit(args.common.output.as_deref(), text.trim_end_matches('\n'))?;
     session.print("\n")
 }

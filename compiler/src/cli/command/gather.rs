@@ -15,7 +15,7 @@ Examples:
 /// Merge the results that several processes wrote
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct GatherArgs {
     /// The index that `shardc run --outputs` wrote next to the shards
     #[arg(value_name = "INDEX")]
     index: PathBuf,
@@ -25,7 +25,7 @@ pub(crate) struct Args {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args, _: &mut Session<'_>) -> Outcome {
+pub(crate) fn run(args: &GatherArgs, _: &mut Session<'_>) -> Outcome {
     let arrays = joined::read(&args.index)?;
     npz::write_file(&args.outputs, &arrays).map_err(Failure::System)
 }

@@ -6,7 +6,7 @@ use crate::cli::session::{Failure, Outcome, Session};
 
 /// Serve an editor over standard input and output (the language server protocol)
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct LspArgs {
     #[command(flatten)]
     knobs: Knobs,
     /// Use standard input and output, which is always the case; editors pass this flag
@@ -15,7 +15,7 @@ pub(crate) struct Args {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
+pub(crate) fn run(args: &LspArgs, session: &mut Session<'_>) -> Outcome {
     let options = args.knobs.options(session)?;
     let compiler = session.compiler.clone();
     match lsp::serve(&compiler, options, session.io.stdin, session.io.out) {

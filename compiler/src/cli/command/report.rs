@@ -34,7 +34,7 @@ that make a step faster. It is one file that loads no other files.";
 /// Write a page for a browser: timeline, collectives, memory, roofline
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct ReportArgs {
     /// The program: StableHLO with Shardy annotations; '-' is standard input
     #[arg(value_name = "IN")]
     input: OsString,
@@ -57,7 +57,7 @@ pub(crate) struct Args {
 
 /// The data from which the page draws.
 #[derive(Serialize)]
-struct Data<'a> {
+struct PageData<'a> {
     cost: &'a Cost,
     timeline: &'a [TimelineEvent],
     memory: &'a MemoryUse,
@@ -71,7 +71,7 @@ struct Data<'a> {
 const DRAWN: usize = 32;
 
 /// Runs the command.
-pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
+pub(crate) fn run(args: &ReportArgs, session: &mut Session<'_>) -> Outcome {
     let source = session.read(&args.input)?;
     let options = args.knobs.options(session)?;
     let name = source.name.clone();
@@ -112,7 +112,7 @@ fn page(
     (explanation, top): (&Explanation, usize),
     pictures: &str,
 ) -> String {
-    let data = Data {
+    let data = PageData {
         cost,
         timeline: &cost.timeline,
         memory,

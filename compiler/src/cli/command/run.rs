@@ -66,7 +66,7 @@ rounds once, as --interpret does.";
 /// Partition a program and run it on simulated devices
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct RunArgs {
     #[command(flatten)]
     common: Common,
     /// The arguments: an .npz archive with arg0, arg1, ...
@@ -137,7 +137,7 @@ fn patience(text: &str) -> Result<f64, String> {
 }
 
 /// Runs the command: alone, or as one of the processes that a launcher started.
-pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
+pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
     let Some(here) = Here::join(session, Duration::from_secs_f64(args.rank_timeout))? else {
         return run_here(args, session, None);
@@ -153,7 +153,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     }
 }
 
-fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outcome {
+fn run_here(args: &RunArgs, session: &mut Session<'_>, here: Option<&Here>) -> Outcome {
     if !HAS_NATIVE && !args.interpret {
         let how = "add --interpret to run with the reference evaluator";
         return Err(Failure::Usage(format!("this shardc was built without native execution; {how}")));
@@ -300,20 +300,20 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
         text.push_str(&profile::table(profiled));
         text.push_str(&profile::late(&stragglers, here));
     }
-    let told = Told { timing: timing.as_ref(), profile: profiled.as_ref(), stragglers: &stragglers };
+    let told = RunReport { timing: timing.as_ref(), profile: profiled.as_ref(), stragglers: &stragglers };
     let returned = |(name, result): (String, &Literal)| {
         let ty = program.type_data_text(&result.ty().into());
         Returned { name, ty, values: values(result) }
     };
-    session.set_document(&Ran { told, results: named(&ran.results).map(returned).collect() });
+    session.set_document(&RunDocument { told, results: named(&ran.results).map(returned).collect() });
     session.emit(args.common.output.as_deref(), &text)?;
     let Some(expected) = expected else { return Ok(()) };
     let compared = session.compiler.compare_results(&module, &inputs, &ran.results, &expected, args.tolerances.into());
     let lines = named(&ran.results).zip(&compared);
     let text: String = lines.map(|((name, _), r)| format!("{name}: {}\n", r.comparison.text("as expected"))).collect();
     let equal = compared.iter().all(|r| r.equal);
-    session.set_document(&Compared {
-        told: Told { timing: timing.as_ref(), profile: profiled.as_ref(), stragglers: &stragglers },
+    session.set_document(&ComparisonDocument {
+        told: RunReport { timing: timing.as_ref(), profile: profiled.as_ref(), stragglers: &stragglers },
         results: compared,
     });
     session.print(&text)?;
@@ -322,14 +322,14 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
 
 /// Compiles the kernels and reports the time it took.
 fn compile_only(
-    args: &Args,
+    args: &RunArgs,
     session: &mut Session<'_>,
     here: Option<&Here>,
     module: &Module,
     cache: Option<PathBuf>,
 ) -> Outcome {
     let ranks = here.and_then(|here| here.options(false, RankInputs::Whole, args.fast_reduce));
-    let Args { keep_subnormals, strict_math, .. } = *args;
+    let RunArgs { keep_subnormals, strict_math, .. } = *args;
     let execute = ExecuteOptions { cache, keep_subnormals, strict_math, ranks, ..ExecuteOptions::default() };
     let (compiler, source) = (session.compiler.clone(), module.source().clone());
     let compiled = progress::during(|| "compiling kernels".to_owned(), || compiler.compile_kernels(module, &execute));
@@ -374,8 +374,8 @@ fn blocks(
 }
 
 /// Returns the settings that all processes of a run must share.
-fn identity(args: &Args, source: &Source, options: &CompileOptions) -> Identity {
-    let Args {
+fn identity(args: &RunArgs, source: &Source, options: &CompileOptions) -> Identity {
+    let RunArgs {
         seed,
         repeat,
         keep_subnormals,
@@ -431,7 +431,7 @@ pub(crate) fn named(replicas: &[Vec<Literal>]) -> impl Iterator<Item = (String, 
 }
 
 /// Checks that the number of distinct devices in `--devices` equals the number that the program runs on.
-fn check_devices(args: &Args, interface: &Interface, here: Option<&Here>) -> Outcome {
+fn check_devices(args: &RunArgs, interface: &Interface, here: Option<&Here>) -> Outcome {
     let wanted = interface.replicas * interface.partitions;
     if let Some(here) = here {
         if !wanted.is_multiple_of(here.ranks) {
@@ -471,19 +471,19 @@ fn values(literal: &Literal) -> String {
 
 /// The document of `--expect --json`.
 #[derive(Serialize)]
-struct Compared<'a> {
+struct ComparisonDocument<'a> {
     /// The document of `--repeat` and `--profile`.
     #[serde(flatten)]
-    told: Told<'a>,
+    told: RunReport<'a>,
     /// The comparison of each result of each replica.
     results: Vec<CheckedResult>,
 }
 
 /// The document of `--json` without `--expect`.
 #[derive(Serialize)]
-struct Ran<'a> {
+struct RunDocument<'a> {
     #[serde(flatten)]
-    told: Told<'a>,
+    told: RunReport<'a>,
     results: Vec<Returned>,
 }
 
@@ -499,7 +499,7 @@ struct Returned {
 
 /// The document of `--repeat --profile --json`.
 #[derive(Serialize)]
-struct Told<'a> {
+struct RunReport<'a> {
     /// The times, with `--repeat`.
     #[serde(flatten)]
     timing: Option<&'a Timing>,

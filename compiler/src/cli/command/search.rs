@@ -46,7 +46,7 @@ Annotations of the program and their mesh are kept, unless --free is given.";
 /// Propose shardings and a mesh that make a step fast
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct SearchArgs {
     /// The program: StableHLO, with or without Shardy annotations; '-' is standard input
     #[arg(value_name = "IN")]
     input: OsString,
@@ -100,7 +100,7 @@ fn mesh(text: &str) -> Result<MeshChoice, String> {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
+pub(crate) fn run(args: &SearchArgs, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.json);
     let source = session.read(&args.input)?;
     let compile = args.knobs.options(session)?;
@@ -139,7 +139,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.print(&text(&proposal, args))
 }
 
-fn text(proposal: &Proposal, args: &Args) -> String {
+fn text(proposal: &Proposal, args: &SearchArgs) -> String {
     let mut text = String::new();
     let mesh: Vec<String> = proposal.mesh.iter().map(|(name, size)| format!("\"{name}\"={size}")).collect();
     let _ = writeln!(text, "target {}: {} devices, mesh {}", proposal.target, proposal.devices, mesh.join(" x "));

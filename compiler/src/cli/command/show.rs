@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::Common;
 use crate::cli::cells::Cells;
-use crate::cli::picture::{self, Part, Style, draw_cells, draw_mesh};
+use crate::cli::picture::{self, PicturePart, Style, draw_cells, draw_mesh};
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::cli::svg;
 use crate::units;
@@ -33,7 +33,7 @@ Each box is a block of the tensor with the devices that hold it: '0-3' hold the 
 /// Draw which device holds which shard of each value
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct ShowArgs {
     #[command(flatten)]
     common: Common,
     /// Draw these values, named as in the program, %4, or as in JAX, params['w']
@@ -77,7 +77,7 @@ fn two_dims(text: &str) -> Result<(usize, usize), String> {
 }
 
 /// An item to draw.
-struct Item {
+struct ShownItem {
     title: String,
     ty: TensorType,
     sharding: Option<TensorSharding>,
@@ -87,7 +87,7 @@ struct Item {
 
 /// The document of `--json`.
 #[derive(Serialize)]
-struct Shown {
+struct ShowDocument {
     meshes: Vec<ShownMesh>,
     values: Vec<ShownValue>,
 }
@@ -113,14 +113,14 @@ struct ShownValue {
     shard_bytes: Option<u64>,
 }
 
-impl Shown {
-    fn of(program: &Program, items: &[Item]) -> Self {
+impl ShowDocument {
+    fn of(program: &Program, items: &[ShownItem]) -> Self {
         let meshes = program.top_level(sdy::MESH.name()).filter_map(|op| {
             let mesh = program.view(op).attr("mesh").and_then(AttrData::as_mesh)?;
             let axes = mesh.axes.iter().map(|&(name, size)| (program.name_text(name).to_owned(), size)).collect();
             Some(ShownMesh { name: func::symbol(program, op)?.to_owned(), axes, devices: mesh.devices() })
         });
-        let value = |item: &Item| {
+        let value = |item: &ShownItem| {
             let mesh = item.sharding.as_ref().and_then(|s| Some((s, sdy::resolve(program, &s.mesh)?)));
             let shard = mesh.filter(|_| item.ty.is_static()).map(|(s, mesh)| Cells::new(&item.ty.shape, s, mesh).shard);
             let bytes = |sizes: &[i64]| {
@@ -141,7 +141,7 @@ impl Shown {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
+pub(crate) fn run(args: &ShowArgs, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
     let source = session.read(&args.common.input)?;
     let name = source.name.clone();
@@ -167,7 +167,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     for item in &items {
         show_item(program, item, &style, &mut parts);
     }
-    session.set_document(&Shown::of(program, &items));
+    session.set_document(&ShowDocument::of(program, &items));
     let out = match (args.html, args.svg) {
         (true, _) => svg::page(&name, &parts, &style),
         (_, true) => svg::svg(&parts, &style),
@@ -177,7 +177,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
 }
 
 /// Draws the meshes of a program, and the `most` largest arguments and results of a function.
-pub(crate) fn pictures(program: &Program, function: Op, style: &Style, most: usize) -> Vec<Part> {
+pub(crate) fn pictures(program: &Program, function: Op, style: &Style, most: usize) -> Vec<PicturePart> {
     let mut parts = Vec::new();
     for op in program.top_level(sdy::MESH.name()) {
         show_mesh(program, op, style, &mut parts);
@@ -187,20 +187,20 @@ pub(crate) fn pictures(program: &Program, function: Op, style: &Style, most: usi
     let more = items.len().saturating_sub(most);
     items.iter().take(most).for_each(|item| show_item(program, item, style, &mut parts));
     if more > 0 {
-        parts.push(Part::Title(format!("… and {more} smaller arguments and results")));
+        parts.push(PicturePart::Title(format!("… and {more} smaller arguments and results")));
     }
     parts
 }
 
-fn show_mesh(program: &Program, op: Op, style: &Style, out: &mut Vec<Part>) {
+fn show_mesh(program: &Program, op: Op, style: &Style, out: &mut Vec<PicturePart>) {
     let (Some(name), Some(mesh)) =
         (func::symbol(program, op), program.view(op).attr("mesh").and_then(AttrData::as_mesh))
     else {
         return;
     };
-    out.push(Part::Title(format!("mesh @{name}: {}, {} devices", axes_text(program, mesh), mesh.devices())));
+    out.push(PicturePart::Title(format!("mesh @{name}: {}, {} devices", axes_text(program, mesh), mesh.devices())));
     out.extend(draw_mesh(program, mesh, style));
-    out.push(Part::Gap);
+    out.push(PicturePart::Gap);
 }
 
 fn axes_text(program: &Program, mesh: &Mesh) -> String {
@@ -228,14 +228,14 @@ fn wanted(program: &Program, function: Op, names: &[String]) -> Result<HashSet<V
 }
 
 /// Returns the values to draw, in program order: the `wanted` ones, or `all`, or else arguments and results.
-fn items(program: &Program, function: Op, wanted: &HashSet<Value>, all: bool) -> Vec<Item> {
+fn items(program: &Program, function: Op, wanted: &HashSet<Value>, all: bool) -> Vec<ShownItem> {
     let some = !wanted.is_empty() || all;
     let mut items = Vec::new();
     let (manual, table) = (manual_axes(program, function), ShardingTable::of(program));
     let mut add = |value: Value, title: String, sharding: Option<&TensorSharding>| {
         if let Some(ty) = program.tensor_type(value) {
             let manual = manual.get(&value).cloned().unwrap_or_default();
-            items.push(Item { title, ty: ty.clone(), sharding: sharding.cloned(), manual });
+            items.push(ShownItem { title, ty: ty.clone(), sharding: sharding.cloned(), manual });
         }
     };
     let Some(block) = func::block(program, function) else { return items };
@@ -280,7 +280,7 @@ fn manual_axes(program: &Program, function: Op) -> HashMap<Value, Vec<Name>> {
     around
 }
 
-fn show_item(program: &Program, item: &Item, style: &Style, out: &mut Vec<Part>) {
+fn show_item(program: &Program, item: &ShownItem, style: &Style, out: &mut Vec<PicturePart>) {
     let ty = program.type_data_text(&item.ty.clone().into());
     let mut title = format!("{}: {ty}", item.title);
     if !item.manual.is_empty() {
@@ -288,27 +288,28 @@ fn show_item(program: &Program, item: &Item, style: &Style, out: &mut Vec<Part>)
         let _ =
             write!(title, "  a different tensor for each device along {}, in a manual computation", axes.join(", "));
         if item.sharding.as_ref().is_none_or(TensorSharding::is_fully_replicated) {
-            return out.extend([Part::Title(title), Part::Gap]);
+            return out.extend([PicturePart::Title(title), PicturePart::Gap]);
         }
     }
     let Some(sharding) = &item.sharding else {
         let none = "no sharding yet: the compiler will choose one";
-        return out.extend([Part::Title(format!("{title}  {none}")), Part::Gap]);
+        return out.extend([PicturePart::Title(format!("{title}  {none}")), PicturePart::Gap]);
     };
-    out.push(Part::Title(format!("{title}  {}", program.sharding_text(sharding))));
+    out.push(PicturePart::Title(format!("{title}  {}", program.sharding_text(sharding))));
     let (Some(mesh), true) = (sdy::resolve(program, &sharding.mesh), item.ty.is_static()) else {
-        return out.extend([Part::Line("sizes known only at run time can't be drawn".to_owned()), Part::Gap]);
+        return out
+            .extend([PicturePart::Line("sizes known only at run time can't be drawn".to_owned()), PicturePart::Gap]);
     };
     let cells = Cells::new(&item.ty.shape, sharding, mesh);
     let dims = style.dims.filter(|&(r, c)| r.max(c) < cells.shard.dims.len());
-    out.push(Part::Line(summary(item, &cells)));
+    out.push(PicturePart::Line(summary(item, &cells)));
     out.extend(draw_cells(&cells, &Style { dims, ..style.clone() }));
-    out.push(Part::Gap);
+    out.push(PicturePart::Gap);
 }
 
 /// Describes an item: `each device holds 32x32 of 64x128: 4 KiB of 32 KiB; dimension 0 is padded from 10 to 12 for 4
 /// devices: 20 % padding`.
-fn summary(item: &Item, cells: &Cells) -> String {
+fn summary(item: &ShownItem, cells: &Cells) -> String {
     let times = |sizes: &[i64]| sizes.iter().map(i64::to_string).collect::<Vec<_>>().join("x");
     let mut text = String::new();
     let part = if cells.unreduced.is_some() { " a part of" } else { "" };

@@ -39,7 +39,7 @@ pub(super) struct Piece {
     /// The places that name values.
     mentions: Vec<Mention>,
     /// The shardings of values, by the start of their definition.
-    shardings: HashMap<u32, Vec<Held>>,
+    shardings: HashMap<u32, Vec<ValueSharding>>,
     /// The costs of its ops.
     pub(super) costs: Later<Costs>,
 }
@@ -55,7 +55,7 @@ pub(super) struct Mention {
 
 /// The sharding of a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Held {
+pub(super) struct ValueSharding {
     /// The sharding without the mesh: `[{"x"}, {}]`; empty if there is none.
     pub(super) sharding: String,
     /// The mesh, as the sharding names it.
@@ -142,7 +142,7 @@ impl Piece {
 
     /// Returns the shardings after propagation of the values defined at `span`. There are several if a function is
     /// called several times.
-    pub(super) fn held(&self, span: Span) -> &[Held] {
+    pub(super) fn held(&self, span: Span) -> &[ValueSharding] {
         self.shardings.get(&span.start).map_or(&[], Vec::as_slice)
     }
 
@@ -212,10 +212,10 @@ fn mentions(program: &Program) -> Vec<Mention> {
 }
 
 /// Returns the sharding of each value, by the start of its definition.
-fn shardings(module: &Module) -> HashMap<u32, Vec<Held>> {
+fn shardings(module: &Module) -> HashMap<u32, Vec<ValueSharding>> {
     let program = module.program();
     let table = ShardingTable::of(program);
-    let mut all: HashMap<u32, Vec<Held>> = HashMap::new();
+    let mut all: HashMap<u32, Vec<ValueSharding>> = HashMap::new();
     for value in program.values_under(program.body()) {
         let span = program.value_span(value);
         if span.is_empty() {
@@ -230,7 +230,7 @@ fn shardings(module: &Module) -> HashMap<u32, Vec<Held>> {
     all
 }
 
-fn held(program: &Program, value: Value, sharding: Option<&TensorSharding>) -> Held {
+fn held(program: &Program, value: Value, sharding: Option<&TensorSharding>) -> ValueSharding {
     let whole = program.tensor_type(value);
     let mut local = whole.cloned();
     let (mut text, mut mesh) = (String::new(), String::new());
@@ -250,5 +250,5 @@ fn held(program: &Program, value: Value, sharding: Option<&TensorSharding>) -> H
     let bytes = local.as_ref().and_then(dialect::ir::TensorType::bytes).unwrap_or(0);
     let local =
         local.map_or_else(|| program.type_text(program.value_type(value)), |t| program.type_data_text(&t.into()));
-    Held { sharding: text, mesh, local, bytes }
+    ValueSharding { sharding: text, mesh, local, bytes }
 }

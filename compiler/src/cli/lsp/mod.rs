@@ -57,7 +57,7 @@ pub(super) fn serve(
         waiting: Vec::new(),
         running: BTreeSet::new(),
         looking: false,
-        asked: Asked::Nothing,
+        asked: ConnectionState::Nothing,
         gone: false,
     };
     thread::scope(|scope| {
@@ -132,7 +132,7 @@ enum Event {
 
 /// The state of the connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum ConnectionState {
     Nothing,
     Initialize,
     Shutdown,
@@ -162,7 +162,7 @@ struct Server<'a> {
     running: BTreeSet<RequestId>,
     /// Whether an analysis is in progress.
     looking: bool,
-    asked: Asked,
+    asked: ConnectionState,
     /// Whether the editor sends nothing more. Earlier requests are still answered.
     gone: bool,
 }
@@ -195,7 +195,7 @@ impl Server<'_> {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        Ok(self.asked == Asked::Shutdown)
+        Ok(self.asked == ConnectionState::Shutdown)
     }
 
     /// Returns whether messages are pending that the editor needn't ask for.
@@ -218,15 +218,17 @@ impl Server<'_> {
         let id = request.id.clone();
         match (self.asked, request.method.as_str()) {
             (_, "initialize") => {
-                self.asked = Asked::Initialize;
+                self.asked = ConnectionState::Initialize;
                 return self.send(Response::new_ok(id, initialized()));
             }
-            (Asked::Nothing, _) => {
+            (ConnectionState::Nothing, _) => {
                 return self.refuse(id, ErrorCode::ServerNotInitialized, "expected 'initialize' first");
             }
-            (Asked::Shutdown, _) => return self.refuse(id, ErrorCode::InvalidRequest, "the server was shut down"),
+            (ConnectionState::Shutdown, _) => {
+                return self.refuse(id, ErrorCode::InvalidRequest, "the server was shut down");
+            }
             (_, "shutdown") => {
-                self.asked = Asked::Shutdown;
+                self.asked = ConnectionState::Shutdown;
                 return self.send(Response::new_ok(id, ()));
             }
             (_, method) if !answers::METHODS.contains(&method) => {
@@ -358,8 +360,8 @@ impl Server<'_> {
         let ready: Vec<(String, Request)> = ready;
         ready.into_iter().for_each(|(_, request)| self.answer(request, Arc::clone(&looked)));
         match self.asked {
-            Asked::Initialize => self.publish(uri, version, diagnostics),
-            Asked::Nothing | Asked::Shutdown => Ok(()),
+            ConnectionState::Initialize => self.publish(uri, version, diagnostics),
+            ConnectionState::Nothing | ConnectionState::Shutdown => Ok(()),
         }
     }
 

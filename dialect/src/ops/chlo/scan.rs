@@ -92,7 +92,7 @@ fn segments(op: OpRef<'_>) -> Option<(usize, usize)> {
 }
 
 /// The parameters of a scan that passed its checks.
-struct Form {
+struct ScanParams {
     inputs: usize,
     outputs: usize,
     dim: usize,
@@ -113,7 +113,7 @@ fn with(shape: &[i64], dim: usize, size: i64) -> Shape {
 }
 
 impl Scan {
-    fn check(op: OpRef<'_>) -> Checked<Form> {
+    fn check(op: OpRef<'_>) -> Checked<ScanParams> {
         let (inputs, outputs) = segments(op).ok_or_else(|| {
             Problem::new(format!("expected {OPERANDS} and {RESULTS} that fit its operands and results"))
         })?;
@@ -155,7 +155,7 @@ impl Scan {
             };
             require(same, || Problem::new(format!("expected the body to return the carried type as value {i}")))?;
         }
-        Ok(Form { inputs, outputs, dim, size, reverse: op.flag("is_reverse") })
+        Ok(ScanParams { inputs, outputs, dim, size, reverse: op.flag("is_reverse") })
     }
 }
 

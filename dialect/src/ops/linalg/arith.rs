@@ -16,7 +16,7 @@ use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax};
 
 /// The syntax of an op's types.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum TypeSyntax {
     /// `%a, %b : T`
     Same,
     /// `%a : T to U`
@@ -31,7 +31,7 @@ pub(super) enum Form {
 pub(super) struct Arith {
     name: &'static str,
     arity: usize,
-    form: Form,
+    form: TypeSyntax,
     meaning: Meaning,
     examples: &'static [&'static str],
 }
@@ -157,68 +157,68 @@ macro_rules! unsigned {
 }
 
 rows! {
-    ADDF "arith.addf" 2 Form::Same, is!(Add), ["f32", "f64"];
-    SUBF "arith.subf" 2 Form::Same, is!(Sub), ["f32"];
-    MULF "arith.mulf" 2 Form::Same, is!(Mul), ["bf16"];
-    DIVF "arith.divf" 2 Form::Same, is!(Div), ["f32"];
-    REMF "arith.remf" 2 Form::Same, is!(Rem), ["f32"];
-    NEGF "arith.negf" 1 Form::Same, is!(Neg), ["f32"];
-    MAXIMUMF "arith.maximumf" 2 Form::Same, is!(Max), ["f32"];
-    MINIMUMF "arith.minimumf" 2 Form::Same, is!(Min), ["f32"];
-    ANDI "arith.andi" 2 Form::Same, is!(And), ["i1", "i32"];
-    ORI "arith.ori" 2 Form::Same, is!(Or), ["i1"];
-    XORI "arith.xori" 2 Form::Same, is!(Xor), ["i32"];
-    ADDI "arith.addi" 2 Form::Same, int!(Add, Xor), ["i32", "i1"];
-    SUBI "arith.subi" 2 Form::Same, int!(Sub, Xor), ["i32"];
-    DIVUI "arith.divui" 2 Form::Same, unsigned!(Div), ["i32"];
-    REMUI "arith.remui" 2 Form::Same, unsigned!(Rem), ["i32"];
-    MULI "arith.muli" 2 Form::Same, int!(Mul, And), ["i32"];
-    DIVSI "arith.divsi" 2 Form::Same, int!(Div), ["i32"];
-    REMSI "arith.remsi" 2 Form::Same, int!(Rem), ["i32"];
-    MAXSI "arith.maxsi" 2 Form::Same, int!(Max, And), ["i32"];
-    MINSI "arith.minsi" 2 Form::Same, int!(Min, Or), ["i32", "i1"];
-    MAXUI "arith.maxui" 2 Form::Same, unsigned!(Max), ["i1", "i32"];
-    MINUI "arith.minui" 2 Form::Same, unsigned!(Min), ["i1", "i8"];
-    SHLI "arith.shli" 2 Form::Same, int!(Shl), ["i32"];
-    SHRSI "arith.shrsi" 2 Form::Same, int!(ShrArithmetic), ["i32"];
-    SHRUI "arith.shrui" 2 Form::Same, int!(ShrLogical), ["i32"];
-    CMPF "arith.cmpf" 2 Form::Compare(FLOAT_PREDICATES), Meaning::Test, [] "(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>) %r = arith.cmpf olt, %a, %b : tensor<2x4xf32>";
-    CMPI "arith.cmpi" 2 Form::Compare(INTEGER_PREDICATES), Meaning::Test, [] "(%a: tensor<2x4xi32>, %b: tensor<2x4xi32>) %r = arith.cmpi sge, %a, %b : tensor<2x4xi32>";
-    SELECT "arith.select" 3 Form::Select, is!(Select), [] "(%c: tensor<4xi1>, %a: tensor<4xf32>, %b: tensor<4xf32>) %r = arith.select %c, %a, %b : tensor<4xi1>, tensor<4xf32>";
-    EXTF "arith.extf" 1 Form::Cast, is!(Convert), ["f16" => "f32"];
-    TRUNCF "arith.truncf" 1 Form::Cast, is!(Convert), ["f32" => "bf16"];
-    EXTSI "arith.extsi" 1 Form::Cast, int!(Convert), ["i8" => "i32"];
-    EXTUI "arith.extui" 1 Form::Cast, unsigned!(Convert), ["i1" => "i32", "i8" => "i32"];
-    TRUNCI "arith.trunci" 1 Form::Cast, Meaning::LowBits, ["i32" => "i8", "i32" => "i1"];
-    SITOFP "arith.sitofp" 1 Form::Cast, int!(Convert), ["i32" => "f32"];
-    UITOFP "arith.uitofp" 1 Form::Cast, unsigned!(Convert), ["i1" => "f32", "i8" => "f32"];
-    FPTOSI "arith.fptosi" 1 Form::Cast, is!(Convert), ["f32" => "i32"];
-    FPTOUI "arith.fptoui" 1 Form::Cast, unsigned!(Convert), ["f32" => "i32"];
-    INDEX_CAST "arith.index_cast" 1 Form::Cast, int!(Convert), ["index" => "i64"];
-    INDEX_CASTUI "arith.index_castui" 1 Form::Cast, unsigned!(Convert), ["i8" => "index"];
-    BITCAST "arith.bitcast" 1 Form::Cast, is!(Bitcast), ["i32" => "f32"];
-    ABSF "math.absf" 1 Form::Same, is!(Abs), ["f32"];
-    ABSI "math.absi" 1 Form::Same, int!(Abs), ["i32"];
-    ATAN2 "math.atan2" 2 Form::Same, is!(Atan2), ["f32"];
-    CBRT "math.cbrt" 1 Form::Same, is!(Cbrt), ["f32"];
-    CEIL "math.ceil" 1 Form::Same, is!(Ceil), ["f32"];
-    COS "math.cos" 1 Form::Same, is!(Cos), ["f32"];
-    CTLZ "math.ctlz" 1 Form::Same, int!(Clz), ["i32"];
-    CTPOP "math.ctpop" 1 Form::Same, int!(Popcnt), ["i32"];
-    EXP "math.exp" 1 Form::Same, is!(Exp), ["f32"];
-    EXPM1 "math.expm1" 1 Form::Same, is!(Expm1), ["f32"];
-    FLOOR "math.floor" 1 Form::Same, is!(Floor), ["f32"];
-    ISFINITE "math.isfinite" 1 Form::Compare(&[]), is!(IsFinite), ["f32"];
-    LOG "math.log" 1 Form::Same, is!(Log), ["f32"];
-    LOG1P "math.log1p" 1 Form::Same, is!(Log1p), ["f32"];
-    POWF "math.powf" 2 Form::Same, is!(Pow), ["f32"];
-    ROUND "math.round" 1 Form::Same, is!(RoundAfz), ["f32"];
-    ROUNDEVEN "math.roundeven" 1 Form::Same, is!(RoundEven), ["f32"];
-    RSQRT "math.rsqrt" 1 Form::Same, is!(Rsqrt), ["f32"];
-    SIN "math.sin" 1 Form::Same, is!(Sin), ["f32"];
-    SQRT "math.sqrt" 1 Form::Same, is!(Sqrt), ["f32"];
-    TAN "math.tan" 1 Form::Same, is!(Tan), ["f32"];
-    TANH "math.tanh" 1 Form::Same, is!(Tanh), ["f32"];
+    ADDF "arith.addf" 2 TypeSyntax::Same, is!(Add), ["f32", "f64"];
+    SUBF "arith.subf" 2 TypeSyntax::Same, is!(Sub), ["f32"];
+    MULF "arith.mulf" 2 TypeSyntax::Same, is!(Mul), ["bf16"];
+    DIVF "arith.divf" 2 TypeSyntax::Same, is!(Div), ["f32"];
+    REMF "arith.remf" 2 TypeSyntax::Same, is!(Rem), ["f32"];
+    NEGF "arith.negf" 1 TypeSyntax::Same, is!(Neg), ["f32"];
+    MAXIMUMF "arith.maximumf" 2 TypeSyntax::Same, is!(Max), ["f32"];
+    MINIMUMF "arith.minimumf" 2 TypeSyntax::Same, is!(Min), ["f32"];
+    ANDI "arith.andi" 2 TypeSyntax::Same, is!(And), ["i1", "i32"];
+    ORI "arith.ori" 2 TypeSyntax::Same, is!(Or), ["i1"];
+    XORI "arith.xori" 2 TypeSyntax::Same, is!(Xor), ["i32"];
+    ADDI "arith.addi" 2 TypeSyntax::Same, int!(Add, Xor), ["i32", "i1"];
+    SUBI "arith.subi" 2 TypeSyntax::Same, int!(Sub, Xor), ["i32"];
+    DIVUI "arith.divui" 2 TypeSyntax::Same, unsigned!(Div), ["i32"];
+    REMUI "arith.remui" 2 TypeSyntax::Same, unsigned!(Rem), ["i32"];
+    MULI "arith.muli" 2 TypeSyntax::Same, int!(Mul, And), ["i32"];
+    DIVSI "arith.divsi" 2 TypeSyntax::Same, int!(Div), ["i32"];
+    REMSI "arith.remsi" 2 TypeSyntax::Same, int!(Rem), ["i32"];
+    MAXSI "arith.maxsi" 2 TypeSyntax::Same, int!(Max, And), ["i32"];
+    MINSI "arith.minsi" 2 TypeSyntax::Same, int!(Min, Or), ["i32", "i1"];
+    MAXUI "arith.maxui" 2 TypeSyntax::Same, unsigned!(Max), ["i1", "i32"];
+    MINUI "arith.minui" 2 TypeSyntax::Same, unsigned!(Min), ["i1", "i8"];
+    SHLI "arith.shli" 2 TypeSyntax::Same, int!(Shl), ["i32"];
+    SHRSI "arith.shrsi" 2 TypeSyntax::Same, int!(ShrArithmetic), ["i32"];
+    SHRUI "arith.shrui" 2 TypeSyntax::Same, int!(ShrLogical), ["i32"];
+    CMPF "arith.cmpf" 2 TypeSyntax::Compare(FLOAT_PREDICATES), Meaning::Test, [] "(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>) %r = arith.cmpf olt, %a, %b : tensor<2x4xf32>";
+    CMPI "arith.cmpi" 2 TypeSyntax::Compare(INTEGER_PREDICATES), Meaning::Test, [] "(%a: tensor<2x4xi32>, %b: tensor<2x4xi32>) %r = arith.cmpi sge, %a, %b : tensor<2x4xi32>";
+    SELECT "arith.select" 3 TypeSyntax::Select, is!(Select), [] "(%c: tensor<4xi1>, %a: tensor<4xf32>, %b: tensor<4xf32>) %r = arith.select %c, %a, %b : tensor<4xi1>, tensor<4xf32>";
+    EXTF "arith.extf" 1 TypeSyntax::Cast, is!(Convert), ["f16" => "f32"];
+    TRUNCF "arith.truncf" 1 TypeSyntax::Cast, is!(Convert), ["f32" => "bf16"];
+    EXTSI "arith.extsi" 1 TypeSyntax::Cast, int!(Convert), ["i8" => "i32"];
+    EXTUI "arith.extui" 1 TypeSyntax::Cast, unsigned!(Convert), ["i1" => "i32", "i8" => "i32"];
+    TRUNCI "arith.trunci" 1 TypeSyntax::Cast, Meaning::LowBits, ["i32" => "i8", "i32" => "i1"];
+    SITOFP "arith.sitofp" 1 TypeSyntax::Cast, int!(Convert), ["i32" => "f32"];
+    UITOFP "arith.uitofp" 1 TypeSyntax::Cast, unsigned!(Convert), ["i1" => "f32", "i8" => "f32"];
+    FPTOSI "arith.fptosi" 1 TypeSyntax::Cast, is!(Convert), ["f32" => "i32"];
+    FPTOUI "arith.fptoui" 1 TypeSyntax::Cast, unsigned!(Convert), ["f32" => "i32"];
+    INDEX_CAST "arith.index_cast" 1 TypeSyntax::Cast, int!(Convert), ["index" => "i64"];
+    INDEX_CASTUI "arith.index_castui" 1 TypeSyntax::Cast, unsigned!(Convert), ["i8" => "index"];
+    BITCAST "arith.bitcast" 1 TypeSyntax::Cast, is!(Bitcast), ["i32" => "f32"];
+    ABSF "math.absf" 1 TypeSyntax::Same, is!(Abs), ["f32"];
+    ABSI "math.absi" 1 TypeSyntax::Same, int!(Abs), ["i32"];
+    ATAN2 "math.atan2" 2 TypeSyntax::Same, is!(Atan2), ["f32"];
+    CBRT "math.cbrt" 1 TypeSyntax::Same, is!(Cbrt), ["f32"];
+    CEIL "math.ceil" 1 TypeSyntax::Same, is!(Ceil), ["f32"];
+    COS "math.cos" 1 TypeSyntax::Same, is!(Cos), ["f32"];
+    CTLZ "math.ctlz" 1 TypeSyntax::Same, int!(Clz), ["i32"];
+    CTPOP "math.ctpop" 1 TypeSyntax::Same, int!(Popcnt), ["i32"];
+    EXP "math.exp" 1 TypeSyntax::Same, is!(Exp), ["f32"];
+    EXPM1 "math.expm1" 1 TypeSyntax::Same, is!(Expm1), ["f32"];
+    FLOOR "math.floor" 1 TypeSyntax::Same, is!(Floor), ["f32"];
+    ISFINITE "math.isfinite" 1 TypeSyntax::Compare(&[]), is!(IsFinite), ["f32"];
+    LOG "math.log" 1 TypeSyntax::Same, is!(Log), ["f32"];
+    LOG1P "math.log1p" 1 TypeSyntax::Same, is!(Log1p), ["f32"];
+    POWF "math.powf" 2 TypeSyntax::Same, is!(Pow), ["f32"];
+    ROUND "math.round" 1 TypeSyntax::Same, is!(RoundAfz), ["f32"];
+    ROUNDEVEN "math.roundeven" 1 TypeSyntax::Same, is!(RoundEven), ["f32"];
+    RSQRT "math.rsqrt" 1 TypeSyntax::Same, is!(Rsqrt), ["f32"];
+    SIN "math.sin" 1 TypeSyntax::Same, is!(Sin), ["f32"];
+    SQRT "math.sqrt" 1 TypeSyntax::Same, is!(Sqrt), ["f32"];
+    TAN "math.tan" 1 TypeSyntax::Same, is!(Tan), ["f32"];
+    TANH "math.tanh" 1 TypeSyntax::Same, is!(Tanh), ["f32"];
 }
 
 /// Returns the op that computes `op` on elements of this type.
@@ -233,7 +233,7 @@ pub(super) fn of_scalar(op: ScalarOp, ty: ElementType) -> Option<&'static Arith>
         Meaning::Unsigned(of) => ty == ElementType::I1 && of == op,
         Meaning::LowBits | Meaning::Test => false,
     };
-    ROWS.iter().copied().find(|row| row.form == Form::Same && computes(row) && kind(row.name))
+    ROWS.iter().copied().find(|row| row.form == TypeSyntax::Same && computes(row) && kind(row.name))
 }
 
 /// Returns the operation of a named structured op on single bits: sums are "or", products are "and".
@@ -304,7 +304,7 @@ impl Arith {
             }
             Meaning::LowBits => b.op(ScalarOp::Convert, &args, ty),
             Meaning::Test => {
-                let Form::Compare(predicates) = self.form else { return None };
+                let TypeSyntax::Compare(predicates) = self.form else { return None };
                 let (_, test) = predicates.get(usize::try_from(op.int(PREDICATE)?).ok()?)?;
                 b.test(*test, args[0], *args.get(1)?)?
             }
@@ -317,7 +317,7 @@ impl Arith {
         let (ty, shape) = element(op, op.results().next()?)?;
         let operands: Vec<(ElementType, Shape)> =
             op.operands().iter().map(|&v| element(op, v)).collect::<Option<_>>()?;
-        let alike = |o: &(ElementType, Shape)| o.1 == shape || o.1.is_empty() && self.form == Form::Select;
+        let alike = |o: &(ElementType, Shape)| o.1 == shape || o.1.is_empty() && self.form == TypeSyntax::Select;
         if shape.iter().any(|&d| d < 0) || !operands.iter().all(alike) {
             return None;
         }
@@ -383,12 +383,12 @@ impl OpDef for Arith {
 
     fn syntax(&self) -> Syntax {
         Syntax::Custom(match self.form {
-            Form::Same => &CustomSyntax { parse: parse_same, print: print_same },
-            Form::Cast => &CustomSyntax { parse: parse_cast, print: print_cast },
-            Form::Compare([]) => &CustomSyntax { parse: parse_test, print: print_same },
-            Form::Compare(FLOAT_PREDICATES) => &CustomSyntax { parse: parse_float, print: print_float },
-            Form::Compare(_) => &CustomSyntax { parse: parse_integer, print: print_integer },
-            Form::Select => &CustomSyntax { parse: parse_select, print: print_select },
+            TypeSyntax::Same => &CustomSyntax { parse: parse_same, print: print_same },
+            TypeSyntax::Cast => &CustomSyntax { parse: parse_cast, print: print_cast },
+            TypeSyntax::Compare([]) => &CustomSyntax { parse: parse_test, print: print_same },
+            TypeSyntax::Compare(FLOAT_PREDICATES) => &CustomSyntax { parse: parse_float, print: print_float },
+            TypeSyntax::Compare(_) => &CustomSyntax { parse: parse_integer, print: print_integer },
+            TypeSyntax::Select => &CustomSyntax { parse: parse_select, print: print_select },
         })
     }
 
@@ -398,8 +398,8 @@ impl OpDef for Arith {
         let types: Vec<&TypeData> = op.operand_types().collect();
         let result = op.result_types().next().ok_or_else(|| Problem::new("expected a result"))?;
         let (from, same) = match self.form {
-            Form::Same => (0, true),
-            Form::Select => (1, true),
+            TypeSyntax::Same => (0, true),
+            TypeSyntax::Select => (1, true),
             _ => (0, false),
         };
         for (i, ty) in types.iter().enumerate().skip(from) {

@@ -60,7 +60,7 @@ enum Loops {
 struct StructuredOp {
     name: &'static str,
     loops: Loops,
-    text: text::Form,
+    text: text::StructuredSyntax,
     examples: &'static [&'static str],
 }
 
@@ -75,7 +75,7 @@ impl StructuredOp {
             Problem::new(format!("expected a map for each of {} operands, found {}", operands.len(), maps.len()))
         })?;
         // The body of a map may leave out the results.
-        require(args.len() == operands.len() || args.len() == inputs && self.text == text::Form::Map, || {
+        require(args.len() == operands.len() || args.len() == inputs && self.text == text::StructuredSyntax::Map, || {
             Problem::new(format!("expected a region of {} arguments, found {}", operands.len(), args.len()))
         })?;
         for (i, (&arg, &operand)) in args.iter().zip(operands).enumerate() {

@@ -2,7 +2,7 @@
 
 use super::arith::{Arith, of_element, of_name, of_scalar};
 use super::structured::element_type;
-use super::text::Form;
+use super::text::StructuredSyntax;
 use super::{KIND, Loops, StructuredOp, YIELD};
 use crate::ir::build::Builder;
 use crate::ir::{Attr, AttrData, ElementType, Loc, Name, OpRef, Program, Region, Ty, TypeData, Value};
@@ -26,7 +26,7 @@ pub(super) enum Named {
 macro_rules! rows {
     ($($id:ident $name:literal $loops:expr, $form:ident, $body:expr, [$($example:literal),*];)*) => {
         $(static $id: StructuredOp =
-            StructuredOp { name: $name, loops: $loops, text: Form::$form, examples: &[$($example),*] };)*
+            StructuredOp { name: $name, loops: $loops, text: StructuredSyntax::$form, examples: &[$($example),*] };)*
         /// The structured ops.
         pub(super) static OPS: &[&dyn OpDef] = &[$(&$id),*];
 

@@ -6,7 +6,7 @@ use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax};
 
 /// The syntax of a structured op.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum StructuredSyntax {
     /// `{maps, kinds of loops} ins(…) outs(…) attrs = {…} {body} -> T`
     Generic,
     /// `ins(…) outs(…) -> T`; the name implies the body.
@@ -23,24 +23,24 @@ pub(super) enum Form {
     Map,
 }
 
-pub(super) fn syntax(form: Form) -> Syntax {
+pub(super) fn syntax(form: StructuredSyntax) -> Syntax {
     Syntax::Custom(match form {
-        Form::Generic => &CustomSyntax { parse: parse_generic, print: print_generic },
-        Form::Named => &CustomSyntax { parse: parse_named, print: print_named },
-        Form::Elementwise => &CustomSyntax { parse: parse_elementwise, print: print_elementwise },
-        Form::Transpose => &CustomSyntax {
+        StructuredSyntax::Generic => &CustomSyntax { parse: parse_generic, print: print_generic },
+        StructuredSyntax::Named => &CustomSyntax { parse: parse_named, print: print_named },
+        StructuredSyntax::Elementwise => &CustomSyntax { parse: parse_elementwise, print: print_elementwise },
+        StructuredSyntax::Transpose => &CustomSyntax {
             parse: |p, op| parse_moved(p, op, "permutation"),
             print: |p, op| print_moved(p, op, "permutation"),
         },
-        Form::Broadcast => &CustomSyntax {
+        StructuredSyntax::Broadcast => &CustomSyntax {
             parse: |p, op| parse_moved(p, op, "dimensions"),
             print: |p, op| print_moved(p, op, "dimensions"),
         },
-        Form::Reduce => &CustomSyntax {
+        StructuredSyntax::Reduce => &CustomSyntax {
             parse: |p, op| parse_with_body(p, op, Some("dimensions")),
             print: |p, op| print_with_body(p, op, Some("dimensions")),
         },
-        Form::Map => {
+        StructuredSyntax::Map => {
             &CustomSyntax { parse: |p, op| parse_with_body(p, op, None), print: |p, op| print_with_body(p, op, None) }
         }
     })

@@ -15,7 +15,7 @@ use crate::plan::model::meaning::Models;
 use crate::plan::model::strategy::{Assignment, Exchanges};
 
 /// The decisions, and the ops written so far.
-pub(super) struct Emit<'a> {
+pub(super) struct MicrobatchEmitter<'a> {
     pub(super) program: &'a mut Program,
     pub(super) models: &'a mut Models,
     /// The distributions of values that exist in parts.
@@ -28,10 +28,10 @@ pub(super) struct Emit<'a> {
 }
 
 /// The new values for values of the old block in one microbatch.
-type Values = FxHashMap<Value, Value>;
+type ValueMap = FxHashMap<Value, Value>;
 
 /// The position where ops are written.
-struct Place<'p> {
+struct Destination<'p> {
     ops: &'p mut Vec<Op>,
     loc: Loc,
     /// The number of the microbatch.
@@ -40,10 +40,10 @@ struct Place<'p> {
     inside: bool,
 }
 
-impl Emit<'_> {
+impl MicrobatchEmitter<'_> {
     /// Rewrites the block for `count` microbatches.
     pub(super) fn block(mut self, block: Block, count: i64) {
-        let mut values = vec![Values::default(); count as usize];
+        let mut values = vec![ValueMap::default(); count as usize];
         let mut ops = Vec::new();
         for argument in self.program.block_args(block).to_vec() {
             let Some(at) = self.parts.get(&argument).cloned() else { continue };
@@ -65,7 +65,7 @@ impl Emit<'_> {
         self.program.set_block_ops(block, ops);
     }
 
-    fn op(&mut self, op: Op, values: &mut [Values], ops: &mut Vec<Op>) {
+    fn op(&mut self, op: Op, values: &mut [ValueMap], ops: &mut Vec<Op>) {
         let loc = self.program.op(op).loc;
         let Some(each) = self.each.get(&op).cloned() else {
             for value in outline::reads(self.program, &[op]) {
@@ -85,7 +85,7 @@ impl Emit<'_> {
         }
         for (k, values) in (0..).zip(values.iter_mut()) {
             let first = ops.len();
-            self.done(op, &each, values, &mut Place { ops, loc, k, inside: false });
+            self.done(op, &each, values, &mut Destination { ops, loc, k, inside: false });
             self.tag(&ops[first..], k);
         }
         for result in self.program.results(op) {
@@ -102,7 +102,7 @@ impl Emit<'_> {
     }
 
     /// Combines a value from its parts, once.
-    fn put_together(&mut self, value: Value, values: &[Values], ops: &mut Vec<Op>, loc: Loc) {
+    fn put_together(&mut self, value: Value, values: &[ValueMap], ops: &mut Vec<Op>, loc: Loc) {
         let Some(at) = self.parts.get(&value).filter(|_| !self.whole.contains_key(&value)) else { return };
         let parts: Vec<Value> = values.iter().filter_map(|values| values.get(&value).copied()).collect();
         let mut b = Builder::new(self.program, ops, loc);
@@ -123,12 +123,12 @@ impl Emit<'_> {
     }
 
     /// Returns the new value for a value that exists in the wanted form.
-    fn here(&self, value: Value, values: &Values) -> Value {
+    fn here(&self, value: Value, values: &ValueMap) -> Value {
         values.get(&value).or_else(|| self.whole.get(&value)).copied().unwrap_or(value)
     }
 
     /// Writes an op for one microbatch.
-    fn done(&mut self, op: Op, each: &Each, values: &mut Values, place: &mut Place<'_>) {
+    fn done(&mut self, op: Op, each: &Each, values: &mut ValueMap, place: &mut Destination<'_>) {
         let operands = self.program.op(op).operands.to_vec();
         let made = match each {
             Each::Parts(assignment) => {
@@ -152,7 +152,7 @@ impl Emit<'_> {
     }
 
     /// Copies an op with the values of a microbatch.
-    fn copy(&mut self, op: Op, values: &Values) -> Op {
+    fn copy(&mut self, op: Op, values: &ValueMap) -> Op {
         let copy = self.program.clone_op(op, &mut Renaming::default());
         rename(self.program, copy, &self.whole);
         rename(self.program, copy, values);
@@ -160,7 +160,7 @@ impl Emit<'_> {
     }
 
     /// Returns a microbatch's part of a value.
-    fn part(&mut self, value: Value, wanted: &Distribution, values: &Values, place: &mut Place<'_>) -> Value {
+    fn part(&mut self, value: Value, wanted: &Distribution, values: &ValueMap, place: &mut Destination<'_>) -> Value {
         let here = self.here(value, values);
         if self.parts.contains_key(&value) || wanted.is_replicated() {
             return here;
@@ -192,8 +192,8 @@ impl Emit<'_> {
         &mut self,
         value: Value,
         wanted: &Distribution,
-        values: &Values,
-        place: &mut Place<'_>,
+        values: &ValueMap,
+        place: &mut Destination<'_>,
     ) -> Option<Value> {
         let ValueSource::Result(op, _) = self.program.value_source(value) else { return None };
         let view = self.program.view(op);
@@ -229,8 +229,8 @@ impl Emit<'_> {
         op: Op,
         assignment: &Assignment,
         operands: &[Value],
-        values: &Values,
-        place: &mut Place<'_>,
+        values: &ValueMap,
+        place: &mut Destination<'_>,
     ) -> Vec<Value> {
         // Each microbatch needs copies of the regions.
         let regions = self.program.op(op).regions.clone();
@@ -283,7 +283,7 @@ impl Emit<'_> {
     }
 
     /// Copies an op with its old operands and with regions that read the microbatch's values.
-    fn copy_regions(&mut self, op: Op, values: &Values) -> Op {
+    fn copy_regions(&mut self, op: Op, values: &ValueMap) -> Op {
         let copy = self.program.clone_op(op, &mut Renaming::default());
         for inner in inner_ops(self.program, copy) {
             self.program.rename_operands(inner, &self.whole);
@@ -293,7 +293,7 @@ impl Emit<'_> {
     }
 
     /// Writes a named computation over parts.
-    fn body(&mut self, op: Op, operands: &[Value], values: &Values, place: &mut Place<'_>) -> Vec<Value> {
+    fn body(&mut self, op: Op, operands: &[Value], values: &ValueMap, place: &mut Destination<'_>) -> Vec<Value> {
         let own: Vec<Value> = operands
             .iter()
             .map(|&v| match self.parts.get(&v) {
@@ -303,7 +303,7 @@ impl Emit<'_> {
             .collect();
         let Some(body) = self.program.region_block(op, 0) else { return Vec::new() };
         let new = self.program.new_block();
-        let mut inner = Values::default();
+        let mut inner = ValueMap::default();
         for (arg, value) in self.program.block_args(body).to_vec().into_iter().zip(&own) {
             let (loc, span) = (self.program.value_loc(arg), self.program.value_span(arg));
             let ty = self.program.value_type(*value);
@@ -316,7 +316,7 @@ impl Emit<'_> {
             let (first, span, loc) = (ops.len(), self.program.op(op).span, self.program.op(op).loc);
             match self.each.get(&op).cloned() {
                 Some(each) => {
-                    self.done(op, &each, &mut inner, &mut Place { ops: &mut ops, loc, k: place.k, inside: true });
+                    self.done(op, &each, &mut inner, &mut Destination { ops: &mut ops, loc, k: place.k, inside: true });
                 }
                 None => {
                     let copy = self.copy(op, &inner);

@@ -18,7 +18,7 @@ use dialect::ops::mpmd::{self, Kind, Topology};
 use rustc_hash::FxHashMap;
 
 use self::divide::{Division, Each};
-use self::emit::Emit;
+use self::emit::MicrobatchEmitter;
 use super::{flat, schedule};
 use crate::compile_options::Microbatches;
 use crate::dimension_classes::{ClassId, DimensionClasses};
@@ -101,11 +101,17 @@ pub(super) fn microbatch(program: &mut Program, options: &Options, diagnostics: 
 }
 
 /// The parts, and the ops that run for each microbatch.
-type Found = (FxHashMap<Value, dialect::sharding::Distribution>, FxHashMap<Op, Each>);
+type SplitProgram = (FxHashMap<Value, dialect::sharding::Distribution>, FxHashMap<Op, Each>);
 
 /// Returns the division by arguments that leaves the least work to be done on whole values.
-fn best(program: &Program, models: &mut Models, block: Block, argument: Option<Value>, count: i64) -> Option<Found> {
-    let mut best: Option<(f64, Found)> = None;
+fn best(
+    program: &Program,
+    models: &mut Models,
+    block: Block,
+    argument: Option<Value>,
+    count: i64,
+) -> Option<SplitProgram> {
+    let mut best: Option<(f64, SplitProgram)> = None;
     for arguments in candidates(program, block, argument) {
         let Some(division) = Division::of(program, models, block, (&arguments, count)) else { continue };
         let Division { parts, each, work, .. } = division;
@@ -133,7 +139,8 @@ fn candidates(program: &Program, block: Block, argument: Option<Value>) -> Vec<V
     found.into_iter().map(|f| f.1).collect()
 }
 
-fn cut(program: &mut Program, models: &mut Models, block: Block, (parts, each): Found, count: i64) {
-    let emit = Emit { program, models, parts, each, whole: FxHashMap::default(), cut: FxHashMap::default() };
+fn cut(program: &mut Program, models: &mut Models, block: Block, (parts, each): SplitProgram, count: i64) {
+    let emit =
+        MicrobatchEmitter { program, models, parts, each, whole: FxHashMap::default(), cut: FxHashMap::default() };
     emit.block(block, count);
 }

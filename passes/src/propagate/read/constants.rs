@@ -29,7 +29,7 @@ pub fn split(graph: &mut Graph, program: &mut Program) {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum ConstantKind {
     Variable,
     Constant,
     Expansion,
@@ -42,12 +42,12 @@ fn split_block(
     program: &mut Program,
     block: Block,
     variable: &FxHashSet<Node>,
-    found: &mut Vec<Found>,
+    found: &mut Vec<ConstantKind>,
 ) -> bool {
     let mut nodes = Vec::new();
     collect_outside_named(graph, program, block, &mut nodes);
     let mut is_variable = false;
-    found.resize(graph.nodes.len(), Found::Variable);
+    found.resize(graph.nodes.len(), ConstantKind::Variable);
     let (mut constants, mut expansions, mut copies) = (Vec::new(), Vec::new(), FxHashMap::default());
     for node in nodes {
         let role = graph.node(node).role;
@@ -56,7 +56,7 @@ fn split_block(
         }
         let is_constant = |value: Val| {
             let def = graph.def(value);
-            def.is_some() && found.get(def.index()) == Some(&Found::Constant)
+            def.is_some() && found.get(def.index()) == Some(&ConstantKind::Constant)
         };
         let constancy = match role.kind {
             Kind::Named if variable.contains(&node) => Constancy::No,
@@ -64,24 +64,24 @@ fn split_block(
             _ => role.constancy,
         };
         match constancy {
-            Constancy::Source => found[node.index()] = Found::Constant,
+            Constancy::Source => found[node.index()] = ConstantKind::Constant,
             Constancy::Preserving | Constancy::Broadcast if graph.operands(node).all(is_constant) => {
-                found[node.index()] = Found::Constant;
+                found[node.index()] = ConstantKind::Constant;
             }
             Constancy::Broadcast if graph.operands(node).all(|v| graph.is_scalar(v)) => {
-                found[node.index()] = Found::Expansion;
+                found[node.index()] = ConstantKind::Expansion;
             }
             _ => {}
         }
         is_variable |= constancy == Constancy::No && !role.terminator;
         match found[node.index()] {
-            Found::Constant => constants.push(node),
-            Found::Expansion => expansions.push(node),
-            Found::Variable => {
+            ConstantKind::Constant => constants.push(node),
+            ConstantKind::Expansion => expansions.push(node),
+            ConstantKind::Variable => {
                 for u in graph.operand_uses(node) {
                     let value = graph.value_of_use(u);
                     let def = graph.def(value);
-                    if def.is_some() && found.get(def.index()).is_some_and(|&f| f != Found::Variable) {
+                    if def.is_some() && found.get(def.index()).is_some_and(|&f| f != ConstantKind::Variable) {
                         copies.clear();
                         copy_into(graph, program, value, &mut copies);
                         graph.set_use(u, copies.get(&value).copied().unwrap_or(value));

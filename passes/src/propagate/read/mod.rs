@@ -68,12 +68,12 @@ struct Reader<'a> {
     /// The initial shardings of values.
     table: ShardingTable,
     /// The converted shardings of the table, by id; converted on first use.
-    known: Vec<Option<Known>>,
+    known: Vec<Option<KnownSharding>>,
 }
 
 /// A sharding in the engine's form.
 #[derive(Clone, Copy)]
-struct Known {
+struct KnownSharding {
     id: ShardingId,
     /// The rank of values that it fits; `None` for a sharding on one device, which fits all.
     rank: Option<usize>,
@@ -168,13 +168,13 @@ impl Reader<'_> {
         }
     }
 
-    fn convert(&mut self, id: dialect::sharding::ShardingId) -> Known {
+    fn convert(&mut self, id: dialect::sharding::ShardingId) -> KnownSharding {
         let Some(compact) = self.engine.meshes.read_nontrivial(self.table.sharding(id)) else {
-            return Known { id: ShardingId::NONE, rank: None };
+            return KnownSharding { id: ShardingId::NONE, rank: None };
         };
         let on_one_device = self.engine.meshes.get(compact.mesh).mesh.is_maximal();
         let rank = (!on_one_device).then_some(compact.dims.len());
-        Known { id: self.engine.shardings.intern(compact), rank }
+        KnownSharding { id: self.engine.shardings.intern(compact), rank }
     }
 
     fn list(&self, op: Op, name: &str) -> Vec<TensorSharding> {

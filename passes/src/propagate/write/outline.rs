@@ -13,7 +13,7 @@ use crate::propagate::graph::role::{Kind, Role};
 use crate::propagate::graph::{Graph, Node, Place, Val};
 
 /// The key of a function: the original name, the shardings of arguments and of results.
-type Key = (String, Option<Vec<ShardingId>>, Option<Vec<ShardingId>>);
+type FunctionKey = (String, Option<Vec<ShardingId>>, Option<Vec<ShardingId>>);
 
 /// Turns the named computations of `program` into functions.
 pub fn outline(engine: &mut Engine, program: &mut Program) {
@@ -26,8 +26,8 @@ pub fn outline(engine: &mut Engine, program: &mut Program) {
     if named.is_empty() {
         return;
     }
-    let mut names = Names::new(program, &engine.graph);
-    let mut functions: FxHashMap<String, (Node, Key)> = FxHashMap::default();
+    let mut names = FreshNames::new(program, &engine.graph);
+    let mut functions: FxHashMap<String, (Node, FunctionKey)> = FxHashMap::default();
     for node in named {
         if let Some((symbol, function, original)) = outline_one(engine, program, node, &mut names) {
             functions.insert(symbol, (function, (original, None, None)));
@@ -47,12 +47,12 @@ pub fn outline(engine: &mut Engine, program: &mut Program) {
 }
 
 /// The used symbols.
-struct Names {
+struct FreshNames {
     taken: FxHashSet<String>,
     next: usize,
 }
 
-impl Names {
+impl FreshNames {
     fn new(program: &Program, graph: &Graph) -> Self {
         let mut taken = FxHashSet::default();
         let mut node = graph.first(program.body());
@@ -80,7 +80,7 @@ fn outline_one(
     engine: &mut Engine,
     program: &mut Program,
     node: Node,
-    names: &mut Names,
+    names: &mut FreshNames,
 ) -> Option<(String, Node, String)> {
     let op = engine.graph.op(node)?;
     let block = program.region_block(op, 0)?;
@@ -189,8 +189,8 @@ fn calls(engine: &Engine, program: &Program) -> Vec<(Node, String)> {
 }
 
 /// Redirects calls of functions with the same name and shardings to the first of them.
-fn share(engine: &mut Engine, program: &mut Program, functions: &FxHashMap<String, (Node, Key)>) {
-    let mut first: FxHashMap<&Key, String> = FxHashMap::default();
+fn share(engine: &mut Engine, program: &mut Program, functions: &FxHashMap<String, (Node, FunctionKey)>) {
+    let mut first: FxHashMap<&FunctionKey, String> = FxHashMap::default();
     for (node, callee) in calls(engine, program) {
         let (Some((_, key)), Some(op)) = (functions.get(&callee), engine.graph.op(node)) else {
             continue;
@@ -203,7 +203,7 @@ fn share(engine: &mut Engine, program: &mut Program, functions: &FxHashMap<Strin
 }
 
 /// Removes the functions that no call reaches from the functions that are kept anyway.
-fn remove_uncalled(engine: &mut Engine, program: &Program, functions: &FxHashMap<String, (Node, Key)>) {
+fn remove_uncalled(engine: &mut Engine, program: &Program, functions: &FxHashMap<String, (Node, FunctionKey)>) {
     let mut called_in: FxHashMap<Node, Vec<String>> = FxHashMap::default();
     for (node, callee) in calls(engine, program) {
         let mut function = node;
@@ -234,7 +234,7 @@ fn remove_uncalled(engine: &mut Engine, program: &Program, functions: &FxHashMap
 }
 
 /// Adds a reshard after a call whose result is sharded differently from what its users expect.
-fn reshard_results(engine: &mut Engine, program: &mut Program, functions: &FxHashMap<String, (Node, Key)>) {
+fn reshard_results(engine: &mut Engine, program: &mut Program, functions: &FxHashMap<String, (Node, FunctionKey)>) {
     for (node, callee) in calls(engine, program) {
         let Some((_, key)) = functions.get(&callee) else {
             continue;

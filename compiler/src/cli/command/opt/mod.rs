@@ -21,7 +21,7 @@ pub(crate) use flags::{add, double_dashes, listed, without_truth};
 
 /// Run passes over a program and print it
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct OptArgs {
     /// The program: text of MLIR with StableHLO and Shardy; '-' is standard input
     #[arg(value_name = "IN", default_value = "-")]
     input: OsString,
@@ -142,7 +142,7 @@ fn steps(session: &mut Session<'_>, listed: &[Listed]) -> Result<Vec<Step>, Fail
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
+pub(crate) fn run(args: &OptArgs, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.json);
     let output = args.output.as_deref();
     if args.emit_bytecode {
