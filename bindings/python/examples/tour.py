@@ -55,14 +55,14 @@ for name in new:
     print(name, new[name].shape, new[name].sharding.spec, "as with jax.jit:", want[name].sharding.spec)
 
 # %% [markdown]
-# Where does everything lie? A report prints as text; in a notebook it shows itself as a picture.
+# How is each value sharded? A report prints as text; a notebook displays it as a picture.
 
 # %%
 lowered = step.lower(params, x)
 shardc.show(lowered)
 
 # %% [markdown]
-# Each collective: why is it there, and what would remove it? With the lines of this notebook.
+# Each collective: its reason, and a change that removes it, with the lines of this notebook.
 
 # %%
 print(shardc.explain(lowered))
@@ -76,27 +76,27 @@ print(report)
 report.json["step_s"], report.json["peak_bytes"]
 
 # %% [markdown]
-# Does partitioning change its results? By shardc's own evaluator, on made-up inputs, with rounding measured.
+# Does partitioning change its results? shardc's evaluator compares them on random inputs, and measures rounding.
 
 # %%
 print(shardc.check(lowered))
 
 # %% [markdown]
-# What each device runs: one product over the shards, then a sum over `model`.
+# The program of each device: one product over the shards, then a sum over `model`.
 
 # %%
 forward = jax.jit(lambda params, x: jax.nn.relu(x @ params["up"]) @ params["down"])
 print(shardc.partition(forward.lower(params, x)))
 
 # %% [markdown]
-# Derivatives and batches from outside are planned too, the forward and the backward program each by itself.
+# Derivatives and batches of a planned function are planned, too: the forward and the backward program separately.
 
 # %%
 grads = jax.grad(shardc.jit(loss))(params, x)
 {name: (g.shape, g.sharding.spec) for name, g in grads.items()}
 
 # %% [markdown]
-# What can't be compiled is an error with the line it is about.
+# A program that can't be compiled raises an error with its line.
 
 # %%
 try:
