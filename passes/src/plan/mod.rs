@@ -102,16 +102,10 @@ pub static PASS: Pass = Pass {
     ],
     run: |program, given, diagnostics| {
         let CompileOptions { search, memory, .. } = given.compile;
-        match given.registry().targets().parse(given.compile.target_name()) {
-            Ok(target) => {
-                let options = PlanOptions { search, target, memory };
-                let report = candidates::plan_best(program, given, &options, diagnostics);
-                effort::count(given, &report);
-            }
-            Err(fault) => {
-                diagnostics.push(Diagnostic::error(codes::UNKNOWN_TARGET, Span::default(), fault.to_string()))
-            }
-        }
+        let Some(target) = given.target(diagnostics) else { return };
+        let options = PlanOptions { search, target, memory };
+        let report = candidates::plan_best(program, given, &options, diagnostics);
+        effort::count(given, &report);
     },
 };
 

@@ -73,6 +73,25 @@ pub(crate) fn run(args: &CostArgs, session: &mut Session<'_>) -> Outcome {
 /// Returns the table. `chips` is the number of chips of the slice.
 fn summary(cost: &Cost, chips: u64) -> String {
     let mut text = String::new();
+    heading(cost, chips, &mut text);
+    for CostRow { name, value, note } in rows(cost) {
+        let _ = writeln!(text, "{}", format!("  {name:<16}{value:>12}  {note}").trim_end());
+    }
+    if let Some(order) = &cost.device_order {
+        let in_order = order.iter().enumerate().all(|(i, &d)| i as u64 == d);
+        let shown: Vec<String> = order.iter().take(16).map(u64::to_string).collect();
+        let more = if order.len() > 16 { ", …" } else { "" };
+        let note = if in_order { "row-major".to_owned() } else { format!("[{}{more}]", shown.join(", ")) };
+        let _ = writeln!(text, "  device order    {note}");
+    }
+    pipeline(cost, &mut text);
+    collectives(cost, &mut text);
+    host_copies(cost, &mut text);
+    text
+}
+
+/// Appends the target and the mesh, with notes on idle chips and unknown numbers of iterations.
+fn heading(cost: &Cost, chips: u64, text: &mut String) {
     let names: Vec<String> = cost.mesh.iter().map(|(name, size)| format!("\"{name}\"={size}")).collect();
     let mesh = if names.is_empty() { String::new() } else { format!(", mesh {}", names.join(" x ")) };
     let each = if cost.replicas > 1 { format!(" for each of {} replicas", cost.replicas) } else { String::new() };
@@ -86,52 +105,63 @@ fn summary(cost: &Cost, chips: u64) -> String {
         let n = cost.guessed_loops;
         let loops = if n == 1 { "one loop".to_owned() } else { format!("{n} loops") };
         let how = "8 is a guess, --trip-count N states them";
-        let _ = writeln!(text, "  note: the condition of {loops} doesn't tell the iterations: {how}");
+        let _ = writeln!(text, "  note: the condition of {loops} doesn't determine the iterations: {how}");
     }
     if cost.mesh.is_empty() && cost.replicas == 1 {
         let _ = writeln!(text, "  note: {NO_MESH}");
     }
-    let mut row = |name: &str, value: String, note: String| {
-        let _ = writeln!(text, "{}", format!("  {name:<16}{value:>12}  {note}").trim_end());
-    };
-    row("step", units::seconds(cost.step_s), String::new());
-    row(
-        "compute",
-        units::seconds(cost.compute_s),
-        format!("{} of the step", units::percent(cost.compute_s, cost.step_s)),
-    );
-    let exposed = format!("{} of it exposed", units::seconds(cost.communication_exposed_s()));
-    row("communication", units::seconds(cost.communication_s), exposed);
+}
+
+/// A row of the table of totals.
+pub(super) struct CostRow {
+    pub(super) name: &'static str,
+    pub(super) value: String,
+    pub(super) note: String,
+}
+
+/// Returns the totals of a step on one device.
+pub(super) fn rows(cost: &Cost) -> Vec<CostRow> {
+    let row = |name, value, note| CostRow { name, value, note };
+    let exposed = |seconds| format!("{} of it exposed", units::seconds(seconds));
+    let of_step = format!("{} of the step", units::percent(cost.compute_s, cost.step_s));
+    let mut rows = vec![
+        row("step", units::seconds(cost.step_s), String::new()),
+        row("compute", units::seconds(cost.compute_s), of_step),
+        row("communication", units::seconds(cost.communication_s), exposed(cost.communication_exposed_s())),
+    ];
     if !cost.host_copies.is_empty() {
-        let exposed = format!("{} of it exposed", units::seconds(cost.host_exposed_s));
-        row("host copies", units::seconds(cost.host_copy_s), exposed);
+        rows.push(row("host copies", units::seconds(cost.host_copy_s), exposed(cost.host_exposed_s)));
     }
-    let peak = units::percent(cost.utilization, 1.0);
-    row("arithmetic", units::flops(cost.flops), format!("a device; {peak} of its peak"));
-    row("memory traffic", units::bytes(cost.memory_traffic), "a device".to_owned());
-    let (peak, memory) = (cost.peak_bytes as f64, cost.memory_bytes as f64);
-    let fits = if peak <= memory { "" } else { ": does not fit" };
-    row("peak memory", units::bytes(peak), format!("of {}{fits}", units::bytes(memory)));
+    let share = units::percent(cost.utilization, 1.0);
+    let fits = if cost.peak_bytes <= cost.memory_bytes { "" } else { ": does not fit" };
+    let memory = format!("of {}{fits}", units::bytes(cost.memory_bytes as f64));
+    rows.extend([
+        row("arithmetic", units::flops(cost.flops), format!("a device; {share} of its peak")),
+        row("memory traffic", units::bytes(cost.memory_traffic), "a device".to_owned()),
+        row("peak memory", units::bytes(cost.peak_bytes as f64), memory),
+    ]);
     if cost.host_peak_bytes > 0 {
-        row("host memory", units::bytes(cost.host_peak_bytes as f64), "at the peak, for each device".to_owned());
+        let peak = units::bytes(cost.host_peak_bytes as f64);
+        rows.push(row("host memory", peak, "at the peak, for each device".to_owned()));
     }
-    if let Some(order) = &cost.device_order {
-        let in_order = order.iter().enumerate().all(|(i, &d)| i as u64 == d);
-        let shown: Vec<String> = order.iter().take(16).map(u64::to_string).collect();
-        let more = if order.len() > 16 { ", …" } else { "" };
-        let note = if in_order { "row-major".to_owned() } else { format!("[{}{more}]", shown.join(", ")) };
-        let _ = writeln!(text, "  device order    {note}");
+    rows
+}
+
+/// Appends a row for each mesh of a pipeline.
+fn pipeline(cost: &Cost, text: &mut String) {
+    let Some(pipeline) = &cost.pipeline else { return };
+    let bubble = units::percent(pipeline.bubble, 1.0);
+    let _ = writeln!(text, "meshes, schedule {}: idle {bubble} of their time", pipeline.schedule);
+    text.push_str("        busy  share   peak memory  mesh\n");
+    for mesh in &pipeline.meshes {
+        let (busy, share) = (units::seconds(mesh.busy_s), units::percent(mesh.busy_s, cost.step_s));
+        let peak = units::bytes(mesh.peak_bytes as f64);
+        let _ = writeln!(text, "  {busy:>10} {share:>6} {peak:>13}  {}", mesh.name);
     }
-    if let Some(pipeline) = &cost.pipeline {
-        let bubble = units::percent(pipeline.bubble, 1.0);
-        let _ = writeln!(text, "meshes, schedule {}: {bubble} of their time they wait", pipeline.schedule);
-        text.push_str("        busy  share   peak memory  mesh\n");
-        for mesh in &pipeline.meshes {
-            let (busy, share) = (units::seconds(mesh.busy_s), units::percent(mesh.busy_s, cost.step_s));
-            let peak = units::bytes(mesh.peak_bytes as f64);
-            let _ = writeln!(text, "  {busy:>10} {share:>6} {peak:>13}  {}", mesh.name);
-        }
-    }
+}
+
+/// Appends a row for each collective.
+fn collectives(cost: &Cost, text: &mut String) {
     if !cost.collectives.is_empty() {
         text.push_str("collectives\n");
         text.push_str("        time  share  times  kind                axes          bytes in -> out       source\n");
@@ -152,11 +182,9 @@ fn summary(cost: &Cost, chips: u64) -> String {
         text.push_str(line.trim_end());
         text.push('\n');
     }
-    host_copies(cost, &mut text);
-    text
 }
 
-/// A row for each copy between the memory of a device and its host's.
+/// Appends a row for each copy between the memory of a device and that of its host.
 fn host_copies(cost: &Cost, text: &mut String) {
     if cost.host_copies.is_empty() {
         return;

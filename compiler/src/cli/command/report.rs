@@ -9,6 +9,7 @@ use std::time::Duration;
 use dialect::ops::func;
 use serde::Serialize;
 
+use super::cost::{self, CostRow};
 use super::explain::nothing_sent;
 use super::show;
 use crate::cli::knobs::{Knobs, duration, top};
@@ -137,8 +138,8 @@ fn page(
         "<h2>Memory</h2>\n<p class=\"quiet\">Of one device, over the steps of the program: each box is a buffer at its \
         address, the line is the memory in use. A click shows the live buffers of a step.</p>\n<div \
         id=\"memory\"></div>\n<h2>Roofline</h2>\n<p class=\"quiet\">Products and convolutions: attained FLOP/s over \
-        operations per byte of memory. The area of a point is its time.</p>\n<div id=\"roofline\"></div>\n<h2>Who \
-        holds what</h2>\n<div class=\"wide\">{pictures}</div>\n"
+        operations per byte of memory. The area of a point is its time.</p>\n<div id=\"roofline\"></div>\n<h2>Shards \
+        of each device</h2>\n<div class=\"wide\">{pictures}</div>\n"
     );
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{} - shardc</title>\n<style>\n{css}</style>\n</head>\n\
@@ -157,41 +158,10 @@ fn summary(name: &str, cost: &Cost, body: &mut String) {
         escaped(name),
         escaped(&title)
     );
-    let fits = if cost.peak_bytes <= cost.memory_bytes { "" } else { ": does not fit" };
-    let mut rows = vec![
-        ("step", units::seconds(cost.step_s), String::new()),
-        (
-            "compute",
-            units::seconds(cost.compute_s),
-            format!("{} of the step", units::percent(cost.compute_s, cost.step_s)),
-        ),
-        (
-            "communication",
-            units::seconds(cost.communication_s),
-            format!("{} of it exposed", units::seconds(cost.communication_exposed_s())),
-        ),
-        (
-            "arithmetic",
-            units::flops(cost.flops),
-            format!("a device; {} of its peak", units::percent(cost.utilization, 1.0)),
-        ),
-        ("memory traffic", units::bytes(cost.memory_traffic), "a device".to_owned()),
-        (
-            "peak memory",
-            units::bytes(cost.peak_bytes as f64),
-            format!("of {}{fits}", units::bytes(cost.memory_bytes as f64)),
-        ),
-    ];
-    if cost.host_peak_bytes > 0 {
-        let exposed = format!("{} of it exposed", units::seconds(cost.host_exposed_s));
-        rows.insert(3, ("host copies", units::seconds(cost.host_copy_s), exposed));
-        let host = units::bytes(cost.host_peak_bytes as f64);
-        rows.push(("host memory", host, "at the peak, for each device".to_owned()));
-    }
-    for (what, value, note) in rows {
+    for CostRow { name, value, note } in cost::rows(cost) {
         let (value, note) = (escaped(&value), escaped(&note));
         let _ =
-            writeln!(body, "<tr><td>{what}</td><td class=\"number\">{value}</td><td class=\"quiet\">{note}</td></tr>");
+            writeln!(body, "<tr><td>{name}</td><td class=\"number\">{value}</td><td class=\"quiet\">{note}</td></tr>");
     }
     body.push_str("</table>\n");
 }

@@ -14,8 +14,8 @@ use crate::cli::ranks::{Here, Identity, PATIENCE};
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::cli::{arrays, cache, profile, progress, shards};
 use crate::{
-    Backend, Block, CheckedResult, CompileOptions, Compiled, ExecuteOptions, Execution, HAS_NATIVE, Interface, Module,
-    Profile, Progress, RankInputs, Source, Straggler, random_inputs, units,
+    Backend, Block, CheckedResult, CompileOptions, Compiled, DeviceWaits, ExecuteOptions, Execution, HAS_NATIVE,
+    Interface, Module, Profile, Progress, RankInputs, Source, Straggler, random_inputs, units,
 };
 
 const EXAMPLES: &str = "\
@@ -187,54 +187,27 @@ fn run_here(args: &RunArgs, session: &mut Session<'_>, here: Option<&Here>) -> O
         }
     }
     let program = module.program();
-    let seed = args.seed.unwrap_or_default();
-    let made_up = || random_inputs(&interface.arguments, seed, interface.replicas);
     let judges = here.is_some_and(|here| here.rank == 0) && args.expect.is_some();
-    let (inputs, of_rank) = match (&args.inputs, here) {
-        (Some(path), None) => {
-            let inputs = arrays::read(session, program, path, "arg", &interface.arguments, interface.replicas)?;
-            (inputs, RankInputs::Whole)
-        }
-        (None, None) => (made_up(), RankInputs::Whole),
-        (Some(path), Some(here)) => match shards::own(path, here.rank) {
-            Some(path) => {
-                if args.expect.is_some() && !args.tolerances.are_given() {
-                    let why = "measuring the effect of rounding needs all inputs";
-                    return Err(Failure::Usage(format!(
-                        "with one input file per rank, --expect needs --rtol or --atol: {why}"
-                    )));
-                }
-                (Vec::new(), RankInputs::Blocks(blocks(session, &module, &path, here, &interface)?))
-            }
-            None => {
-                let inputs = arrays::map(session, program, path, |_| interface.arguments.clone(), interface.replicas)?;
-                (inputs, RankInputs::Whole)
-            }
-        },
-        (None, Some(_)) => (if judges { made_up() } else { Vec::new() }, RankInputs::Random(seed)),
-    };
+    let (inputs, of_rank) = inputs(args, session, here, &module, &interface)?;
     let expected = match args.expect.as_ref().filter(|_| here.is_none() || judges) {
         Some(path) => Some(arrays::read(session, program, path, "out", &interface.results, interface.replicas)?),
         None => None,
     };
     let backend = if args.interpret { Backend::Reference } else { Backend::Native };
     let calls = args.repeat.unwrap_or(1) as usize;
-    let (keep_subnormals, strict_math) = (args.keep_subnormals, args.strict_math);
-    let devices = args.devices.clone();
     let trace = args.trace.is_some() || args.profile;
     let progress = Progress::default();
-    let watched = Some(progress.clone());
     let quiet = args.outputs.is_some() || args.repeat.is_some() || trace;
     let ranks = here.and_then(|here| here.options(args.expect.is_some() || !quiet, of_rank, args.fast_reduce));
     let execute = ExecuteOptions {
         backend,
         calls,
-        devices,
+        devices: args.devices.clone(),
         cache,
-        keep_subnormals,
-        strict_math,
+        keep_subnormals: args.keep_subnormals,
+        strict_math: args.strict_math,
         trace,
-        progress: watched,
+        progress: Some(progress.clone()),
         deadline: None,
         ranks,
     };
@@ -248,76 +221,137 @@ fn run_here(args: &RunArgs, session: &mut Session<'_>, here: Option<&Here>) -> O
         (Some(path), None) => arrays::write(path, "out", &ran.results)?,
         (None, _) => {}
     }
-    if let (Some(path), Some(trace)) = (&args.trace, &ran.trace) {
-        let text = match here {
-            None => profile::timeline(trace, None),
-            Some(here) => {
-                let texts = here.together(profile::timeline(trace, Some(here)).as_bytes())?;
-                Timeline::join(texts.into_iter().map(|text| String::from_utf8_lossy(&text).into_owned()))
-            }
-        };
-        if here.is_none_or(|here| here.rank == 0) {
-            session.emit(Some(path), &text)?;
-        }
-    }
+    write_trace(args, session, here, &ran)?;
     let waits = match ran.trace.as_ref().filter(|_| args.profile) {
         Some(trace) => profile::waits(trace, here)?,
         None => Vec::new(),
     };
-    let sent = match here {
-        None => None,
-        Some(here) => {
-            let sent = here.together(&ran.sent_bytes.to_le_bytes())?;
-            Some(
-                sent.iter()
-                    .map(|b| b.as_chunks().0.first().map_or(0, |b| u64::from_le_bytes(*b)))
-                    .collect::<Vec<u64>>(),
-            )
-        }
-    };
+    let sent = here.map(|here| sent_bytes(here, &ran)).transpose()?;
     if here.is_some_and(|here| here.rank > 0) {
         return Ok(());
     }
-    let mut text = String::new();
-    if expected.is_none() && !quiet {
-        for (name, result) in named(&ran.results) {
-            let ty = program.type_data_text(&result.ty().into());
-            text.push_str(&format!("{name}: {ty} {}\n", values(result)));
+    let report = Report { args, module: &module, interface: &interface, here, quiet, waits, sent };
+    report.write(session, &options, &inputs, &ran, expected)
+}
+
+/// The report of the first process.
+struct Report<'a> {
+    args: &'a RunArgs,
+    module: &'a Module,
+    interface: &'a Interface,
+    here: Option<&'a Here>,
+    /// Whether it leaves out the results.
+    quiet: bool,
+    waits: Vec<DeviceWaits>,
+    sent: Option<Vec<u64>>,
+}
+
+impl Report<'_> {
+    /// Prints the results, the times and the profile, and compares the results with `expected`.
+    fn write(
+        self,
+        session: &mut Session<'_>,
+        options: &CompileOptions,
+        inputs: &[Vec<Literal>],
+        ran: &Execution,
+        expected: Option<Vec<Vec<Literal>>>,
+    ) -> Outcome {
+        let Report { args, module, interface, here, .. } = self;
+        let (program, source) = (module.program(), module.source().clone());
+        let mut text = String::new();
+        if expected.is_none() && !self.quiet {
+            for (name, result) in named(&ran.results) {
+                let ty = program.type_data_text(&result.ty().into());
+                text.push_str(&format!("{name}: {ty} {}\n", values(result)));
+            }
         }
+        let timing = args.repeat.map(|_| {
+            let cost = session.compiler.estimate(module, &CompileOptions::default()).value;
+            timing(ran, cost.map_or(0, |cost| cost.peak_bytes + cost.host_peak_bytes), self.sent, &mut text)
+        });
+        let profiled = match ran.trace.as_ref().filter(|_| args.profile) {
+            Some(trace) => Some(session.take(&source, session.compiler.profile(module, trace, options))?),
+            None => None,
+        };
+        let wanted = interface.replicas * interface.partitions;
+        let devices = if args.devices.is_empty() { (0..wanted as u32).collect() } else { args.devices.clone() };
+        let stragglers = session.compiler.stragglers(module, &self.waits, &devices, here.map_or(1, |here| here.ranks));
+        if let Some(profiled) = &profiled {
+            text.push_str(&profile::table(profiled));
+            text.push_str(&profile::late(&stragglers, here));
+        }
+        let report = || RunReport { timing: timing.as_ref(), profile: profiled.as_ref(), stragglers: &stragglers };
+        let returned = |(name, result): (String, &Literal)| {
+            let ty = program.type_data_text(&result.ty().into());
+            Returned { name, ty, values: values(result) }
+        };
+        session.set_document(&RunDocument { report: report(), results: named(&ran.results).map(returned).collect() });
+        session.emit(args.common.output.as_deref(), &text)?;
+        let Some(expected) = expected else { return Ok(()) };
+        let compared =
+            session.compiler.compare_results(module, inputs, &ran.results, &expected, args.tolerances.into());
+        let lines = named(&ran.results).zip(&compared);
+        let line =
+            |((name, _), r): ((String, _), &CheckedResult)| format!("{name}: {}\n", r.comparison.text("as expected"));
+        let text: String = lines.map(line).collect();
+        let equal = compared.iter().all(|r| r.equal);
+        session.set_document(&ComparisonDocument { report: report(), results: compared });
+        session.print(&text)?;
+        if equal { Ok(()) } else { Err(Failure::Said) }
     }
-    let timing = args.repeat.map(|_| {
-        let cost = session.compiler.estimate(&module, &CompileOptions::default()).value;
-        timing(&ran, cost.map_or(0, |cost| cost.peak_bytes + cost.host_peak_bytes), sent, &mut text)
-    });
-    let profiled = match ran.trace.as_ref().filter(|_| args.profile) {
-        Some(trace) => Some(session.take(&source, session.compiler.profile(&module, trace, &options))?),
-        None => None,
+}
+
+/// Returns the inputs that this process reads or generates, and the part of all inputs that they are.
+fn inputs(
+    args: &RunArgs,
+    session: &mut Session<'_>,
+    here: Option<&Here>,
+    module: &Module,
+    interface: &Interface,
+) -> Result<(Vec<Vec<Literal>>, RankInputs), Failure> {
+    let program = module.program();
+    let seed = args.seed.unwrap_or_default();
+    let generated = || random_inputs(&interface.arguments, seed, interface.replicas);
+    let (path, here) = match (&args.inputs, here) {
+        (None, None) => return Ok((generated(), RankInputs::Whole)),
+        (None, Some(here)) => {
+            let judges = here.rank == 0 && args.expect.is_some();
+            return Ok((if judges { generated() } else { Vec::new() }, RankInputs::Random(seed)));
+        }
+        (Some(path), None) => {
+            let inputs = arrays::read(session, program, path, "arg", &interface.arguments, interface.replicas)?;
+            return Ok((inputs, RankInputs::Whole));
+        }
+        (Some(path), Some(here)) => (path, here),
     };
-    let wanted = interface.replicas * interface.partitions;
-    let devices = if args.devices.is_empty() { (0..wanted as u32).collect() } else { args.devices.clone() };
-    let stragglers = session.compiler.stragglers(&module, &waits, &devices, here.map_or(1, |here| here.ranks));
-    if let Some(profiled) = &profiled {
-        text.push_str(&profile::table(profiled));
-        text.push_str(&profile::late(&stragglers, here));
+    let Some(path) = shards::own(path, here.rank) else {
+        let inputs = arrays::map(session, program, path, |_| interface.arguments.clone(), interface.replicas)?;
+        return Ok((inputs, RankInputs::Whole));
+    };
+    if args.expect.is_some() && !args.tolerances.are_given() {
+        let why = "measuring the effect of rounding needs all inputs";
+        return Err(Failure::Usage(format!("with one input file per rank, --expect needs --rtol or --atol: {why}")));
     }
-    let told = RunReport { timing: timing.as_ref(), profile: profiled.as_ref(), stragglers: &stragglers };
-    let returned = |(name, result): (String, &Literal)| {
-        let ty = program.type_data_text(&result.ty().into());
-        Returned { name, ty, values: values(result) }
+    Ok((Vec::new(), RankInputs::Blocks(blocks(session, module, &path, here, interface)?)))
+}
+
+/// Writes the timelines of all processes to the file of `--trace`, on the first process.
+fn write_trace(args: &RunArgs, session: &mut Session<'_>, here: Option<&Here>, ran: &Execution) -> Outcome {
+    let (Some(path), Some(trace)) = (&args.trace, &ran.trace) else { return Ok(()) };
+    let text = match here {
+        None => profile::timeline(trace, None),
+        Some(here) => {
+            let texts = here.together(profile::timeline(trace, Some(here)).as_bytes())?;
+            Timeline::join(texts.into_iter().map(|text| String::from_utf8_lossy(&text).into_owned()))
+        }
     };
-    session.set_document(&RunDocument { told, results: named(&ran.results).map(returned).collect() });
-    session.emit(args.common.output.as_deref(), &text)?;
-    let Some(expected) = expected else { return Ok(()) };
-    let compared = session.compiler.compare_results(&module, &inputs, &ran.results, &expected, args.tolerances.into());
-    let lines = named(&ran.results).zip(&compared);
-    let text: String = lines.map(|((name, _), r)| format!("{name}: {}\n", r.comparison.text("as expected"))).collect();
-    let equal = compared.iter().all(|r| r.equal);
-    session.set_document(&ComparisonDocument {
-        told: RunReport { timing: timing.as_ref(), profile: profiled.as_ref(), stragglers: &stragglers },
-        results: compared,
-    });
-    session.print(&text)?;
-    if equal { Ok(()) } else { Err(Failure::Said) }
+    if here.is_none_or(|here| here.rank == 0) { session.emit(Some(path), &text) } else { Ok(()) }
+}
+
+/// Returns the bytes that each process sent, on the first process.
+fn sent_bytes(here: &Here, ran: &Execution) -> Result<Vec<u64>, Failure> {
+    let sent = here.together(&ran.sent_bytes.to_le_bytes())?;
+    Ok(sent.iter().map(|b| b.as_chunks().0.first().map_or(0, |b| u64::from_le_bytes(*b))).collect())
 }
 
 /// Compiles the kernels and reports the time it took.
@@ -474,7 +508,7 @@ fn values(literal: &Literal) -> String {
 struct ComparisonDocument<'a> {
     /// The document of `--repeat` and `--profile`.
     #[serde(flatten)]
-    told: RunReport<'a>,
+    report: RunReport<'a>,
     /// The comparison of each result of each replica.
     results: Vec<CheckedResult>,
 }
@@ -483,7 +517,7 @@ struct ComparisonDocument<'a> {
 #[derive(Serialize)]
 struct RunDocument<'a> {
     #[serde(flatten)]
-    told: RunReport<'a>,
+    report: RunReport<'a>,
     results: Vec<Returned>,
 }
 
