@@ -112,7 +112,7 @@ fn attributes_are_read_as_strictly_as_shardy_reads_them() {
             sharding("[], replicated={\"x\"}, replicated={\"y\"}"),
             "expected replicated={…} or unreduced={…}, each once, found 'replicated'",
         ),
-        ("\"x.a\"() {d = #stablehlo<precision HIGHER>} : () -> ()".to_owned(), "'HIGHER' is no precision"),
+        ("\"x.a\"() {d = #stablehlo<precision HIGHER>} : () -> ()".to_owned(), "'HIGHER' is not a valid precision"),
         ("\"x.a\"() {d = #stablehlo.dot<foo = [1]>} : () -> ()".to_owned(), "#stablehlo.dot has no field 'foo'"),
         (
             "\"x.a\"() {t = tensor<?x2xf32, #stablehlo.bounds<4>>} : () -> ()".to_owned(),

@@ -115,7 +115,7 @@ fn collective_types() {
             ("\"stablehlo.collective_permute\"", "'stablehlo.collective_permute': device 0 sends twice (C2)"),
             (
                 "\"stablehlo.collective_permute\"",
-                "'stablehlo.collective_permute': the pairs name device id 8, but there are 8 devices (C4)",
+                "'stablehlo.collective_permute': the groups name device id 8, but there are 8 devices (C4)",
             ),
         ],
     );
@@ -191,7 +191,7 @@ fn meshes() {
 
 #[test]
 fn axes_of_shardings() {
-    check_sharding("<@k, [{}, {}]>", &[("@k", "there is no mesh @k")]);
+    check_sharding("<@k, [{}, {}]>", &[("@k", "mesh @k is undefined")]);
     check_sharding("<@m, [{\"x\"}, {}]>", &[("\"x\"", "the mesh has no axis \"x\"")]);
     check_sharding("<@m, [{\"a\"}, {\"a\"}]>", &[("\"a\"", "axis \"a\" is used twice")]);
     check_sharding("<@m, [{\"a\"}, {}], replicated={\"a\"}>", &[("\"a\"", "axis \"a\" is used twice")]);
@@ -200,7 +200,7 @@ fn axes_of_shardings() {
     check_sharding("<@n, [{\"c\":(1)4}, {\"c\":(2)4}]>", &[("\"c\"", "axes \"c\":(1)4 and \"c\":(2)4 overlap")]);
     check_sharding(
         "<@m, [{\"b\":(1)2, \"b\":(2)2}, {}]>",
-        &[("\"b\"", "\"b\":(1)2 and \"b\":(2)2 are neighbors of one axis")],
+        &[("\"b\"", "\"b\":(1)2 and \"b\":(2)2 are adjacent parts of one axis")],
     );
     check_sharding("<@m, [{\"b\":(1)4}, {}]>", &[("\"b\"", "part \"b\":(1)4 is the whole axis")]);
     check_sharding("<@m, [{\"b\":(2)3}, {}]>", &[("\"b\"", "part \"b\":(2)3 doesn't fit axis \"b\" of size 4")]);
@@ -285,7 +285,7 @@ fn manual_computations() {
     );
     check_body(
         &manual("<@m, [{\"b\", \"a\"}, {}]>", a, "{\"a\"}", piece, whole),
-        &[("\"a\"", "operand 0: manual axis \"a\" stands behind a free axis in dimension 0")],
+        &[("\"a\"", "operand 0: manual axis \"a\" follows a free axis in dimension 0")],
     );
     check_body(&manual(a, a, "{\"a\", \"c\"}", piece, whole), &[("\"c\"", "the mesh has no axis \"c\"")]);
     check_body(&manual(a, a, "{\"a\", \"a\"}", piece, whole), &[("\"a\"", "manual axis \"a\" is listed twice")]);
@@ -310,7 +310,7 @@ fn manual_computations() {
         &inside(
             "sdy.manual_computation() in_shardings=[] out_shardings=[] manual_axes={\"a\"} () { sdy.return } : () -> ()",
         ),
-        &[("\"a\"", "axis \"a\" is manual already")],
+        &[("\"a\"", "axis \"a\" is already manual")],
     );
     check_body(
         &format!(

@@ -266,8 +266,8 @@ mod tests {
         assert_eq!((options.text("mode"), options.int("limit")), ("full", 3));
         options.set(DEFS, "limit", "-7").unwrap();
         assert_eq!(options.int("limit"), -7);
-        assert_eq!(options.set(DEFS, "limit", "x"), Err("option 'limit' wants integer, not 'x'".into()));
-        assert_eq!(options.set(DEFS, "mode", "fast"), Err("option 'mode' wants full|greedy, not 'fast'".into()));
+        assert_eq!(options.set(DEFS, "limit", "x"), Err("option 'limit' expects integer, not 'x'".into()));
+        assert_eq!(options.set(DEFS, "mode", "fast"), Err("option 'mode' expects full|greedy, not 'fast'".into()));
         assert_eq!(options.set(DEFS, "limt", "1"), Err("no option 'limt'; did you mean 'limit'?".into()));
         assert_eq!(options.set(DEFS, "zzz", "1"), Err("no option 'zzz'; it takes mode, limit".into()));
     }

@@ -171,7 +171,7 @@ impl GroupsRule {
         if let Some(mesh) = mesh {
             // A module that declares no devices may run on any number.
             if func::declared_devices(op.program).is_some() && mesh.devices() > pairs.ids() {
-                let message = format!("the pairs name device id {0}, but there are {0} devices (C4)", pairs.ids());
+                let message = format!("the groups name device id {0}, but there are {0} devices (C4)", pairs.ids());
                 problems.push(Problem::new(message));
             }
             return;

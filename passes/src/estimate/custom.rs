@@ -181,8 +181,8 @@ mod tests {
             let fault = prove(&model).expect_err(says);
             assert!(fault.contains(says), "{fault}");
         };
-        refused(By(|bytes| bytes, 0.0), "which is no rate");
-        refused(By(|bytes| bytes, f64::NAN), "which is no rate");
+        refused(By(|bytes| bytes, 0.0), "expected a positive finite number");
+        refused(By(|bytes| bytes, f64::NAN), "expected a positive finite number");
         refused(By(|bytes| -bytes - 1.0, 1e14), "-");
         refused(By(|bytes| 1.0 / bytes, 1e14), "inf s for N = 0");
         refused(By(|bytes| 1.0 / (bytes + 1.0), 1e14), "less than");

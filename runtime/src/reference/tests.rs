@@ -299,7 +299,7 @@ fn results_too_large_for_memory_are_refused() {
 fn wrong_inputs_are_named() {
     let text = "func.func @main(%x: tensor<2xi32>) { return }";
     let limits = Limits::default();
-    assert_eq!(error(text, &[], limits).to_string(), "@main takes 1 inputs, 0 are given");
+    assert_eq!(error(text, &[], limits).to_string(), "@main takes 1 inputs, but 0 are given");
     let wrong = error(text, &[ints(&[3], &[1, 2, 3])], limits).to_string();
     assert_eq!(wrong, "input 0 of @main is tensor<2xi32>, but tensor<3xi32> is given");
     let missing = evaluate(&program(text), "other", 1, 1, &[]).unwrap_err().to_string();

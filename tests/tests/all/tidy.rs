@@ -435,13 +435,13 @@ fn literals(text: &str) -> Vec<(usize, &str)> {
             at = next + 3 + escaped[1..].find('\'').unwrap_or(0);
         } else if rest.starts_with("'\"'") {
             at = next + 3;
-        } else if rest.starts_with('"') {
+        } else if let Some(inside) = rest.strip_prefix('"') {
             let before = text[..next].trim_end_matches('#');
             let hashes = &text[before.len()..next];
             let raw = before.strip_suffix('r').is_some_and(|b| !b.ends_with(|c: char| c.is_alphanumeric() || c == '_'));
-            let end = if raw { rest[1..].find(&format!("\"{hashes}")) } else { end_of_literal(&rest[1..]) };
+            let end = if raw { inside.find(&format!("\"{hashes}")) } else { end_of_literal(inside) };
             let Some(length) = end else { break };
-            found.push((text[..next].matches('\n').count() + 1, &rest[1..=length]));
+            found.push((text[..next].matches('\n').count() + 1, &inside[..length]));
             at = next + 1 + length + 1 + if raw { hashes.len() } else { 0 };
         }
     }
