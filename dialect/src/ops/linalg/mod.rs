@@ -75,9 +75,10 @@ impl StructuredOp {
             Problem::new(format!("expected a map for each of {} operands, found {}", operands.len(), maps.len()))
         })?;
         // The body of a map may leave out the results.
-        require(args.len() == operands.len() || args.len() == inputs && self.text == text::StructuredSyntax::Map, || {
-            Problem::new(format!("expected a region of {} arguments, found {}", operands.len(), args.len()))
-        })?;
+        require(
+            args.len() == operands.len() || args.len() == inputs && self.text == text::StructuredSyntax::Map,
+            || Problem::new(format!("expected a region of {} arguments, found {}", operands.len(), args.len())),
+        )?;
         for (i, (&arg, &operand)) in args.iter().zip(operands).enumerate() {
             let [arg, element] = [arg, operand].map(|v| structured::element_type(op, v));
             require(arg.is_some() && arg == element, || {
