@@ -62,14 +62,22 @@ enum Rlimit {
 /// Does the same as [`available_memory`] with the system's files below `root`, and limits of the process from `rlimit`.
 fn available_below(root: &Path, rlimit: impl Fn(Rlimit) -> Option<u64>) -> Option<Available> {
     let machine = field(&root.join("proc/meminfo"), "MemAvailable:").map(|bytes| Available { bytes, limit: None });
+    machine.into_iter().chain(process(root, rlimit)).chain(control_groups(root)).min_by_key(|available| available.bytes)
+}
+
+/// Returns the memory that can still be reserved, used or not; `None` if no limit of the process counts it.
+pub fn reservable_memory() -> Option<Available> {
+    process(Path::new("/"), rlimit).min_by_key(|available| available.bytes)
+}
+
+/// Returns what the limits of the process leave.
+fn process(root: &Path, rlimit: impl Fn(Rlimit) -> Option<u64>) -> impl Iterator<Item = Available> {
     let status = root.join("proc/self/status");
-    let process =
-        [(Rlimit::AddressSpace, "VmSize:", "-v"), (Rlimit::Data, "VmData:", "-d")].map(|(limit, used, flag)| {
-            let bytes = rlimit(limit)?.saturating_sub(field(&status, used)?);
-            Some(Available { bytes, limit: Some(format!("a limit of this process, ulimit {flag}")) })
-        });
-    let groups = control_groups(root);
-    machine.into_iter().chain(process.into_iter().flatten()).chain(groups).min_by_key(|available| available.bytes)
+    let left = |(limit, used, flag)| {
+        let bytes = rlimit(limit)?.saturating_sub(field(&status, used)?);
+        Some(Available { bytes, limit: Some(format!("a limit of this process, ulimit {flag}")) })
+    };
+    [(Rlimit::AddressSpace, "VmSize:", "-v"), (Rlimit::Data, "VmData:", "-d")].map(left).into_iter().flatten()
 }
 
 /// Returns the bytes of a number in kB, from the line of a file that begins with a name.

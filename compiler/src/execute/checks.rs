@@ -11,10 +11,19 @@ use crate::diagnostic::one;
 use crate::effects;
 use crate::module::Module;
 
+/// The memory that compiling a small program to machine code needs: without memory, LLVM ends the process.
+const CODE_BYTES: u64 = 48 << 20;
+
 /// Refuses a program whose global arguments and results don't fit into memory, before any is allocated.
 pub(super) fn check_memory(interface: &Interface) -> Result<(), Diagnostics> {
     // Arguments count twice: as global tensors and as shards.
     let (arguments, results) = interface.bytes();
+    if let Some(left) = runtime::limits::reservable_memory().filter(|left| left.bytes < CODE_BYTES) {
+        let [needed, bytes] = [CODE_BYTES, left.bytes].map(|bytes| crate::units::bytes(bytes as f64));
+        let message = format!("machine code takes {needed} of memory to compile; {bytes} are available{left}");
+        let d = Diagnostic::error(codes::DEVICE_MEMORY, Span::default(), message);
+        return Err(one(d.note("raise the limit")));
+    }
     let Some(free) = runtime::limits::available_memory() else { return Ok(()) };
     if 2.0 * arguments + results <= free.bytes as f64 {
         return Ok(());
