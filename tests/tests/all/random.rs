@@ -35,7 +35,7 @@ fn fault(program: &Path, flags: &[&str], evaluated: &mut u64) -> Option<String> 
     if code == 1 && said.contains("returns a value not unreduced, but is passed on as unreduced") {
         return None;
     }
-    if code == 1 && said.contains("is unknown, so it can't be evaluated") {
+    if code == 1 && said.contains("can't be evaluated") {
         (code, said) = shardc(&[&["compile".as_ref()], &rest[..]].concat());
     } else {
         *evaluated += 1;

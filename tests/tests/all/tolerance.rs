@@ -267,7 +267,7 @@ fn a_mask_excuses_nothing_beside_it() {
     assert_eq!(run(&right, &[]), (0, "result 0: as expected\n".to_owned()));
     let (code, said) = run(&wrong, &["--json=last"]);
     assert_eq!(code, 1, "{said}");
-    assert!(said.starts_with("result 0: differs in 3 of 8 elements, first at [0, 0]: got 0.0, want 0.5"), "{said}");
+    assert!(said.starts_with("result 0: differs in 3 of 8 elements, first at [0, 0]: got 0.0, expected 0.5"), "{said}");
     let json: serde_json::Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
     assert_eq!(json["ok"], false);
     assert_eq!(json["results"][0]["max_error"], 0.5);

@@ -2,7 +2,7 @@
 //! several at a time, so that every cache line is read and written once. Transforms between real and complex values are
 //! computed as complex transforms of half the length.
 
-#![allow(unsafe_code, reason = "threads change parts of one slice that are no slices of neighbors")]
+#![allow(unsafe_code, reason = "threads change interleaved parts of one slice")]
 
 use bytemuck::Pod;
 use dialect::ir::{ElementType, TensorType};
