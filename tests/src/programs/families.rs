@@ -99,11 +99,11 @@ pub static FAMILIES: [Family; 12] = [
                 text.contains("partition_id") && !text.contains("all_gather") && !text.contains("all_to_all")
             })
         },
-        at_least: 0.12,
+        at_least: 1.0 / 8.0,
     },
     Family {
         name: "ordered",
-        programs: 120,
+        programs: 200,
         meshes: &[&[2], &[4], &[3], &[2, 3], &[2, 2]],
         write: Writer::ordered,
         pipelines: |_, _| compile(&["target=slow"]),
@@ -111,7 +111,7 @@ pub static FAMILIES: [Family; 12] = [
         equal: |text, want, got| if text.contains("stablehlo.fft") { close(want, got) } else { want == got },
         evidence: "ops in several steps",
         found: |text, outputs| holding(outputs, |output| steps(output) > steps(text)),
-        at_least: 0.15,
+        at_least: 0.2,
     },
     Family {
         name: "long_sorts",
@@ -124,7 +124,7 @@ pub static FAMILIES: [Family; 12] = [
         equal: |_, want, got| want == got,
         evidence: "sorts that distribute elements",
         found: |_, outputs| holding(outputs, |text| text.matches("stablehlo.sort\"").count() == 5),
-        at_least: 0.16,
+        at_least: 1.0 / 6.0,
     },
     Family {
         name: "scans",
@@ -160,7 +160,7 @@ pub static FAMILIES: [Family; 12] = [
             let (found, of) = holding(outputs, |text| text.contains("shardc.assemble"));
             (found, of / 2)
         },
-        at_least: 0.08,
+        at_least: 1.0 / 12.0,
     },
     Family {
         name: "carried",
@@ -238,7 +238,7 @@ pub static FAMILIES: [Family; 12] = [
             let each = outputs.chunks(3).map(|outputs| more(outputs, "channel_handle ="));
             each.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
         },
-        at_least: 0.03,
+        at_least: 1.0 / 30.0,
     },
     Family {
         name: "reshards",
