@@ -10,6 +10,7 @@
 # make bench-plan FILES=…    seconds of compilations with full and greedy plans, and of XLA's propagation and partitioning
 # make bench-overlap FILES=… modelled seconds of a step on slices, with full and greedy plans
 # make bench-shares FILES=…  the modelled improvement by each search of the planner
+# make bench-heuristics FILES=…  the modelled step and the time to compile with other thresholds; ROWS=a,b
 # make bench-reshards        redistributions by shardc and by Shardy, on random pairs of shardings
 # make profiled  builds target/profiled/shardc with profile-guided optimization for the tests' programs; PROFILED=1 measures it with any make bench…
 # make bench   seconds of shardc, MLIR, Shardy and XLA on the same programs; REPEAT=N, PROGRAMS=a,b
@@ -43,7 +44,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Tests that need the file $(1) are ignored until it exists; tests/build.rs checks that.
 noticed = @[ -e $(1) ] || touch tests/build.rs
 
-.PHONY: setup format check publish-check advisories test test-without-llvm demo profiled bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-reshards fuzz fuzz-commands fuzz-files fuzz-sessions fuzz-flags random trained random-plans compare-ops accuracy oracles python python-jax newest python-newest random-jax capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
+.PHONY: setup format check publish-check advisories test test-without-llvm demo profiled bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-heuristics bench-reshards fuzz fuzz-commands fuzz-files fuzz-sessions fuzz-flags random trained random-plans compare-ops accuracy oracles python python-jax newest python-newest random-jax capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
 
 # Building needs a C++ compiler, and LLVM and MLIR 22 with their dependencies. Tests need mlir-22-tools, llvm-22-tools
 # (FileCheck) and python3-venv; the feature mpi needs Open MPI.
@@ -334,6 +335,11 @@ bench-overlap:
 bench-shares:
 	$(BUILD)
 	python3 tests/bench/shares.py $(BUILT) $(FILES)
+
+# The gain of each threshold of the passes: make bench-heuristics FILES="a.mlir b.mlir" ROWS=a,b
+bench-heuristics:
+	cargo build --release -p shardc -p shardc-passes --features shardc-passes/ablation --target-dir $(TARGET)/ablation
+	python3 tests/bench/heuristics.py $(TARGET)/ablation/release/shardc $(FILES) $(if $(ROWS),--rows $(ROWS))
 
 # Redistributions by shardc and by Shardy.
 bench-reshards: oracles

@@ -4,6 +4,7 @@
 //! another form of the same op, such as that of weights before a product. The remaining ones put data on every device
 //! that the user didn't ask for, which is easily overlooked in a program sharded by hand.
 
+use crate::heuristics::HEURISTICS;
 use std::cell::OnceCell;
 
 use dialect::codes;
@@ -21,9 +22,6 @@ use crate::units;
 
 /// The bytes from which gathers are reported by default: large enough to matter for a step's time or a device's memory.
 const LARGE: f64 = 64.0 * 1024.0 * 1024.0;
-
-/// The limit on the ops between a gather and the op that needs it.
-const MAX_BETWEEN: usize = 16;
 
 /// The pass.
 pub(crate) static PASS: crate::Pass = crate::Pass {
@@ -130,7 +128,7 @@ fn gather(
     // The ops in between, the last first.
     let (mut gathered, mut user, mut between) = (value, op.name(), Vec::new());
     while made_by(gathered).is_none() {
-        let (passes, from) = passes_on(program, gathered).filter(|_| between.len() < MAX_BETWEEN)?;
+        let (passes, from) = passes_on(program, gathered).filter(|_| between.len() < HEURISTICS.ops_to_the_user)?;
         between.push((passes, from));
         (gathered, user) = (program.op(passes).operands[from], program.op_name(passes));
     }

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::compile_options::OverMemory;
 use crate::estimate::Estimate;
-use crate::heuristics::{MOST_CLASSES, MOST_VARIANTS};
+use crate::heuristics::HEURISTICS;
 use crate::options::Options;
 use crate::units;
 
@@ -52,7 +52,7 @@ impl<T> Best<T> {
 
     /// Returns the best of several variants; `None` if there is none.
     pub(crate) fn of(variants: impl IntoIterator<Item = (T, Figures)>, memory: f64) -> Option<Self> {
-        let mut variants = variants.into_iter().take(MOST_VARIANTS);
+        let mut variants = variants.into_iter().take(HEURISTICS.most_variants);
         let (first, figures) = variants.next()?;
         let mut best = Self::new(first, figures, memory, 0.0);
         variants.for_each(|(variant, figures)| best.offer(figures, || variant));
@@ -88,7 +88,7 @@ impl<T> Best<T> {
         choices: impl IntoIterator<Item = C>,
         mut vary: impl FnMut(&T, C) -> Option<(T, Figures)>,
     ) -> Self {
-        for choice in choices.into_iter().take(MOST_VARIANTS) {
+        for choice in choices.into_iter().take(HEURISTICS.most_variants) {
             if let Some((variant, figures)) = vary(&self.kept, choice) {
                 self.offer(figures, || variant);
             }
@@ -125,7 +125,7 @@ pub(crate) fn dearest(class: impl Iterator<Item = (Op, usize)>, before: &Estimat
     }
     let mut classes: Vec<usize> = (0..seconds.len()).filter(|&c| seconds[c] > least).collect();
     classes.sort_by(|&a, &b| seconds[b].total_cmp(&seconds[a]).then(a.cmp(&b)));
-    classes.truncate(MOST_CLASSES);
+    classes.truncate(HEURISTICS.most_classes);
     classes
 }
 

@@ -10,7 +10,7 @@ use dialect::sharding::{Axes, Mesh, axis};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::heuristics::MOST_RING_DEVICES;
+use crate::heuristics::HEURISTICS;
 
 /// The collective of a product that is decomposed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -125,7 +125,7 @@ fn candidate(program: &Program, mesh: &Mesh, uses: &Uses, block: Block, op: Op) 
             SmallVec::from_iter([Product::making(program.view(product), dim)?])
         }
     };
-    let fits = (2..=MOST_RING_DEVICES).contains(&devices) && !products.is_empty();
+    let fits = (2..=HEURISTICS.most_ring_devices).contains(&devices) && !products.is_empty();
     fits.then_some(Candidate { side, collective: op, products, axes, devices, order: None, class: 0 })
 }
 

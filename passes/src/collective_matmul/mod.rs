@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::compile_options::{MEMORY, TARGET};
 use crate::estimate::{Machine, Target, estimate};
-use crate::heuristics::GAIN;
+use crate::heuristics::HEURISTICS;
 use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
 use crate::spmd;
@@ -103,9 +103,9 @@ fn where_shorter(
         return None;
     }
     let before = estimate(program, machine);
-    let best = Best::new(Chosen::new(), Figures::from(&before), before.peak_bytes.max(memory as f64), GAIN);
+    let best = Best::new(Chosen::new(), Figures::from(&before), before.peak_bytes.max(memory as f64), HEURISTICS.gain);
     let allowed = allowed(program, &found);
-    let least = before.exposed_seconds().min(before.step_seconds) * GAIN;
+    let least = before.exposed_seconds().min(before.step_seconds) * HEURISTICS.gain;
     let classes = dearest(found.iter().map(|c| (c.collective, c.class)), &before, least);
     let choices = classes.into_iter().flat_map(|class| directions.iter().map(move |&directions| (class, directions)));
     let best = best.improve(choices, |chosen, (class, directions)| {

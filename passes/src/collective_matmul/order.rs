@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use crate::estimate::Machine;
 use crate::estimate::placement::{DIMS, Place};
-use crate::heuristics::RING_BYTES;
+use crate::heuristics::HEURISTICS;
 
 /// Returns the positions in a group in the order of the cheapest ring; `None` where that is the group's own order, or
 /// distances don't matter.
@@ -40,7 +40,7 @@ fn seconds(machine: &Machine, groups: &Groups, order: &[i64]) -> f64 {
     }
     pairs.sort_unstable();
     pairs.dedup();
-    machine.permute_seconds(RING_BYTES, machine.route(&pairs).as_ref())
+    machine.permute_seconds(HEURISTICS.ring_bytes, machine.route(&pairs).as_ref())
 }
 
 /// Returns orders of these positions along links, if they fill a box: the cycle through each side that is even, or that

@@ -14,7 +14,7 @@ use dialect::sharding::Mesh;
 
 use crate::compile_options::{MEMORY, TARGET};
 use crate::estimate::{Machine, estimate};
-use crate::heuristics::GAIN;
+use crate::heuristics::HEURISTICS;
 use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
 use crate::variants::{Best, Figures, dearest};
@@ -82,7 +82,7 @@ fn where_shorter(
     // All classes together, then each class separately.
     let classes = dearest(found.iter().map(|c| (c.op, c.class)), &before, 0.0);
     let choices = [None].into_iter().chain(classes.into_iter().map(Some));
-    let best = Best::new(whole, Figures::from(&before), memory, GAIN).improve(choices, |kept, class| {
+    let best = Best::new(whole, Figures::from(&before), memory, HEURISTICS.gain).improve(choices, |kept, class| {
         let Some(class) = class else {
             let all = Best::of([Last::Late, Last::AtOnce].map(|last| trial(vec![true; count], last)), memory)?;
             return Some((all.kept, all.figures));

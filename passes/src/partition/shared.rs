@@ -5,6 +5,7 @@
 //! copied once per op. So the windows of all ops that read a value are merged as far as that sends no more rows, and
 //! each op takes its part of the fetched rows.
 
+use crate::heuristics::HEURISTICS;
 use dialect::ir::{Block, Op, Program, Value, ValueSource};
 use dialect::kernel::Outside;
 use dialect::scalar::Scalar;
@@ -13,9 +14,6 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::halo::{Halo, halos, in_order};
-
-/// The limit on the sets of ops reading one value that are tried for another op.
-const MAX_TRIED: usize = 8;
 
 /// The value that is read in place of rows that don't exist.
 #[derive(Clone, Copy, Debug)]
@@ -172,7 +170,7 @@ impl Shared {
                 continue;
             }
             let sets = known.entry(program.op(op).operands[operand]).or_default();
-            let found = sets.iter().rev().take(MAX_TRIED).copied().find(|&s| self.sets[s].take(&dims));
+            let found = sets.iter().rev().take(HEURISTICS.tried_sets).copied().find(|&s| self.sets[s].take(&dims));
             let set = found.unwrap_or(self.sets.len());
             if set == self.sets.len() {
                 sets.push(set);

@@ -15,7 +15,7 @@ use crate::estimate::{Estimate, Machine, Target, estimate, estimate_time};
 use crate::mpmd::Pipeline;
 use crate::options::Options;
 use crate::pass::{Steps, run_reporting, run_unverified};
-use crate::plan::heuristics::{COMPARED_OPS, CORRECTED_LIMIT, LEAST_COMPUTE};
+use crate::plan::heuristics::PLAN;
 use crate::prepare;
 use crate::variants::{Best, Figures};
 
@@ -106,7 +106,7 @@ fn best(
     let limit = full.limit;
     let fits = |c: &Candidate| c.estimate.peak_bytes <= limit;
     let floor = greedy.least_seconds();
-    let large = full.device.op_count() >= COMPARED_OPS;
+    let large = full.device.op_count() >= PLAN.compared_ops;
     let clear = |c: &Candidate| large && fits(c) && c.estimate.step_seconds <= floor;
     let fitted = fits(&full);
     if clear(&full) {
@@ -154,7 +154,7 @@ impl Candidate {
             }
             _ => 0.0,
         };
-        LEAST_COMPUTE * self.estimate.compute_seconds + bytes
+        PLAN.least_compute * self.estimate.compute_seconds + bytes
     }
 }
 
@@ -195,7 +195,7 @@ impl<'a> Later<'a> {
         let limit = full.limit;
         let corrected = limit * full.planned.report.peak / full.estimate.peak_bytes;
         for aim in [corrected, limit] {
-            if aim != limit && aim < limit * CORRECTED_LIMIT {
+            if aim != limit && aim < limit * PLAN.corrected_limit {
                 continue;
             }
             let Ok(mut smaller) = self.partitioned(plan(Search::Full, Some(aim as u64))) else { continue };

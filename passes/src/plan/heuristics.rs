@@ -1,170 +1,176 @@
 //! The thresholds of the plan: what each bounds, its unit, and why it has its value.
 //!
 //! Counts bound the time of a search, so a plan never depends on the speed of a machine; shares say which savings of a
-//! modeled cost are worth a step. A change of one is judged by `make bench-plan` (compile times and modeled steps of
-//! six large programs), by `cargo test --test all -- plan::` (plans that must not get more expensive) and by the
-//! snapshots of `lit-tests/plan` and `tests/plan`. The exact tolerances of sums ([`ROUNDING`]) aren't thresholds.
+//! modeled cost are worth a step. A change of one is judged by `make bench-heuristics`, by `make bench-plan` (compile
+//! times and modeled steps of six large programs), by `cargo test --test all -- plan::` (plans that must not get more
+//! expensive) and by the snapshots of `lit-tests/plan` and `tests/plan`.
 
-pub(crate) use crate::heuristics::GAIN;
+use crate::heuristics::heuristics;
 
-// Comparing plans -----------------------------------------------------------------------------------------------
-
-/// The least share of a step that a plan must save where the passes after the plan may change the step by as much:
-/// they combine and reorder collectives. Of two plans closer than this, the one that moves less is used, because the
-/// costs of work are less certain than those of communication.
-pub(crate) const CLEAR_GAIN: f64 = 0.01;
-
-/// Ops of a block that is always planned again where loops might carry other layouts; a larger block only if that may
-/// save [`CLEAR_GAIN`] of its cost, because planning takes time in proportion to its ops.
-pub(crate) const REPLANNED_OPS: usize = 256;
-
-/// Ops of a program of which the per-device programs of both plans are always made and compared. In smaller programs,
-/// later passes change the step by more than the lower bound of a step ([`LEAST_COMPUTE`]) allows for.
-pub(crate) const COMPARED_OPS: usize = 400;
-
-/// The least share of the modeled seconds of arithmetic that remains after all passes, which fuse and merge ops.
-pub(crate) const LEAST_COMPUTE: f64 = 0.75;
-
-/// The least ratio of a memory limit corrected for a plan's buffers to the limit itself for which the program is
-/// planned again; a closer one is left to the search under the limit itself.
-pub(crate) const CORRECTED_LIMIT: f64 = 1.02;
-
-/// Intermediate plans of which the step is computed where collectives overlap with arithmetic, evenly spread over the
-/// changes of the plan.
-pub(crate) const INTERMEDIATE_PLANS: usize = 8;
-
-/// The least share of start-up costs in all communication for which the plan without `expand` is considered, too:
-/// combining collectives saves nothing else.
-pub(crate) const STARTUPS: f64 = 0.02;
-
-/// The ratio of the costs of a search's first plan, without any start-up costs, and of the best plan found from which
-/// the search is skipped: rewrites around single values don't gain that much.
-pub(crate) const FAR: f64 = 2.0;
-
-/// The least share of its start-up in the time of a collective that the plan expects to be combined with others.
-pub(crate) const COMBINED_STARTUP: f64 = 0.1;
-
-// Reading the program -------------------------------------------------------------------------------------------
-
-/// The most bytes of a value that is moved before a loop although the loop reads it in parts: 64 KiB, which every
-/// iteration's move of a part exceeds in latency on all targets.
-pub(crate) const READ_IN_PARTS: usize = 1 << 16;
-
-/// Ops followed from a loop argument to the value passed to the next iteration.
-pub(crate) const CARRIED_OPS: usize = 64;
-
-/// Sets of linear operands tracked per scalar of a region; bounds the time to read one op.
-pub(crate) const LINEAR_SETS: usize = 8;
-
-// Redistributions -----------------------------------------------------------------------------------------------
+/// The relative rounding error below which two sums of costs count as equal.
+pub(crate) const ROUNDING: f64 = 1e-12;
 
 /// Atoms (parts of axes and what they shard) of a redistribution that is searched for; with more, Shardy's order of
 /// collectives is used. A state packs those of one dimension into 64 bits, four bits each.
 pub(crate) const MAX_ATOMS: usize = 12;
 
-/// Parts of axes after splitting them where distributions overlap; bounds the atoms.
-pub(crate) const MAX_SPLIT: usize = 8;
+heuristics! {
+/// The thresholds of `plan`.
+PlanHeuristics PLAN {
+    // Comparing plans ----------
 
-/// States that one search for a redistribution visits; after them, Shardy's order of collectives is used.
-pub(crate) const MAX_STATES: usize = 400;
+    /// The least share of a step that a plan must save where the passes after the plan may change the step by as much:
+    /// they combine and reorder collectives. Of two plans closer than this, the one that moves less is used, because
+    /// the costs of work are less certain than those of communication.
+    clear_gain: f64 = 0.01, or [0.0, 0.1];
 
-/// Arrangements that one state of the search tries for a permute.
-pub(crate) const MAX_PERMUTES: usize = 12;
+    /// Ops of a block that is always planned again where loops might carry other layouts; a larger block only if that
+    /// may save `clear_gain` of its cost, because planning takes time in proportion to its ops.
+    replanned_ops: usize = 256, or [0, usize::MAX];
 
-/// Parts in which a shard is sent: each part takes a permute and a dozen ops of the program.
-pub(crate) const MAX_PARTS: i64 = 16;
+    /// Ops of a program of which the per-device programs of both plans are always made and compared. In smaller
+    /// programs, later passes change the step by more than the lower bound of a step (`least_compute`) allows for.
+    compared_ops: usize = 400, or [0, usize::MAX];
 
-/// The relative rounding error below which two sums of costs count as equal.
-pub(crate) const ROUNDING: f64 = 1e-12;
+    /// The least share of the modeled seconds of arithmetic that remains after all passes, which fuse and merge ops.
+    least_compute: f64 = 0.75, or [0.0, 1.0];
 
-// Strategies of single ops --------------------------------------------------------------------------------------
+    /// The least ratio of a memory limit corrected for a plan's buffers to the limit itself for which the program is
+    /// planned again; a closer one is left to the search under the limit itself.
+    corrected_limit: f64 = 1.02, or [1.0, f64::INFINITY];
 
-/// Strategies of one op that are tried at once: the distributions that `greedy` keeps first, and the replacements in
-/// `between`. Trying one takes as long as the op has operands, and a concatenate may have thousands of each.
-pub(crate) const TRIED_PER_OP: usize = 64;
+    /// Intermediate plans of which the step is computed where collectives overlap with arithmetic, evenly spread over
+    /// the changes of the plan.
+    intermediate_plans: usize = 8, or [1, 64];
 
-/// Users of a value up to which they are examined one by one; for more, the distributions that they want are counted.
-pub(crate) const FEW_USERS: usize = 16;
+    /// The least share of start-up costs in all communication for which the plan without `expand` is considered, too:
+    /// combining collectives saves nothing else.
+    startups: f64 = 0.02, or [0.0, 1.0];
 
-// expand --------------------------------------------------------------------------------------------------------
+    /// The ratio of the costs of a search's first plan, without any start-up costs, and of the best plan found from
+    /// which the search is skipped: rewrites around single values don't gain that much.
+    far: f64 = 2.0, or [1.0, f64::INFINITY];
 
-/// Rounds over all moves. Another follows only a round that saved [`GAIN`] of the cost.
-pub(crate) const EXPAND_ROUNDS: usize = 3;
+    /// The least share of its start-up in the time of a collective that the plan expects to be combined with others.
+    combined_startup: f64 = 0.1, or [0.0, 1.0];
 
-/// The least share of the cost that the cut of a move must save at lower bounds, before redistributions are searched
-/// for its answer.
-pub(crate) const CUT_SHARE: f64 = 3e-4;
+    // Reading the program ----------
 
-/// The size of the smallest axes that are also moved in halves.
-pub(crate) const HALVED_AXIS: u32 = 8;
+    /// The most bytes of a value that is moved before a loop although the loop reads it in parts: 64 KiB, which every
+    /// iteration's move of a part exceeds in latency on all targets.
+    read_in_parts: usize = 1 << 16, or [0, 1 << 24];
 
-/// Dimension classes that are tried on each set of axes, those with the most work first.
-pub(crate) const MOVED_CLASSES: usize = 16;
+    /// Ops followed from a loop argument to the value passed to the next iteration.
+    carried_ops: usize = 64, or [0, 1024];
 
-/// The distance, in ops, from a change within which a move that failed before is tried again.
-pub(crate) const NEAR: usize = 2;
+    /// Sets of linear operands tracked per scalar of a region; bounds the time to read one op.
+    linear_sets: usize = 8, or [1, 64];
 
-/// Cuts of one move, after which all redistributions of its answer are searched for at once.
-pub(crate) const MAX_CUTS: usize = 16;
+    // Redistributions ----------
 
-/// Augmenting paths per question of a cut, after which every answer is no.
-pub(crate) const MAX_PATHS: usize = 200;
+    /// Parts of axes after splitting them where distributions overlap; bounds the atoms.
+    max_split: usize = 8, or [2, 16];
 
-/// Parts of axes without improvement, after which trades try no further part.
-pub(crate) const FAILED_TRADES: usize = 2;
+    /// States that one search for a redistribution visits; after them, Shardy's order of collectives is used.
+    max_states: usize = 400, or [1, 8000];
 
-/// Dimension classes that trades try, those with the most work first: each trade considers nearly all ops.
-pub(crate) const TRADED_CLASSES: usize = 7;
+    /// Arrangements that one state of the search tries for a permute.
+    max_permutes: usize = 12, or [1, 200];
 
-/// Computed changes of ops, after which no more trades that remove a part of an axis (first) or make it innermost
-/// (second) are tried.
-pub(crate) const TRADE_CHANGES: [usize; 2] = [2000, 3000];
+    /// Parts in which a shard is sent: each part takes a permute and a dozen ops of the program.
+    max_parts: i64 = 16, or [1, 64];
 
-/// Ops of the prefix by which repeated layers are found.
-pub(crate) const LAYER_PREFIX: usize = 8;
+    // Strategies of single ops ----------
 
-/// Distances to the next layer that are tried at each op.
-pub(crate) const LAYER_DISTANCES: usize = 16;
+    /// Strategies of one op that are tried at once: the distributions that `greedy` keeps first, and the replacements
+    /// in `between`. Trying one takes as long as the op has operands, and a concatenate may have thousands of each.
+    tried_per_op: usize = 64, or [4, usize::MAX];
 
-/// A list with at least this part (1/`MARKED_PART`) of all values is sorted by marking its values, in linear time.
-pub(crate) const MARKED_PART: usize = 8;
+    /// Users of a value up to which they are examined one by one; for more, the distributions that they want are
+    /// counted.
+    few_users: usize = 16, or [1, usize::MAX];
 
-// egraph --------------------------------------------------------------------------------------------------------
+    // expand ----------
 
-/// Ops of a window; with [`MAX_NODES`], bounds the time of one window.
-pub(crate) const WINDOW_OPS: usize = 8;
+    /// Rounds over all moves. Another follows only a round that saved `gain` of the cost.
+    expand_rounds: usize = 3, or [1, 16];
 
-/// Users of a value through which a window is extended.
-pub(crate) const WINDOW_USERS: usize = 6;
+    /// The least share of the cost that the cut of a move must save at lower bounds, before redistributions are
+    /// searched for its answer.
+    cut_share: f64 = 3e-4, or [0.0, 1e-2];
 
-/// Operands and results of an op in a window: each result is a term over all operands, and each of their values would
-/// have a window with all the others.
-pub(crate) const WINDOW_TENSORS: usize = 64;
+    /// The size of the smallest axes that are also moved in halves.
+    halved_axis: u32 = 8, or [1 << 30, 4];
 
-/// Nodes of an e-graph, approximately.
-pub(crate) const MAX_NODES: usize = 1500;
+    /// Dimension classes that are tried on each set of axes, those with the most work first.
+    moved_classes: usize = 16, or [2, usize::MAX];
 
-/// Rounds of all rewrites in a window; `FEWER_ROUNDS` in graphs of at least `MANY_OPS`, if moves have already made the
-/// plan cheaper.
-pub(crate) const REWRITE_ROUNDS: usize = 4;
-pub(crate) const FEWER_ROUNDS: usize = 2;
-pub(crate) const MANY_OPS: usize = 500;
+    /// The distance, in ops, from a change within which a move that failed before is tried again.
+    near: usize = 2, or [0, 64];
 
-/// Windows visited per value that is moved in the initial plan.
-pub(crate) const VISITS_PER_VALUE: usize = 4;
+    /// Cuts of one move, after which all redistributions of its answer are searched for at once.
+    max_cuts: usize = 16, or [1, 200];
 
-/// Windows searched around a value without improvement, after which it is left as it is.
-pub(crate) const FAILED_WINDOWS: usize = 2;
+    /// Augmenting paths per question of a cut, after which every answer is no.
+    max_paths: usize = 200, or [4, 1 << 20];
 
-/// The least share of the plan's seconds that the redistributions of a window must take to be searched.
-pub(crate) const WINDOW_SHARE: f64 = 1e-4;
+    /// Parts of axes without improvement, after which trades try no further part.
+    failed_trades: usize = 2, or [1, usize::MAX];
 
-/// The most that rewrites of a window may spend to move one value, as a factor of the seconds of moving all of its
-/// values.
-pub(crate) const COST_OF_ONE: f64 = 2.0;
+    /// Dimension classes that trades try, those with the most work first: each trade considers nearly all ops.
+    traded_classes: usize = 7, or [0, usize::MAX];
 
-/// Sweeps over the ops of a window; a sweep gives every op the best of its strategies in the e-graph.
-pub(crate) const STRATEGY_SWEEPS: usize = 3;
+    /// Computed changes of ops, after which no more trades that remove a part of an axis (first) or make it innermost
+    /// (second) are tried.
+    trade_changes: [usize; 2] = [2000, 3000], or [[0; 2], [usize::MAX >> 1; 2]];
 
-/// Sweeps over all classes of an e-graph to extract the cheapest terms.
-pub(crate) const EXTRACT_SWEEPS: usize = 12;
+    /// Ops of the prefix by which repeated layers are found.
+    layer_prefix: usize = 8, or [2, usize::MAX >> 2];
+
+    /// Distances to the next layer that are tried at each op.
+    layer_distances: usize = 16, or [1, 256];
+
+    /// A list with at least this part (1/`marked_part`) of all values is sorted by marking its values, in linear time.
+    marked_part: usize = 8, or [1, 1 << 20];
+
+    // egraph ----------
+
+    /// Ops of a window; with `max_nodes`, bounds the time of one window.
+    window_ops: usize = 8, or [2, 16];
+
+    /// Users of a value through which a window is extended.
+    window_users: usize = 6, or [1, 64];
+
+    /// Operands and results of an op in a window: each result is a term over all operands, and each of their values
+    /// would have a window with all the others.
+    window_tensors: usize = 64, or [4, usize::MAX];
+
+    /// Nodes of an e-graph, approximately.
+    max_nodes: usize = 1500, or [100, 20_000];
+
+    /// Rounds of all rewrites in a window; `fewer_rounds` in graphs of at least `many_ops`, if moves have already made
+    /// the plan cheaper.
+    rewrite_rounds: usize = 4, or [0, 16];
+    fewer_rounds: usize = 2, or [0, 4];
+    many_ops: usize = 500, or [0, usize::MAX];
+
+    /// Windows visited per value that is moved in the initial plan.
+    visits_per_value: usize = 4, or [0, 64];
+
+    /// Windows searched around a value without improvement, after which it is left as it is.
+    failed_windows: usize = 2, or [1, usize::MAX];
+
+    /// The least share of the plan's seconds that the redistributions of a window must take to be searched.
+    window_share: f64 = 1e-4, or [0.0, 1e-2];
+
+    /// The most that rewrites of a window may spend to move one value, as a factor of the seconds of moving all of its
+    /// values.
+    cost_of_one: f64 = 2.0, or [1.0, f64::INFINITY];
+
+    /// Sweeps over the ops of a window; a sweep gives every op the best of its strategies in the e-graph.
+    strategy_sweeps: usize = 3, or [1, 16];
+
+    /// Sweeps over all classes of an e-graph to extract the cheapest terms.
+    extract_sweeps: usize = 12, or [1, 64];
+}
+}

@@ -36,7 +36,7 @@ use crate::estimate::{Machine, Target};
 use crate::layouts::Layouts;
 use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
-use crate::plan::heuristics::{CLEAR_GAIN, REPLANNED_OPS};
+use crate::plan::heuristics::PLAN;
 use crate::prepare;
 use crate::variants::{Best, Figures};
 use model::choice::{Choice, Cost, Rates};
@@ -278,7 +278,7 @@ impl Planner<'_> {
         cache: &mut ReshardCache<'_>,
     ) -> Vec<(Value, Distribution)> {
         let most = PartialSum::most_gained(sums, &found.graph, &found.choice, cache, self.rates());
-        if found.graph.ops.len() > REPLANNED_OPS && most < CLEAR_GAIN * found.cost.total() {
+        if found.graph.ops.len() > PLAN.replanned_ops && most < PLAN.clear_gain * found.cost.total() {
             return Vec::new();
         }
         sums.iter().map(|sum| (sum.result, sum.at.clone())).collect()

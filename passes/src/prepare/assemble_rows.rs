@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 use super::Prepared;
 use crate::compile_options::TARGET;
 use crate::estimate;
-use crate::heuristics::GAIN;
+use crate::heuristics::HEURISTICS;
 use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
 use crate::plan::model::cost::CollectiveCost;
@@ -39,10 +39,6 @@ pub(crate) static PASS: Pass = Pass {
         }
     },
 };
-
-/// A value of more pieces isn't traced further: selecting among its pieces on each device would cost more than moving
-/// them.
-const MAX_PIECES: usize = 16;
 
 /// Consecutive rows of a value; for a source of rank 0, `count` copies of its element.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -165,7 +161,7 @@ impl Rewriting<'_> {
         }
         made.rows = self.joined(self.followed(&own, &inside));
         let written = self.joined(self.followed(&own, &shifted));
-        if made.rows.len() > MAX_PIECES {
+        if made.rows.len() > HEURISTICS.most_pieces {
             return None;
         }
         let composed = made.rows != written;
@@ -183,8 +179,8 @@ impl Rewriting<'_> {
         let best = forms.reduce(|a, b| if b.1 <= a.1 { b } else { a });
         // If inner values have other users, they are computed anyway, so the rewrite saves nothing of their cost.
         let worth = |seconds: f64| {
-            let most = if made.alone { before } else { before.min(alone * (1.0 + 2.0 * GAIN)) };
-            seconds < most * (1.0 - GAIN)
+            let most = if made.alone { before } else { before.min(alone * (1.0 + 2.0 * HEURISTICS.gain)) };
+            seconds < most * (1.0 - HEURISTICS.gain)
         };
         let chosen = best.filter(|(_, seconds)| !made.is_shift && worth(*seconds));
         made.seconds = chosen.as_ref().map_or(before, |c| c.1);

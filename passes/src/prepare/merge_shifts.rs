@@ -7,6 +7,7 @@
 //! select among its operands, each shifted to its position: all of them are split like the result. Operands of equal
 //! types are stacked instead, and the stack is resharded.
 
+use crate::heuristics::HEURISTICS;
 use dialect::ir::build::Builder;
 use dialect::ir::{ElementType, Op, Program, Value, ValueSource};
 use dialect::ops::build;
@@ -27,9 +28,6 @@ pub(crate) static PASS: Pass = Pass {
     options: &[],
     run: |program, _, _| merge(program),
 };
-
-/// Concatenations of more operands are left alone: selecting among the operands would cost more than moving them.
-const MAX_JOINED: usize = 8;
 
 /// `source` with edges added or, where the counts are negative, removed.
 #[derive(Clone, PartialEq, Debug)]
@@ -185,7 +183,7 @@ fn concatenate(
     let sharded = |p: &Prepared, program: &Program, value: Value| !p.get(program, value).dims[dim].is_empty();
     let any = !place.dims[dim].is_empty() || shifts.iter().any(|s| sharded(prepared, program, s.0.source));
     shifts.retain(|s| program.tensor_type(s.0.source).is_some_and(|t| !t.shape.contains(&0)));
-    if !any || shifts.len() < 2 || shifts.len() > MAX_JOINED || shifts.len() != operands.len() {
+    if !any || shifts.len() < 2 || shifts.len() > HEURISTICS.most_shifts || shifts.len() != operands.len() {
         return None;
     }
     let loc = program.op(op).loc;

@@ -1,6 +1,7 @@
 //! slice-gathers: rewrites gathers at known, regular positions as repeats and strided slices, which can be computed in
 //! shards: enlarging an image repeats its rows, shrinking it skips some.
 
+use crate::heuristics::HEURISTICS;
 use dialect::fold::Constants;
 use dialect::ir::build::Builder;
 use dialect::ir::{Op, Program, Value};
@@ -20,8 +21,6 @@ pub(crate) static PASS: Pass = Pass {
     run: |program, _, _| slice(program),
 };
 
-/// The limit on how often a row is repeated.
-const MAX_REPEATS: i64 = 16;
 /// The limit on the length of a table of positions.
 const MAX_POSITIONS: usize = 1 << 20;
 
@@ -47,7 +46,7 @@ impl Regular {
             // Any offset in `low..high + repeats` gives the position of each `i`.
             (low < high.saturating_add(repeats)).then_some(Self { step, offset: low, repeats })
         };
-        (1..=MAX_REPEATS).find_map(|repeats| {
+        (1..=HEURISTICS.most_repeats).find_map(|repeats| {
             let slope = (repeats * (last - first)).div_euclid(steps);
             [slope, slope + 1].into_iter().filter(|s| *s != 0).find_map(|step| of(repeats, step))
         })

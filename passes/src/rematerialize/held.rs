@@ -9,7 +9,7 @@ use dialect::ops::func;
 use rustc_hash::FxHashMap;
 
 use crate::estimate::bytes_of;
-use crate::heuristics::REMATERIALIZED_SHARE;
+use crate::heuristics::HEURISTICS;
 
 /// The memory of a device while it runs a program.
 pub(super) struct MemoryUse {
@@ -193,7 +193,7 @@ impl MemoryUse {
     fn candidate(&self, program: &Program, seconds: &FxHashMap<Op, f64>, value: Value) -> Option<Candidate> {
         let bytes = bytes_of(&self.simple, value);
         let on_host = self.buffers.get(value).is_some_and(|id| self.buffers.buffer(id).memory == MemorySpace::Host);
-        if bytes < REMATERIALIZED_SHARE * self.bytes as f64 || on_host {
+        if bytes < HEURISTICS.rematerialized_share * self.bytes as f64 || on_host {
             return None;
         }
         let ValueSource::Result(op, _) = self.simple.value_source(value) else { return None };

@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::compile_options::{MEMORY, TARGET};
 use crate::estimate::{Machine, estimate};
-use crate::heuristics::REMATERIALIZE_ROUNDS;
+use crate::heuristics::HEURISTICS;
 use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
 use crate::variants::{Best, Figures};
@@ -51,7 +51,7 @@ fn fit(program: &mut Program, machine: &Machine, limit: u64) {
     let figures = |held: &MemoryUse| Figures { seconds: 0.0, bytes: held.bytes as f64 };
     let mut best = Best::new(None, figures(&held), limit as f64, 0.0);
     let mut trial = program.clone();
-    for _ in 0..REMATERIALIZE_ROUNDS {
+    for _ in 0..HEURISTICS.rematerialize_rounds {
         if best.excess() == 0.0 {
             break;
         }

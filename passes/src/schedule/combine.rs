@@ -18,7 +18,7 @@ use super::Forms;
 use super::order::Dependences;
 use super::pack::{pack, unpack};
 use crate::estimate::{Machine, bytes_of};
-use crate::heuristics::GAIN;
+use crate::heuristics::HEURISTICS;
 
 const SCATTERED: &str = "scatter_dimension";
 
@@ -268,7 +268,7 @@ impl Group {
             }
             saved -= worth.machine.memory_seconds(2.0 * packed as f64);
         }
-        saved >= GAIN * self.seconds.min(other.seconds)
+        saved >= HEURISTICS.gain * self.seconds.min(other.seconds)
     }
 
     /// Returns the bytes if every device's row also holds the operands of `other`.

@@ -12,7 +12,7 @@ use dialect::ir::Program;
 
 use crate::compile_options::{MEMORY, TARGET};
 use crate::estimate::{Machine, estimate};
-use crate::heuristics::COMBINED_BYTES;
+use crate::heuristics::HEURISTICS;
 use crate::options::OptionDef;
 use crate::pass::{Effect, Pass};
 use combine::Worth;
@@ -72,11 +72,11 @@ fn schedule(program: &mut Program, machine: &Machine, forms: Forms, memory: Opti
     };
     if memory.is_none() && !machine.overlaps_communication() {
         // Without overlap everything runs in sequence, so saved latency is saved time.
-        combine(program, COMBINED_BYTES[0]);
+        combine(program, HEURISTICS.combined_bytes[0]);
         return;
     }
     let mut before = None;
-    for &largest in if memory.is_some() { &COMBINED_BYTES[..] } else { &COMBINED_BYTES[..1] } {
+    for &largest in if memory.is_some() { &HEURISTICS.combined_bytes[..] } else { &HEURISTICS.combined_bytes[..1] } {
         let mut combined = program.clone();
         if !combine(&mut combined, largest) {
             return;

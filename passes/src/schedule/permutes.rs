@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::order::Dependences;
 use crate::estimate::{Machine, Route, bytes_of};
-use crate::heuristics::GAIN;
+use crate::heuristics::HEURISTICS;
 
 /// Merges permutes in every block where that is faster; returns whether it merged any.
 pub(super) fn join(program: &mut Program, machine: &Machine) -> bool {
@@ -117,7 +117,7 @@ fn join_block(program: &mut Program, machine: &Machine, block: Block, renamed: &
 fn pays(machine: &Machine, route: Option<&Route>, a: f64, b: f64) -> bool {
     let seconds = |bytes: f64| machine.permute_seconds(bytes as u64, route);
     let saved = seconds(a) + seconds(b) - seconds(a + b) - machine.memory_seconds(4.0 * b);
-    saved >= GAIN * seconds(a.min(b))
+    saved >= HEURISTICS.gain * seconds(a.min(b))
 }
 
 /// Returns the load of a permute on the links between chips, on machines with a placement.

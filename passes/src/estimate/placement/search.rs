@@ -6,12 +6,8 @@
 
 use super::{Assignment, DIMS, Grid, Placement, PlacementError, Slice};
 use crate::estimate::collective::gather_floor_seconds;
+use crate::heuristics::HEURISTICS;
 use dialect::sharding::AxisPart;
-
-/// The limit on placements that one search scores.
-const MOST_PLACEMENTS: usize = 50_000;
-/// The limit on orders tried for one factorization; if there are more, one order is improved by swaps.
-const MOST_ORDERS: usize = 36;
 
 impl Placement {
     /// Returns the placement with the lowest score.
@@ -108,7 +104,7 @@ impl<F: FnMut(&Placement) -> f64> Search<'_, F> {
             assignment.orders[dim] = axes.filter(|&axis| assignment.factors[axis][dim] > 1).collect();
             orders *= (1..=assignment.orders[dim].len()).product::<usize>();
         }
-        if orders <= MOST_ORDERS { self.permute(0, 0, assignment) } else { self.climb(assignment) }
+        if orders <= HEURISTICS.most_orders { self.permute(0, 0, assignment) } else { self.climb(assignment) }
     }
 
     /// Tries every order from position `at` of dimension `dim` on.
@@ -160,6 +156,6 @@ impl<F: FnMut(&Placement) -> f64> Search<'_, F> {
     }
 
     fn is_over(&self) -> bool {
-        self.tried >= MOST_PLACEMENTS
+        self.tried >= HEURISTICS.most_placements
     }
 }

@@ -8,6 +8,7 @@
 mod divide;
 mod emit;
 
+use crate::heuristics::HEURISTICS;
 use std::collections::BTreeMap;
 
 use dialect::codes;
@@ -24,11 +25,6 @@ use crate::compile_options::Microbatches;
 use crate::dimension_classes::{ClassId, DimensionClasses};
 use crate::options::Options;
 use crate::plan::model::meaning::Models;
-
-/// The limit on the dimensions that are tried to find the batch.
-const CANDIDATES: usize = 16;
-/// The limit on the microbatches that `auto` tries.
-const MOST: i64 = 64;
 
 pub(super) fn microbatch(program: &mut Program, options: &Options, diagnostics: &mut Diagnostics) {
     let count = match options.compile.microbatches {
@@ -84,7 +80,7 @@ pub(super) fn microbatch(program: &mut Program, options: &Options, diagnostics: 
         None => {
             let mut tried = vec![program.clone()];
             let mut count = 2;
-            while count <= MOST {
+            while count <= HEURISTICS.most_microbatches {
                 if let Some(found) = best(program, &mut models, block, argument, count) {
                     let mut copy = program.clone();
                     cut(&mut copy, &mut models, block, found, count);
@@ -135,7 +131,7 @@ fn candidates(program: &Program, block: Block, argument: Option<Value>) -> Vec<V
     }
     let mut found: Vec<(ClassId, Vec<Value>)> = found.into_iter().collect();
     found.sort_by(|a, b| classes.bytes(b.0).total_cmp(&classes.bytes(a.0)));
-    found.truncate(CANDIDATES);
+    found.truncate(HEURISTICS.batch_candidates);
     found.into_iter().map(|f| f.1).collect()
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::plan::heuristics::LINEAR_SETS;
+use crate::plan::heuristics::PLAN;
 use dialect::ir::{ElementType, OpRef};
 use dialect::kernel::{Arg, Body, External, Init, Inst, Kernel, Outside};
 use dialect::scalar::ScalarOp;
@@ -49,7 +49,7 @@ fn both(a: &Form, b: &Form) -> Form {
     }
     let mut sets: Vec<BTreeSet<usize>> = Vec::new();
     let mut add = |set: BTreeSet<usize>| {
-        if a.within(&set) && b.within(&set) && !sets.contains(&set) && sets.len() < LINEAR_SETS {
+        if a.within(&set) && b.within(&set) && !sets.contains(&set) && sets.len() < PLAN.linear_sets {
             sets.push(set);
         }
     };
@@ -69,7 +69,7 @@ fn times(a: &Form, b: &Form) -> Form {
         sets.extend(x.linear.iter().filter(|s| s.is_disjoint(&y.depends)).cloned());
     }
     sets.dedup();
-    sets.truncate(LINEAR_SETS);
+    sets.truncate(PLAN.linear_sets);
     Form { linear: sets, depends: &a.depends | &b.depends, zero: a.zero || b.zero }
 }
 

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use std::rc::Rc;
 
 use super::graph::{Graph, OpId, Places, ValueId};
-use crate::plan::heuristics::CARRIED_OPS;
+use crate::plan::heuristics::PLAN;
 use crate::plan::model::choice::{Choice, Rates};
 use crate::plan::model::meaning::Models;
 use crate::plan::reshard::cache::{Dist, ReshardCache};
@@ -129,7 +129,7 @@ impl Planned<'_, '_> {
     fn origin(&self, arg: ValueId, value: ValueId, at: Dist) -> Option<Distribution> {
         let (mut value, mut path) = (value, Vec::new());
         let mut made = loop {
-            let (op, _) = self.graph.values[value].maker.filter(|_| path.len() < CARRIED_OPS)?;
+            let (op, _) = self.graph.values[value].maker.filter(|_| path.len() < PLAN.carried_ops)?;
             let node = &self.graph.ops[op];
             node.model?;
             let others = node.operands.iter().enumerate().filter_map(|(i, v)| Some((i, v.filter(|&v| v != arg)?)));
@@ -193,7 +193,7 @@ impl Planned<'_, '_> {
     /// other use on the way.
     fn added(&self, from: ValueId, to: ValueId, freed: &mut Freed) -> Option<Axes> {
         let (mut at, mut axes) = (from, None);
-        for _ in 0..CARRIED_OPS {
+        for _ in 0..PLAN.carried_ops {
             let [(op, operand)] = self.graph.values[at].uses[..] else { return None };
             if at == to {
                 return axes;
@@ -216,7 +216,7 @@ impl Planned<'_, '_> {
     /// Returns the axes along which `value`, or the value that linear ops compute it from, is partial where it is
     /// computed, or would be if that op read its operands as propagation sharded them.
     fn partial(&self, mut value: ValueId, freed: &mut Freed) -> Option<Axes> {
-        for _ in 0..CARRIED_OPS {
+        for _ in 0..PLAN.carried_ops {
             freed.values.push(value);
             let made = self.cache.distribution(self.graph.made(self.places, value));
             if !made.unreduced.is_empty() {

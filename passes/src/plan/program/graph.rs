@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 
 use crate::estimate::{Machine, Precision, Trips};
 use crate::layouts::{self, Layouts};
-use crate::plan::heuristics::READ_IN_PARTS;
+use crate::plan::heuristics::PLAN;
 
 use super::memory::{Held, Moment};
 use crate::plan::model::meaning::{Model, Models, Work, rematerializable};
@@ -422,7 +422,7 @@ impl Reader<'_, '_> {
         for arg in unchanged(self.program, body) {
             let Some(&at) = self.graph.value_at.get(&arg) else { continue };
             let is_small =
-                self.program.tensor_type(arg).and_then(TensorType::bytes).is_some_and(|n| n <= READ_IN_PARTS);
+                self.program.tensor_type(arg).and_then(TensorType::bytes).is_some_and(|n| n <= PLAN.read_in_parts);
             let whole = |&(op, _): &(OpId, u32)| is_small || !self.graph.ops[op].reads_part;
             if self.graph.values[at].uses.iter().all(whole) {
                 self.graph.values[at].weight = self.weight;

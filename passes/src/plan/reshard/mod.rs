@@ -25,7 +25,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::model::cost::CollectiveCost;
-use crate::plan::heuristics::{MAX_ATOMS, MAX_SPLIT};
+use crate::plan::heuristics::{MAX_ATOMS, PLAN};
 use greedy::greedy;
 use search::{Edge, Problem, Question, Shard};
 use state::{List, State};
@@ -139,7 +139,7 @@ impl<'a> Resharder<'a> {
         parts: &[AxisPart],
     ) -> Option<f64> {
         // Parts up to this number are never split beyond the limit.
-        if from.unreduced != to.unreduced || !ty.is_static() || parts.len() > MAX_SPLIT {
+        if from.unreduced != to.unreduced || !ty.is_static() || parts.len() > PLAN.max_split {
             return None;
         }
         let (mut wanted, mut held, mut rest, mut is_apart) = (1.0, 1.0, 1.0, false);
@@ -688,7 +688,7 @@ fn split_to_fit(parts: &mut SmallVec<[AxisPart; 8]>, from: &Distribution, to: &D
         common.max()
     };
     let mut i = 0;
-    while i < parts.len() && parts.len() < MAX_SPLIT {
+    while i < parts.len() && parts.len() < PLAN.max_split {
         let p = parts[i];
         let Some(size) = divisor(p) else {
             i += 1;

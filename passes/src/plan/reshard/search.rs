@@ -15,7 +15,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::state::{List, State, atoms_of};
 use super::step::{exchanged, parts_seconds};
-use crate::plan::heuristics::{MAX_PARTS, MAX_PERMUTES, MAX_STATES, ROUNDING};
+use crate::plan::heuristics::{PLAN, ROUNDING};
 use crate::plan::model::cost::CollectiveCost;
 
 /// How a state was reached.
@@ -153,7 +153,7 @@ impl Problem<'_> {
                 let (left, least) = match known {
                     Some(id) if visits[id].done || visits[id].cost <= cost => return,
                     Some(id) => (visits[id].floor, visits[id].least),
-                    None if states.len() >= MAX_STATES => return,
+                    None if states.len() >= PLAN.max_states => return,
                     None => self.floors(next),
                 };
                 if cost + left > bound || cost + least > limit {
@@ -563,7 +563,7 @@ impl Problem<'_> {
         if !self.parts || state.unreduced != self.to.unreduced || self.to.unreduced & !self.from.unreduced != 0 {
             return;
         }
-        if let Some(count) = self.common_parts(state, &self.to).filter(|&n| (2..=MAX_PARTS).contains(&n)) {
+        if let Some(count) = self.common_parts(state, &self.to).filter(|&n| (2..=PLAN.max_parts).contains(&n)) {
             show(Edge::PermuteParts, &self.to, Price::Parts(count));
         }
     }
@@ -657,7 +657,7 @@ impl Problem<'_> {
             _ => pool,
         };
         for a in target.into_iter().chain(place).chain(here.iter()).chain(others) {
-            if untried == 0 || all.found.len() >= MAX_PERMUTES {
+            if untried == 0 || all.found.len() >= PLAN.max_permutes {
                 return;
             }
             let size = self.atoms[a as usize].size;

@@ -7,7 +7,7 @@ use dialect::sharding::Distribution;
 use rustc_hash::FxHashSet;
 
 use super::draft::Draft;
-use crate::plan::heuristics::{CLEAR_GAIN, TRIED_PER_OP};
+use crate::plan::heuristics::PLAN;
 use crate::plan::model::strategy::Kept;
 use crate::plan::program::graph::OpId;
 
@@ -41,11 +41,11 @@ pub(crate) fn settle(draft: &mut Draft<'_, '_>, limit: f64) {
         // Of an op with thousands of operands most are sharded alike, and lead to the same strategy.
         let mut known: FxHashSet<Kept<'_>> = FxHashSet::default();
         let given = wanted.iter().map(|(tensor, at)| model.kept(*tensor, at)).filter(|kept| known.insert(kept.clone()));
-        for given in given.take(TRIED_PER_OP) {
+        for given in given.take(PLAN.tried_per_op) {
             let id = draft.placer.strategy_id(model.keeping_all([&given]));
             draft.try_out(op, id);
             let seconds = draft.cost(&[op], &values);
-            if seconds < best * (1.0 - CLEAR_GAIN) && draft.peak() <= limit {
+            if seconds < best * (1.0 - PLAN.clear_gain) && draft.peak() <= limit {
                 (kept, best) = (id, seconds);
             }
             draft.try_out(op, first);

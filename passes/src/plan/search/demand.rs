@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::plan::heuristics::FEW_USERS;
+use crate::plan::heuristics::PLAN;
 use crate::plan::model::choice::Choice;
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::cache::Dist;
@@ -17,7 +17,7 @@ impl UserDemand {
     /// Counts the users under the plan `choice`.
     pub(super) fn of(graph: &Graph, choice: &Choice) -> Self {
         let mut demand = Self::default();
-        for (value, v) in graph.values.iter_enumerated().filter(|v| v.1.uses.len() > FEW_USERS) {
+        for (value, v) in graph.values.iter_enumerated().filter(|v| v.1.uses.len() > PLAN.few_users) {
             let counts = demand.0.entry(value).or_default();
             let needs = v.uses.iter().filter_map(|&(op, i)| choice.places[op].operands.get(i as usize));
             needs.for_each(|&at| add(counts, at));
@@ -27,7 +27,7 @@ impl UserDemand {
 
     /// Returns the distributions in which a value's users want it; `None` where there are few users.
     pub(super) fn needs(&self, graph: &Graph, value: ValueId) -> Option<SmallVec<[Dist; 4]>> {
-        let counts = (graph.values[value].uses.len() > FEW_USERS).then(|| self.0.get(&value))??;
+        let counts = (graph.values[value].uses.len() > PLAN.few_users).then(|| self.0.get(&value))??;
         Some(counts.iter().map(|c| c.0).collect())
     }
 
@@ -37,7 +37,7 @@ impl UserDemand {
             return;
         }
         for (i, value) in graph.ops[op].operands.iter().enumerate() {
-            let Some(value) = value.filter(|&v| graph.values[v].uses.len() > FEW_USERS) else { continue };
+            let Some(value) = value.filter(|&v| graph.values[v].uses.len() > PLAN.few_users) else { continue };
             let Some(counts) = self.0.get_mut(&value) else { continue };
             if let Some(at) = before.operands.get(i) {
                 counts.iter_mut().filter(|c| c.0 == *at).for_each(|c| c.1 -= 1);

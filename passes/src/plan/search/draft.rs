@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::demand::UserDemand;
 use super::{egraph, timeline};
 use crate::plan::effort::Effort;
-use crate::plan::heuristics::{CLEAR_GAIN, INTERMEDIATE_PLANS, ROUNDING};
+use crate::plan::heuristics::{PLAN, ROUNDING};
 use crate::plan::model::choice::{Choice, Cost, Placer, Rates, StrategyId};
 use crate::plan::model::meaning::Models;
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
@@ -222,14 +222,14 @@ impl<'a, 's> Draft<'a, 's> {
         let all = self.undo.len();
         let mut now = all;
         let mut best = (all, timeline::step_seconds(self));
-        for changes in (0..INTERMEDIATE_PLANS).rev().map(|i| i * all / INTERMEDIATE_PLANS) {
+        for changes in (0..PLAN.intermediate_plans).rev().map(|i| i * all / PLAN.intermediate_plans) {
             if changes == now {
                 continue;
             }
             self.go(now, changes);
             now = changes;
             let seconds = timeline::step_seconds(self);
-            if seconds < best.1 * (1.0 - CLEAR_GAIN) && self.peak() <= limit {
+            if seconds < best.1 * (1.0 - PLAN.clear_gain) && self.peak() <= limit {
                 best = (changes, seconds);
             }
         }

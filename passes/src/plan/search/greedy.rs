@@ -9,7 +9,7 @@ use dialect::id::{TiSlice, TiVec};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::plan::heuristics::TRIED_PER_OP;
+use crate::plan::heuristics::PLAN;
 use crate::plan::model::choice::{Choice, Placer, Rates, StrategyId};
 use crate::plan::model::meaning::{Model, Models};
 use crate::plan::model::strategy::{Kept, OpModel, Strategy};
@@ -167,7 +167,7 @@ fn candidates(model: &OpModel, op: &Moved<'_>, cache: &ReshardCache<'_>) -> Vec<
     let mut known = FxHashSet::default();
     let given: Vec<&Kept<'_>> = given.iter().map(|g| &g.0).filter(|kept| known.insert(*kept)).collect();
     let mut out: Vec<Strategy> = Vec::new();
-    for first in 0..given.len().min(TRIED_PER_OP) {
+    for first in 0..given.len().min(PLAN.tried_per_op) {
         let others = given.iter().enumerate().filter(|g| g.0 != first).map(|g| *g.1);
         let strategy = model.keeping_all(std::iter::once(given[first]).chain(others));
         if !out.contains(&strategy) {

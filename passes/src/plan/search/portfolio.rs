@@ -13,7 +13,7 @@ use super::draft::Draft;
 use super::egraph::rewrite::Rewrite;
 use super::{egraph, expand, timeline};
 use crate::plan::effort::Effort;
-use crate::plan::heuristics::{CLEAR_GAIN, COMBINED_STARTUP, FAR, FEWER_ROUNDS, MANY_OPS, REWRITE_ROUNDS, STARTUPS};
+use crate::plan::heuristics::PLAN;
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::cache::{Copies, Copy, Dist, ReshardCache};
 
@@ -24,7 +24,7 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
     let (seconds, moves) = expand::expand(draft);
     draft.effort.expanded = seconds;
     let expanded = draft.changes();
-    let rounds = if draft.graph.ops.len() < MANY_OPS { REWRITE_ROUNDS } else { FEWER_ROUNDS };
+    let rounds = if draft.graph.ops.len() < PLAN.many_ops { PLAN.rewrite_rounds } else { PLAN.fewer_rounds };
     let blocks = expand::blocks(draft, moves);
     egraph::improve(draft, rewrites, rounds);
     if blocks {
@@ -40,16 +40,16 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
     let fits = draft.fit(limit);
     let step = (draft.rates.overlaps && fits).then(|| draft.shorten(limit));
     let (cost, startups) = (draft.whole_cost(), Startups::of(draft));
-    if fits && startups.all <= STARTUPS * cost.seconds {
+    if fits && startups.all <= PLAN.startups * cost.seconds {
         return;
     }
     let found = draft.restart(start, start_cost);
     let expanded = start_cost.total();
-    if fits && expanded - startups_of_all(draft) > FAR * cost.total() {
+    if fits && expanded - startups_of_all(draft) > PLAN.far * cost.total() {
         draft.restart(found, cost);
         return;
     }
-    egraph::improve(draft, rewrites, REWRITE_ROUNDS);
+    egraph::improve(draft, rewrites, PLAN.rewrite_rounds);
     let rewritten = draft.total();
     let other_fits = draft.fit(limit);
     let (other, joined) = (draft.whole_cost(), Startups::of(draft).joined);
@@ -58,7 +58,7 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
         None => (cost.total() - startups.joined, other.total() - joined),
     };
     let moves_less = other.seconds - joined < cost.seconds - startups.joined;
-    let better = this < that && !(moves_less && that < this * (1.0 + CLEAR_GAIN));
+    let better = this < that && !(moves_less && that < this * (1.0 + PLAN.clear_gain));
     if fits && !other_fits || fits == other_fits && better {
         draft.restart(found, cost);
     } else {
@@ -132,7 +132,7 @@ impl Startups {
                         found.all += startup;
                         let element = cache.tensor_type(v.ty).element;
                         let key = (level, collective, axes, element, v.weight.to_bits());
-                        if !started.insert(key) && startup >= COMBINED_STARTUP * seconds {
+                        if !started.insert(key) && startup >= PLAN.combined_startup * seconds {
                             found.joined += startup;
                         }
                         level += 1;
@@ -167,7 +167,7 @@ impl<'a> Rows<'a> {
             for p in &e.sent {
                 let values = self.sent.entry((level, &e.axes[..], &*p.pairs, node.weight.to_bits())).or_default();
                 let others = !values.is_empty();
-                let worth = startup >= COMBINED_STARTUP * cache.permute_seconds(p.share * bytes, &e.axes);
+                let worth = startup >= PLAN.combined_startup * cache.permute_seconds(p.share * bytes, &e.axes);
                 let first = !own.contains(&(&e.axes[..], &*p.pairs));
                 own.push((&e.axes[..], &*p.pairs));
                 if values.insert(value) && first && others && worth {

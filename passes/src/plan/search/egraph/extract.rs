@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::term::{Term, Terms};
-use crate::plan::heuristics::EXTRACT_SWEEPS;
+use crate::plan::heuristics::PLAN;
 
 /// The relative rounding error of a sum of the same prices in another order.
 const ROUNDING: f64 = 1e-6;
@@ -39,7 +39,7 @@ pub(super) fn extract(terms: &Terms<'_, '_>, root: Id, prices: Vec<f64>) -> Opti
     let mut found = 0u32;
     let mut last_found = vec![0u32; classes.len()];
     let mut seen: Vec<Vec<Option<u32>>> = nodes.iter().map(|n| vec![None; n.len()]).collect();
-    for _ in 0..EXTRACT_SWEEPS {
+    for _ in 0..PLAN.extract_sweeps {
         let mut changed = false;
         for class in 0..classes.len() {
             for (i, (children, own)) in nodes[class].iter().enumerate() {

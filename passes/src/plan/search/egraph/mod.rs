@@ -20,7 +20,7 @@ use std::time::Instant;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::draft::Draft;
-use crate::plan::heuristics::{COST_OF_ONE, FAILED_WINDOWS, STRATEGY_SWEEPS, VISITS_PER_VALUE, WINDOW_SHARE};
+use crate::plan::heuristics::PLAN;
 use crate::plan::model::choice::StrategyId;
 use crate::plan::program::graph::ValueId;
 use rewrite::Rewrite;
@@ -58,17 +58,17 @@ impl Search<'_, '_, '_> {
         let all = self.draft.graph.values.keys();
         let mut queue: VecDeque<ValueId> = all.filter(|&v| self.draft.is_moved(v)).collect();
         let mut queued: FxHashSet<ValueId> = queue.iter().copied().collect();
-        let mut visits = queue.len() * VISITS_PER_VALUE;
+        let mut visits = queue.len() * PLAN.visits_per_value;
         // The number of searched windows without improvement that each value was in.
         let mut failed: FxHashMap<ValueId, usize> = FxHashMap::default();
-        let worth = self.draft.total() * WINDOW_SHARE;
+        let worth = self.draft.total() * PLAN.window_share;
         while let Some(value) = queue.pop_front() {
             if visits == 0 {
                 return;
             }
             visits -= 1;
             queued.remove(&value);
-            let is_settled = failed.get(&value).is_some_and(|&windows| windows >= FAILED_WINDOWS);
+            let is_settled = failed.get(&value).is_some_and(|&windows| windows >= PLAN.failed_windows);
             if is_settled || !self.draft.is_moved(value) {
                 continue;
             }
@@ -113,7 +113,7 @@ impl Search<'_, '_, '_> {
         let before: Vec<StrategyId> = window.ops.iter().map(|&op| self.draft.choice.strategies[op]).collect();
         let at_first = self.draft.cost(&window.ops, &window.values);
         let d = &mut *self.draft;
-        let limit = COST_OF_ONE * d.cost(&[], &window.values);
+        let limit = PLAN.cost_of_one * d.cost(&[], &window.values);
         let facts = Facts::new(d.graph, d.models, d.cache, d.placer, limit);
         let Solved { found, others, size } = window.solve(facts, &d.choice, d.rates, self.rewrites, self.rounds);
         d.effort.distinct_windows += 1;
@@ -140,7 +140,7 @@ impl Search<'_, '_, '_> {
     /// Gives each op the best of its strategies while the others keep theirs; returns the saved seconds.
     fn polish(&mut self, window: &Window, strategies: &mut [StrategyId], others: &[Vec<StrategyId>]) -> f64 {
         let mut gained = 0.0;
-        for _ in 0..STRATEGY_SWEEPS {
+        for _ in 0..PLAN.strategy_sweeps {
             let mut changed = false;
             for (i, &op) in window.ops.iter().enumerate() {
                 let values = self.draft.graph.values_of([op]);

@@ -11,14 +11,14 @@ use smallvec::SmallVec;
 use super::extract::extract;
 use super::rewrite::Rewrite;
 use super::term::{Facts, Term, TermKind, Terms, add, class, moved};
-use crate::plan::heuristics::{MAX_NODES, WINDOW_OPS, WINDOW_TENSORS, WINDOW_USERS};
+use crate::plan::heuristics::PLAN;
 use crate::plan::model::choice::{Choice, Rates, StrategyId};
 use crate::plan::program::graph::{Graph, OpId, ValueId};
 use crate::plan::reshard::cache::{Dist, Rematerializable};
 
 /// Some ops of a graph, in program order.
 pub(super) struct Window {
-    pub(super) ops: SmallVec<[OpId; WINDOW_OPS]>,
+    pub(super) ops: SmallVec<[OpId; 8]>,
     /// Every value that they read or make.
     pub(super) values: Vec<ValueId>,
 }
@@ -39,19 +39,19 @@ pub(super) type WindowKey = Vec<u64>;
 impl Window {
     /// Returns the window of the ops nearest to value `value`.
     pub(super) fn around(graph: &Graph, value: ValueId) -> Self {
-        let mut ops: SmallVec<[OpId; WINDOW_OPS]> = SmallVec::new();
+        let mut ops: SmallVec<[OpId; 8]> = SmallVec::new();
         let mut queue = vec![value];
         let mut at = 0;
-        while at < queue.len() && ops.len() < WINDOW_OPS {
+        while at < queue.len() && ops.len() < PLAN.window_ops {
             let v = &graph.values[queue[at]];
             at += 1;
-            if v.rematerializable != Rematerializable::No || v.uses.len() > WINDOW_USERS {
+            if v.rematerializable != Rematerializable::No || v.uses.len() > PLAN.window_users {
                 continue;
             }
             for op in v.maker.iter().map(|m| m.0).chain(v.uses.iter().map(|u| u.0)) {
                 let node = &graph.ops[op];
-                let is_wide = node.operands.len() + node.results.len() > WINDOW_TENSORS;
-                if node.model.is_none() || is_wide || ops.contains(&op) || ops.len() == WINDOW_OPS {
+                let is_wide = node.operands.len() + node.results.len() > PLAN.window_tensors;
+                if node.model.is_none() || is_wide || ops.contains(&op) || ops.len() == PLAN.window_ops {
                     continue;
                 }
                 ops.push(op);
@@ -236,7 +236,7 @@ fn saturate(terms: &mut Terms<'_, '_>, rewrites: &[&'static Rewrite], rounds: us
                     terms.union(*id, equal);
                 }
             }
-            if terms.total_number_of_nodes() > MAX_NODES {
+            if terms.total_number_of_nodes() > PLAN.max_nodes {
                 terms.rebuild();
                 return;
             }

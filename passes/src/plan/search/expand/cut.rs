@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use crate::plan::heuristics::MAX_PATHS;
+use crate::plan::heuristics::PLAN;
 use dialect::define_id;
 
 const NEVER: u64 = u64::MAX / 4;
@@ -193,7 +193,7 @@ impl Cut {
 
     /// Pushes all possible flow; returns false where the answers can't save `worth` seconds, or after too many paths.
     fn run(&mut self, worth: f64, explore: Explore<'_>) -> bool {
-        let mut paths = MAX_PATHS * self.nodes.len();
+        let mut paths = PLAN.max_paths * self.nodes.len();
         while let Some(&question) = self.active.front() {
             if paths == 0 || seconds(self.gain) < worth {
                 return false;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use dialect::id::Interner;
 use rustc_hash::FxHashMap;
 
-use crate::plan::heuristics::{LAYER_DISTANCES, LAYER_PREFIX};
+use crate::plan::heuristics::PLAN;
 use crate::plan::model::meaning::Model;
 use crate::plan::model::strategy::OpModel;
 use crate::plan::search::draft::Draft;
@@ -38,18 +38,18 @@ impl Repeat {
 pub(super) fn repeats(keys: &[u32], may_join: &mut dyn FnMut(Repeat) -> bool) -> Vec<Repeat> {
     let prefixes = Prefixes::of(keys);
     let mut starts: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
-    for at in 0..(keys.len() + 1).saturating_sub(LAYER_PREFIX) {
-        starts.entry(prefixes.hash(at, LAYER_PREFIX)).or_default().push(at as u32);
+    for at in 0..(keys.len() + 1).saturating_sub(PLAN.layer_prefix) {
+        starts.entry(prefixes.hash(at, PLAN.layer_prefix)).or_default().push(at as u32);
     }
     let mut found = Vec::new();
     // A refused repeat isn't tried again one op later.
     let mut refused: FxHashMap<usize, usize> = FxHashMap::default();
     let mut start = 0;
-    while start + 2 * LAYER_PREFIX <= keys.len() {
-        let same = &starts[&prefixes.hash(start, LAYER_PREFIX)];
+    while start + 2 * PLAN.layer_prefix <= keys.len() {
+        let same = &starts[&prefixes.hash(start, PLAN.layer_prefix)];
         let later = &same[same.partition_point(|&at| at as usize <= start)..];
         let mut repeats: Vec<Repeat> = Vec::new();
-        for &next in later.iter().take(LAYER_DISTANCES) {
+        for &next in later.iter().take(PLAN.layer_distances) {
             let period = next as usize - start;
             let common = prefixes.common(start, next as usize);
             let is_refused = refused.get(&period).is_some_and(|&end| start < end);

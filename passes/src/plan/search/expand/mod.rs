@@ -32,7 +32,8 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::draft::Draft;
-use crate::plan::heuristics::{CUT_SHARE, EXPAND_ROUNDS, GAIN};
+use crate::heuristics::HEURISTICS;
+use crate::plan::heuristics::PLAN;
 use crate::plan::model::choice::StrategyId;
 use candidates::Change;
 pub(crate) use moves::Moves;
@@ -71,7 +72,7 @@ fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
     let mut last = draft.total();
     // Parts of axes that didn't help in a round.
     let mut idle = vec![false; moves.halves];
-    for round in 0..EXPAND_ROUNDS {
+    for round in 0..PLAN.expand_rounds {
         let mut helped = vec![false; moves.targets.len()];
         let groups = if round == 0 { moves.wholes } else { moves.halves };
         for group in 0..groups {
@@ -91,7 +92,7 @@ fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
                 if tried.is_some_and(|tried| moves.is_settled(target, tried)) {
                     continue;
                 }
-                let made = Move { draft, moves, group, target, tried, worth: last * CUT_SHARE }.make();
+                let made = Move { draft, moves, group, target, tried, worth: last * PLAN.cut_share }.make();
                 draft.effort.moves += 1;
                 draft.effort.helpful_moves += usize::from(made);
                 *helped |= made;
@@ -107,7 +108,7 @@ fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
         });
         let total = draft.total();
         debug_assert!((moves.roles.total(draft) - total).abs() <= 1e-6 * total, "layers that are not alike");
-        if total > last * (1.0 - GAIN) && groups == moves.halves {
+        if total > last * (1.0 - HEURISTICS.gain) && groups == moves.halves {
             return total;
         }
         last = total;

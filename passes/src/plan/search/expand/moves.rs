@@ -11,7 +11,7 @@ use super::costs::{CurrentCosts, MoveCosts};
 use super::cut::{Cut, Question};
 use super::layers;
 use super::roles::{Role, Roles, ValueRole};
-use crate::plan::heuristics::{HALVED_AXIS, MOVED_CLASSES, NEAR};
+use crate::plan::heuristics::PLAN;
 use crate::plan::model::choice::StrategyId;
 use crate::plan::model::meaning::Model;
 use crate::plan::model::strategy::Strategy;
@@ -119,13 +119,13 @@ impl Moves {
             groups.insert(0, axes.clone());
         }
         let wholes = groups.len();
-        let large = || axes.iter().rev().filter(|a| a.size >= HALVED_AXIS);
+        let large = || axes.iter().rev().filter(|a| a.size >= PLAN.halved_axis);
         for (axis, major) in large().filter_map(|a| Some((a, half(a)?))) {
             groups.extend(split(axis, major));
         }
         let halves = groups.len();
         for axis in axes.iter().rev() {
-            let known = |major: u32| axis.size >= HALVED_AXIS && half(axis) == Some(major);
+            let known = |major: u32| axis.size >= PLAN.halved_axis && half(axis) == Some(major);
             let others = (2..axis.size).filter(|&major| axis.size.is_multiple_of(major) && !known(major));
             groups.extend(others.flat_map(|major| split(axis, major)));
         }
@@ -134,7 +134,7 @@ impl Moves {
         let roles = Roles::of(draft.graph, &draft.choice, &repeats);
         let classes = FactorClasses::of(dimensions, draft.graph, draft.cache, draft.rates, &roles);
         let mut targets: Vec<Target> = Vec::new();
-        for &class in classes.by_weight.iter().take(MOVED_CLASSES) {
+        for &class in classes.by_weight.iter().take(PLAN.moved_classes) {
             targets.push(Target::First(class));
             if classes.ops(class).iter().any(|op| classes.factors(op.1).len() > 1) {
                 targets.push(Target::Last(class));
@@ -206,7 +206,7 @@ impl Moves {
         let mut near = vec![false; roles.ops.len()];
         let mut reached: Vec<bool> = changes.last.iter().map(|&last| last > tried).collect();
         let mut border: Vec<ValueRole> = changes.last.keys().filter(|v| reached[v.index()]).collect();
-        for _ in 0..NEAR {
+        for _ in 0..PLAN.near {
             let mut next = Vec::new();
             for value in border {
                 let maker = graph.values[roles.values[value].value].maker.map(|(op, _)| op);

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::layers::Repeat;
-use crate::plan::heuristics::MARKED_PART;
+use crate::plan::heuristics::PLAN;
 use crate::plan::model::choice::{Choice, StrategyId};
 use crate::plan::model::meaning::Model;
 use crate::plan::program::graph::{Graph, OpId, ValueId};
@@ -154,7 +154,7 @@ impl Roles {
     /// Returns the values that these ops and the ops they represent read or make, sorted.
     pub(super) fn values_of(&self, ops: impl IntoIterator<Item = OpId>) -> Vec<ValueRole> {
         let mut values: Vec<ValueRole> = ops.into_iter().flat_map(|op| self.touched(op)).copied().collect();
-        if values.len() >= self.values.len() / MARKED_PART {
+        if values.len() >= self.values.len() / PLAN.marked_part {
             let mut touched = vec![false; self.values.len()];
             values.iter().for_each(|&v| touched[v.index()] = true);
             return self.values.keys().filter(|v| touched[v.index()]).collect();

@@ -5,7 +5,7 @@ use super::candidates::Candidates;
 use super::cut::{Cut, Question};
 use super::moves::Moves;
 use super::roles::Values;
-use crate::plan::heuristics::MAX_CUTS;
+use crate::plan::heuristics::PLAN;
 use crate::plan::program::graph::OpId;
 
 /// Ops whose answer is yes, and the seconds saved.
@@ -24,7 +24,7 @@ impl Move<'_, '_, '_> {
     pub(super) fn cheapest(&mut self, candidates: &mut Candidates) -> Vec<Question> {
         let Moves { costs, roles, .. } = &mut *self.moves;
         costs.clear(roles.values.len());
-        for _ in 0..MAX_CUTS {
+        for _ in 0..PLAN.max_cuts {
             let Solution { yeses, gain, exact } = self.solve(candidates, false);
             if gain < self.worth {
                 return Vec::new();

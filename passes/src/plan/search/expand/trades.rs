@@ -13,7 +13,8 @@ use dialect::sharding::AxisPart;
 use super::Move;
 use super::classes::DimensionClass;
 use super::moves::{Moves, Target};
-use crate::plan::heuristics::{FAILED_TRADES, GAIN, TRADE_CHANGES, TRADED_CLASSES};
+use crate::heuristics::HEURISTICS;
+use crate::plan::heuristics::PLAN;
 use crate::plan::search::draft::Draft;
 
 /// Removes parts of axes from all ops but those of one class; returns whether that made the plan cheaper.
@@ -21,7 +22,7 @@ pub(super) fn narrow(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> bool {
     let classes = classes(moves);
     let parts = moves.wholes..moves.groups.len();
     let all = parts.flat_map(|group| classes.iter().map(move |&class| (group, Target::Only(class))));
-    let most = moves.computed + TRADE_CHANGES[0];
+    let most = moves.computed + PLAN.trade_changes[0];
     make(draft, moves, all, most)
 }
 
@@ -32,11 +33,11 @@ pub(super) fn blocks(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> bool {
     classes.retain(|&class| 2 * moves.classes.ops(class).len() <= moves.roles.ops.len());
     let is_small = |group: &usize| matches!(&moves.groups[*group][..], [part] if part.size == least_part(moves, part));
     let groups: Vec<usize> = (moves.wholes..moves.groups.len()).filter(is_small).collect();
-    let most = moves.computed + TRADE_CHANGES[1];
+    let most = moves.computed + PLAN.trade_changes[1];
     let mut helped = false;
     for (i, group) in groups.into_iter().enumerate() {
         helped |= make(draft, moves, classes.iter().map(|&class| (group, Target::Inside(class))), most);
-        if i + 1 >= FAILED_TRADES && !helped {
+        if i + 1 >= PLAN.failed_trades && !helped {
             break;
         }
     }
@@ -44,7 +45,7 @@ pub(super) fn blocks(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> bool {
 }
 
 fn classes(moves: &Moves) -> Vec<DimensionClass> {
-    moves.classes.by_weight.iter().copied().take(TRADED_CLASSES).collect()
+    moves.classes.by_weight.iter().copied().take(PLAN.traded_classes).collect()
 }
 
 /// Returns the size of the smallest parts into which the axis of `part` is split.
@@ -60,7 +61,7 @@ fn make(
     all: impl IntoIterator<Item = (usize, Target)>,
     most: usize,
 ) -> bool {
-    let worth = draft.total() * GAIN;
+    let worth = draft.total() * HEURISTICS.gain;
     let mut helped = false;
     for (group, target) in all {
         if moves.computed >= most {
