@@ -12,7 +12,6 @@
 # make bench-shares FILES=…  the modelled improvement by each search of the planner
 # make bench-heuristics FILES=…  the modelled step and the time to compile with other thresholds; ROWS=a,b
 # make bench-reshards        redistributions by shardc and by Shardy, on random pairs of shardings
-# make profiled  builds target/profiled/shardc with profile-guided optimization for the tests' programs; PROFILED=1 measures it with any make bench…
 # make bench   seconds of shardc, MLIR, Shardy and XLA on the same programs; REPEAT=N, PROGRAMS=a,b
 # make bench-run  seconds and memory of calls, of shardc and of XLA, and the share of the machine's peak; REPEAT=N, RUN="a b.mlir 'resnet_*' 'weak_*'" selects programs
 # make fuzz SECONDS=60   damages texts and bytecode, guided by coverage, until one causes a panic or a hang
@@ -44,7 +43,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Tests that need the file $(1) are ignored until it exists; tests/build.rs checks that.
 noticed = @[ -e $(1) ] || touch tests/build.rs
 
-.PHONY: setup format check publish-check advisories test test-without-llvm demo profiled bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-heuristics bench-reshards fuzz fuzz-commands fuzz-files fuzz-sessions fuzz-flags random trained random-plans compare-ops accuracy oracles python python-jax newest python-newest random-jax capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
+.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-heuristics bench-reshards fuzz fuzz-commands fuzz-files fuzz-sessions fuzz-flags random trained random-plans compare-ops accuracy oracles python python-jax newest python-newest random-jax capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
 
 # Building needs a C++ compiler, and LLVM and MLIR 22 with their dependencies. Tests need mlir-22-tools, llvm-22-tools
 # (FileCheck) and python3-venv; the feature mpi needs Open MPI.
@@ -287,27 +286,8 @@ bench-parse: oracles
 		$(TARGET)/oracles/bin/python tests/oracles/parse_speed.py $$file; \
 	done
 
-# Profile-guided optimization: the first binary counts the paths taken, the second is optimized for them. FEATURES excludes
-# parts that aren't measured: make profiled FEATURES="--no-default-features --features cli"
-TRAINING := tests/gpt/*.mlir tests/plan/*.mlir tests/corpus/*/program.mlir
-FIRST = $(abspath $(TARGET))/profiled/first
-# Adds to the flags of .cargo/config.toml, which a variable would replace. --target excludes build scripts.
-with-flag = cargo build --release -p shardc $(FEATURES) --target $(HOST) --target-dir $(TARGET)/profiled/build \
-	--config 'target."cfg(target_os = \"linux\")".rustflags = ["$(1)"]'
-
-profiled: setup
-	@rm -rf $(FIRST)
-	$(call with-flag,-Cprofile-generate=$(FIRST))
-	@for program in $(TRAINING); do for search in full greedy; do \
-		$(TARGET)/profiled/build/$(HOST)/release/shardc opt -o /dev/null $$program \
-			--passes "import,propagate,unify-meshes,plan{search=$$search},partition,schedule" || exit 1; \
-	done; done
-	$(LLVM)/bin/llvm-profdata merge -o $(FIRST)/all.profdata $(FIRST)
-	$(call with-flag,-Cprofile-use=$(FIRST)/all.profdata)
-	cp $(TARGET)/profiled/build/$(HOST)/release/shardc $(TARGET)/profiled/shardc
-
-BUILD = $(if $(PROFILED),$(MAKE) profiled,cargo build --release -p shardc)
-BUILT = $(TARGET)/$(if $(PROFILED),profiled,release)/shardc
+BUILD = cargo build --release -p shardc
+BUILT = $(TARGET)/release/shardc
 
 REPEAT := 5
 PROGRAMS := gpt_l4_m2x4,gpt_l24_m2x4,gpt_l24_m16x16,gpt_l96_m2x4,mlp_tp
@@ -338,7 +318,7 @@ bench-shares:
 
 # The gain of each threshold of the passes: make bench-heuristics FILES="a.mlir b.mlir" ROWS=a,b
 bench-heuristics:
-	cargo build --release -p shardc -p shardc-passes --features shardc-passes/ablation --target-dir $(TARGET)/ablation
+	cargo build --release -p shardc -p shardc-passes --no-default-features --features shardc/cli,shardc-passes/ablation --target-dir $(TARGET)/ablation
 	python3 tests/bench/heuristics.py $(TARGET)/ablation/release/shardc $(FILES) $(if $(ROWS),--rows $(ROWS))
 
 # Redistributions by shardc and by Shardy.

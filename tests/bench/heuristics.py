@@ -52,7 +52,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--json")
     options = parser.parse_args()
-    resource.setrlimit(resource.RLIMIT_CPU, (600, 600))
+    resource.setrlimit(resource.RLIMIT_CPU, (600, resource.RLIM_INFINITY))
     chosen = options.rows.split(",") if options.rows else None
     variants = [(name, value, index, other.strip()) for name, value, others in rows() if not chosen or name in chosen
                 for index, other in enumerate(others)]
@@ -66,6 +66,9 @@ def main():
         for name, value, index, other in variants:
             after = measure(f"{name}={index}")
             pairs = [(a, b) for a, b in zip(before, after) if a and b]
+            if not pairs:
+                print(f"{name:<22} {value:>10.10} {other:>12.12} every compilation failed", flush=True)
+                continue
             ratios = [b[0] / a[0] for a, b in pairs]
             mean = math.exp(sum(map(math.log, ratios)) / len(ratios)) - 1
             time = sum(b[1] for _, b in pairs) / sum(a[1] for a, _ in pairs) - 1

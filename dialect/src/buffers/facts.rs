@@ -27,6 +27,8 @@ pub struct Facts {
     pub copies: bool,
     /// Whether it is a product, which reads each element so often that its operands must be in memory.
     pub product: bool,
+    /// Whether it is a product or an outer product.
+    pub multiplies: bool,
     /// The operands that are read through overlapping windows, each element several times.
     pub windowed: SmallVec<[u32; 2]>,
     /// Whether it can be compiled to machine code. A kernel is compiled completely or not at all.
@@ -70,7 +72,9 @@ impl Facts {
     /// Returns the same as [`Facts::of`] for an op, not a constant, whose loop nest the caller has.
     pub fn of_nest(op: OpRef<'_>, nest: &Nest) -> Option<Self> {
         // An outer product reduces nothing: each element is one multiplication, as in an elementwise op.
-        let product = Contraction::of(nest).filter(|_| nest.loops.len() > nest.parallel);
+        let contraction = Contraction::of(nest);
+        let multiplies = contraction.is_some();
+        let product = contraction.filter(|_| nest.loops.len() > nest.parallel);
         if product.as_ref().is_some_and(|p| is_even(p, nest, op)) {
             return None;
         }
@@ -100,6 +104,7 @@ impl Facts {
             maps: op.result_count() == 1 && nest.loops.len() == nest.parallel,
             copies: copies(nest),
             product: product.is_some(),
+            multiplies,
             windowed: windowed(nest),
             compiled: is_compiled(op, nest),
             reads,

@@ -10,8 +10,9 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::facts::{Facts, SAME, SCALAR};
-use crate::ir::{Block, Op, Program, Value, ValueSource};
+use crate::ir::{Block, Op, OpRef, Program, Value, ValueSource, op_key};
 use crate::memory::is_computed_by_host;
+use crate::ops::func;
 
 /// The largest number of instructions in a kernel. Longer kernels spill registers: a chain of a thousand ran at a third
 /// of the speed of ten chains of a hundred.
@@ -300,6 +301,10 @@ struct Numbered {
     ops: Vec<Op>,
     numbers: FxHashMap<Op, u32>,
     blocks: u32,
+    /// The properties of ops with a key; equal layers share them.
+    known: FxHashMap<Box<[u32]>, Option<Arc<Facts>>>,
+    /// The key of the last op; a buffer for the next.
+    key: Vec<u32>,
 }
 
 impl Numbered {
@@ -308,7 +313,8 @@ impl Numbered {
         let runs = self.blocks;
         for &op in program.block_ops(block) {
             let view = program.view(op);
-            self.op(program, op, runs, Facts::of(view).map(Arc::new));
+            let facts = self.facts(view);
+            self.op(program, op, runs, facts);
             let is_control = view.def().control(view).is_some();
             for &region in &program.op(op).regions {
                 for &inner in program.region_blocks(region) {
@@ -320,6 +326,20 @@ impl Numbered {
                 }
             }
         }
+    }
+
+    fn facts(&mut self, view: OpRef<'_>) -> Option<Arc<Facts>> {
+        if view.def().rule_reads_operands() {
+            return Facts::of(view).map(Arc::new);
+        }
+        self.key.clear();
+        op_key(view.program, view.op, func::SHARDING, &mut self.key);
+        if let Some(known) = self.known.get(&self.key[..]) {
+            return known.clone();
+        }
+        let found = Facts::of(view).map(Arc::new);
+        self.known.insert(self.key[..].into(), found.clone());
+        found
     }
 
     fn op(&mut self, program: &Program, op: Op, runs: u32, facts: Option<Arc<Facts>>) {

@@ -543,9 +543,12 @@ impl Estimator<'_> {
         }
         let bytes = traffic.device;
         let read = self.machine.host_seconds(traffic.from_host);
-        let product = match view.def().kernel(view) {
-            Kernel::Nest(nest) => Some(Contraction::of(&nest).map(|c| (nest.flops(), matmul(&nest, &c)))),
-            _ => None,
+        // Of most ops, fusion has found already that they are nests without a product.
+        let other = self.fusion.facts(view.op).is_none_or(|facts| facts.multiplies);
+        let product = match other.then(|| view.def().kernel(view)) {
+            None => Some(None),
+            Some(Kernel::Nest(nest)) => Some(Contraction::of(&nest).map(|c| (nest.flops(), matmul(&nest, &c)))),
+            Some(_) => None,
         };
         let flops = match &product {
             Some(product) => product.as_ref().map_or(0.0, |p| p.0),

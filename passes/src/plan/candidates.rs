@@ -5,13 +5,15 @@
 //! end of the pipeline. It compares the full plan with the greedy one, and with plans that need less memory where the
 //! full plan's program doesn't fit.
 
+use std::sync::{Mutex, PoisonError};
+
 use dialect::diagnostic::Diagnostics;
 use dialect::ir::{Program, Stage};
 use dialect::parallel::on_all_cores;
 
 use super::{PlanOptions, PlanReport, Search, plan_with};
 use crate::compile_options::CompileOptions;
-use crate::estimate::{Estimate, Machine, Target, estimate, estimate_time};
+use crate::estimate::{Estimate, Target, estimate, estimate_time};
 use crate::mpmd::Pipeline;
 use crate::options::Options;
 use crate::pass::{Steps, run_reporting, run_unverified};
@@ -65,13 +67,12 @@ struct Planned {
     diagnostics: Diagnostics,
 }
 
-/// A plan, and the per-device program made from it.
+/// A plan, and the estimate of the per-device program that later passes make from it.
 struct Candidate {
     planned: Planned,
-    device: Program,
-    machine: Machine,
     /// The memory limit of a device, in bytes.
     limit: f64,
+    /// Without the peak where no limit needs it.
     estimate: Estimate,
 }
 
@@ -82,8 +83,9 @@ struct Later<'a> {
     others: Steps,
 }
 
-/// Returns the plan with the shortest step that fits; where none fits, the shortest of those that hold no more bytes
-/// than the greedy plan. The second result is the comparison of their programs, if they were compared.
+/// Returns the full plan if the program is large and the plan's own cost is clearly below that of the greedy plan, and
+/// else the plan with the shortest step that fits; where none fits, the shortest of those that hold no more bytes than
+/// the greedy plan. The second result is the comparison of their programs, if they were compared.
 fn best(
     given: &Options,
     memory: Option<u64>,
@@ -91,34 +93,36 @@ fn best(
 ) -> (Planned, Option<Best<usize>>) {
     // If an embedder's pipeline can't be read, the error is reported where the pipeline is run.
     let Some(later) = Later::new(given) else { return (plan(Search::Full, memory), None) };
-    // The two plans are independent, and they take most of the time.
-    let both = on_all_cores(2, |i| {
-        later.partitioned(if i == 0 { plan(Search::Full, None) } else { plan(Search::Greedy, memory) })
-    });
-    let mut both = both.into_iter();
-    let (Some(full), Some(greedy)) = (both.next(), both.next()) else { unreachable!("two plans") };
+    let full = plan(Search::Full, None);
+    let large = full.program.op_count() >= PLAN.compared_ops;
+    let clear = large && full.report.seconds <= PLAN.clear_cost * full.report.greedy_seconds;
+    let unlimited = memory.is_none() && matches!(given.target(&mut Diagnostics::default()), Some(Target::Flat(_)));
+    if clear && unlimited {
+        return (full, None);
+    }
+    let full = Mutex::new(Some(full));
+    let finish_full = || later.finished(full.lock().unwrap_or_else(PoisonError::into_inner).take().expect("once"));
+    let greedy = || later.finished(plan(Search::Greedy, memory));
+    let (full, greedy) = if clear {
+        match finish_full() {
+            Ok(full) if full.estimate.peak_bytes <= full.limit => return (full.planned, None),
+            full => (full, greedy()),
+        }
+    } else {
+        let mut both = on_all_cores(2, |i| if i == 0 { finish_full() } else { greedy() }).into_iter();
+        let (Some(full), Some(greedy)) = (both.next(), both.next()) else { unreachable!("two plans") };
+        (full, greedy)
+    };
     // If no per-device program can be made, the later passes report why.
-    let (mut full, mut greedy) = match (full, greedy) {
+    let (full, greedy) = match (full, greedy) {
         (Ok(full), Ok(greedy)) => (full, greedy),
         (Ok(full), Err(_)) => return (full.planned, None),
         (Err(planned), _) => return (*planned, None),
     };
     let limit = full.limit;
-    let fits = |c: &Candidate| c.estimate.peak_bytes <= limit;
-    let floor = greedy.least_seconds();
-    let large = full.device.op_count() >= PLAN.compared_ops;
-    let clear = |c: &Candidate| large && fits(c) && c.estimate.step_seconds <= floor;
-    let fitted = fits(&full);
-    if clear(&full) {
-        return (full.planned, None);
-    }
-    later.finish(&mut full);
-    if fitted && clear(&full) {
-        return (full.planned, None);
-    }
-    later.finish(&mut greedy);
+    let fits = full.estimate.peak_bytes <= limit;
     let mut candidates = vec![full, greedy];
-    if !fitted {
+    if !fits {
         later.smaller(&mut candidates, plan);
     }
     shortest(candidates, limit)
@@ -135,38 +139,15 @@ fn shortest(mut candidates: Vec<Candidate>, limit: f64) -> (Planned, Option<Best
     (planned, best.map(|best| best.within(limit)))
 }
 
-impl Candidate {
-    /// Prices the program. Skips its peak, a third of the time, where no limit needs it.
-    fn price(&mut self) {
-        let price = if self.limit.is_finite() { estimate } else { estimate_time };
-        self.estimate = price(&self.device, &self.machine);
-    }
-
-    /// Returns a lower bound on the step of the program that later passes make from this one. They may merge
-    /// collectives, which saves any number of start-ups but no bytes; on machines that overlap collectives with
-    /// arithmetic, they may hide all of them.
-    fn least_seconds(&self) -> f64 {
-        let bytes = match self.machine.target() {
-            Target::Flat(flat) => {
-                let each =
-                    self.estimate.collectives.iter().map(|c| (c.seconds - flat.latency).max(0.0) * c.count as f64);
-                each.sum()
-            }
-            _ => 0.0,
-        };
-        PLAN.least_compute * self.estimate.compute_seconds + bytes
-    }
-}
-
 impl<'a> Later<'a> {
     fn new(given: &'a Options) -> Option<Self> {
         let steps = given.registry().pipeline(LATER, &given.compile).ok()?;
         Some(Self { given, partition: steps.until(Stage::Partitioned), others: steps.after(Stage::Partitioned) })
     }
 
-    /// Returns the program that `partition` makes from a plan, priced; the plan alone if that fails, or if there is
-    /// only one device.
-    fn partitioned(&self, planned: Planned) -> Result<Candidate, Box<Planned>> {
+    /// Estimates the program that the later passes make from a plan; returns the plan alone if `partition` fails, or if
+    /// there is only one device.
+    fn finished(&self, planned: Planned) -> Result<Candidate, Box<Planned>> {
         let mut device = planned.program.clone();
         if planned.diagnostics.has_errors() || !run_unverified(&mut device, &self.partition) {
             return Err(Box::new(planned));
@@ -174,18 +155,14 @@ impl<'a> Later<'a> {
         match self.given.machine(&mut device, &mut Diagnostics::default()) {
             Some((machine, mesh)) if mesh.devices() > 1 => {
                 let limit = self.given.memory_limit(&machine).map_or(f64::INFINITY, |limit| limit as f64);
-                let mut made = Candidate { planned, device, machine, limit, estimate: Estimate::default() };
-                made.price();
-                Ok(made)
+                // They don't fail if `partition` succeeded.
+                run_unverified(&mut device, &self.others);
+                // The peak takes a third of the time.
+                let price = if limit.is_finite() { estimate } else { estimate_time };
+                Ok(Candidate { estimate: price(&device, &machine), planned, limit })
             }
             _ => Err(Box::new(planned)),
         }
-    }
-
-    /// Runs the passes after `partition`, which don't fail if `partition` succeeded, and prices the resulting program.
-    fn finish(&self, candidate: &mut Candidate) {
-        run_unverified(&mut candidate.device, &self.others);
-        candidate.price();
     }
 
     /// Adds plans that may need less memory than the full plan. Programs hold more or less than the plan's own peak:
@@ -198,8 +175,7 @@ impl<'a> Later<'a> {
             if aim != limit && aim < limit * PLAN.corrected_limit {
                 continue;
             }
-            let Ok(mut smaller) = self.partitioned(plan(Search::Full, Some(aim as u64))) else { continue };
-            self.finish(&mut smaller);
+            let Ok(smaller) = self.finished(plan(Search::Full, Some(aim as u64))) else { continue };
             let fits = smaller.estimate.peak_bytes <= limit;
             candidates.push(smaller);
             if fits {

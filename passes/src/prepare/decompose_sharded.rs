@@ -5,7 +5,7 @@
 //! the shards before it. Long sorts deal elements out to all devices between two sorts of shards. Triangular systems
 //! are solved block by block, and transforms over several dimensions are done one dimension after the other.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
 
 use dialect::diagnostic::Diagnostics;
@@ -44,10 +44,17 @@ pub(crate) static PASS: Pass = Pass {
 /// Decomposes the ops under `@main`.
 pub(super) fn decompose(program: &mut Program, search: Search, target: Target, diagnostics: &mut Diagnostics) {
     let Some(prepared) = Prepared::of(program).filter(|_| search == Search::Full) else { return };
-    let Some(machine) = prepared.machine(program, target, diagnostics) else { return };
-    let (cost, uses) = (MachineCost::new(&machine), OnceCell::new());
+    // Most programs have no such op, so what describes the surroundings is computed for the first one.
+    let (machine, cost, uses) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+    let diagnostics = RefCell::new(diagnostics);
+    let init =
+        |prepared: &Prepared, program: &Program| prepared.machine(program, target, &mut diagnostics.borrow_mut());
     prepared.rewrite(program, |prepared, program, (op, _), ops| {
         let (def, loc) = (program.op(op).def, program.op(op).loc);
+        let cost = |program: &Program| {
+            let machine = machine.get_or_init(|| init(prepared, program)).as_ref()?;
+            Some(cost.get_or_init(|| MachineCost::new(machine)))
+        };
         let around = Around { prepared, cost: &cost, uses: &uses };
         let steps = def.in_steps(op, &around, &mut Builder::new(program, ops, loc))?;
         for (new, old) in steps.results.iter().zip(program.results(op)) {
@@ -69,7 +76,8 @@ pub(super) fn decompose(program: &mut Program, search: Search, target: Target, d
 
 struct Around<'a> {
     prepared: &'a Prepared,
-    cost: &'a dyn CollectiveCost,
+    /// `None` where the target doesn't fit the mesh, which is reported.
+    cost: &'a dyn Fn(&Program) -> Option<&'a MachineCost<'a>>,
     /// The uses in the program before any rewrite.
     uses: &'a OnceCell<Uses>,
 }
@@ -92,6 +100,7 @@ impl Surroundings for Around<'_> {
 
     fn seconds(&self, program: &Program, kind: CollectiveKind, of: (Value, usize), bytes: (f64, f64)) -> f64 {
         let layout = self.prepared.get(program, of.0);
-        layout.dims.get(of.1).map_or(0.0, |axes| self.cost.seconds(kind, bytes.0, bytes.1, axes))
+        let cost = layout.dims.get(of.1).zip((self.cost)(program));
+        cost.map_or(0.0, |(axes, cost)| cost.seconds(kind, bytes.0, bytes.1, axes))
     }
 }

@@ -125,9 +125,9 @@ fn join_op(
     if let Some(shift) = Shift::of(program, op) {
         let result = program.result(op, 0);
         // An inner shift that only cuts off edges of unsharded dimensions needn't be composed.
-        let here = prepared.get(program, shift.source);
         let moves = |inner: &Shift| {
-            inner.fill.is_some() || inner.moves(&prepared.get(program, inner.source)) || inner.moves(&here)
+            let moved = |value| inner.moves(&prepared.get(program, value));
+            inner.fill.is_some() || moved(inner.source) || moved(shift.source)
         };
         let inner = Shift::of_value(program, shift.source, known).filter(moves);
         let joined = inner.and_then(|inner| shift.after(&inner, program));

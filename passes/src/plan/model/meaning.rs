@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dialect::buffers::Facts;
 use dialect::define_id;
 use dialect::id::Interner;
-use dialect::ir::{AttrData, Op, OpRef, Program, TensorType, Value};
+use dialect::ir::{AttrData, Op, OpRef, Program, TensorType, op_key};
 use dialect::kernel::{Index, Kernel, Nest};
 use dialect::ops::{func, sdy};
 use dialect::scalar::Scalar;
@@ -79,7 +79,7 @@ impl Models {
             return self.made(view, with_work);
         }
         self.key.clear();
-        key(program, op, &mut self.key);
+        op_key(program, op, func::SHARDING, &mut self.key);
         match self.known.get(&self.key[..]) {
             Some(Some((_, None))) if with_work => {}
             Some(known) => return known.clone(),
@@ -103,57 +103,6 @@ impl Models {
 
 fn elements(ty: Option<&TensorType>) -> i64 {
     ty.map_or(1, |t| t.shape.iter().fold(1, |n: i64, &size| n.saturating_mul(size)))
-}
-
-/// Appends the key of a model: name, attributes and types of the op and of all ops inside it, as ids and counts.
-fn key(program: &Program, op: Op, key: &mut Vec<u32>) {
-    let data = program.op(op);
-    describe(program, op, &FxHashMap::default(), key);
-    if !data.regions.is_empty() {
-        let mut numbers = FxHashMap::default();
-        number(program.results(op), &mut numbers);
-        inside(program, op, &mut numbers, key);
-    }
-    let values = data.operands.iter().copied().chain(program.results(op));
-    key.extend(values.map(|v| program.value_type(v).index() as u32));
-}
-
-/// Appends an op without its regions: its operands by the numbers in `numbers` of the values defined inside the outer
-/// op.
-fn describe(program: &Program, op: Op, numbers: &FxHashMap<Value, u32>, key: &mut Vec<u32>) {
-    let data = program.op(op);
-    key.push(data.name.index() as u32);
-    let start = key.len();
-    key.push(0);
-    for &(name, attr) in &data.attrs {
-        if program.name_text(name) != func::SHARDING {
-            key.extend([name.index() as u32, attr.index() as u32]);
-        }
-    }
-    key[start] = (key.len() - start) as u32;
-    key.push(data.operands.len() as u32);
-    if !numbers.is_empty() {
-        key.extend(data.operands.iter().map(|v| numbers.get(v).copied().unwrap_or(u32::MAX)));
-    }
-}
-
-/// Appends the ops inside an op.
-fn inside(program: &Program, op: Op, numbers: &mut FxHashMap<Value, u32>, key: &mut Vec<u32>) {
-    for &block in program.op(op).regions.iter().flat_map(|&r| program.region_blocks(r)) {
-        number(program.block_args(block).iter().copied(), numbers);
-        for &inner in program.block_ops(block) {
-            describe(program, inner, numbers, key);
-            number(program.results(inner), numbers);
-            inside(program, inner, numbers, key);
-        }
-    }
-}
-
-fn number(values: impl Iterator<Item = Value>, numbers: &mut FxHashMap<Value, u32>) {
-    for value in values {
-        let next = numbers.len() as u32;
-        numbers.insert(value, next);
-    }
 }
 
 fn model(op: OpRef<'_>, kernel: &Kernel) -> Option<OpModel> {
