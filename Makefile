@@ -265,11 +265,11 @@ random-jax: newest
 	done; \
 	for process in $$ran; do wait $$process || ended=1; done; exit $$ended
 
-SHARDC := cargo run --release --quiet -p shardc --
+SHARDC := $(TARGET)/demo/shardc
 
 # Prints shardings as device grids, collectives with their causes, the cost, and the comparison with JAX.
 demo: setup
-	cargo build --release -p shardc
+	cargo build --profile demo -p shardc
 	@echo; echo "== shardings"; $(SHARDC) show $(DEMO)/program.mlir
 	@echo; echo "== the collectives and their reasons"
 	@$(SHARDC) explain $(DEMO)/program.mlir

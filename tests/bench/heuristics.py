@@ -26,7 +26,7 @@ def rows():
     for file in FILES:
         with open(file) as text:
             for name, value, others in ROW.findall(text.read()):
-                yield name, value, re.findall(r"\[[^]]*\]|[^,\[\]]+", others)
+                yield name, value, [other.strip() for other in re.findall(r"\[[^]]*\]|[^,\[\]]+", others) if other.strip()]
 
 
 def compiled(shardc, program, target, row):
@@ -54,7 +54,7 @@ def main():
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_CPU, (600, resource.RLIM_INFINITY))
     chosen = options.rows.split(",") if options.rows else None
-    variants = [(name, value, index, other.strip()) for name, value, others in rows() if not chosen or name in chosen
+    variants = [(name, value, index, other) for name, value, others in rows() if not chosen or name in chosen
                 for index, other in enumerate(others)]
     told = []
     print(f"{'row':<22} {'value':>10} {'other':>12} {'step, all':>10} {'least':>8} {'most':>8} {'time':>7}", flush=True)
