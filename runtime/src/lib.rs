@@ -14,8 +14,6 @@ pub mod jit;
 #[cfg(feature = "jit")]
 pub mod kernels;
 pub mod limits;
-#[cfg(feature = "mpi")]
-pub mod mpi;
 pub mod npz;
 pub mod rates;
 pub mod reference;

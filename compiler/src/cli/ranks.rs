@@ -1,7 +1,9 @@
 //! The processes that a launcher (mpirun, srun, Kubernetes' MPI operator) started to run one program together.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use runtime::collective::World;
 use serde::{Deserialize, Serialize};
 
 use super::session::{Failure, Session};
@@ -46,7 +48,6 @@ pub(crate) struct Identity {
     pub(crate) options: String,
 }
 
-#[cfg(any(feature = "mpi", test))]
 impl Identity {
     /// Describes the first difference to another process.
     fn difference(&self, other: &Identity) -> Option<String> {
@@ -67,83 +68,52 @@ impl Identity {
 
 /// The position of this process among those of its launch.
 pub(crate) struct Here {
-    #[cfg(feature = "mpi")]
-    world: std::sync::Arc<runtime::mpi::World>,
+    world: Arc<dyn World>,
     pub(crate) rank: usize,
     pub(crate) ranks: usize,
 }
 
 #[cfg(not(feature = "mpi"))]
-impl Here {
-    /// Returns `None` if this process was started alone.
-    pub(crate) fn join(_: &mut Session<'_>, _: Duration) -> Result<Option<Self>, Failure> {
-        match launched(|name| std::env::var(name).ok()).filter(|launched| launched.ranks > 1) {
-            None => Ok(None),
-            Some(Launched { rank, ranks, by }) => Err(Failure::Usage(format!(
-                "{by} started this process as number {rank} of {ranks}, but this shardc was built without MPI; build \
-                it with: cargo build --release -p shardc --features mpi"
-            ))),
-        }
-    }
-
-    pub(crate) fn agree(&self, _: &Identity) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    pub(crate) fn together(&self, _: &[u8]) -> Result<Vec<Vec<u8>>, Failure> {
-        Ok(Vec::new())
-    }
-
-    pub(crate) fn place(&self, rank: usize) -> String {
-        format!("rank {rank}")
-    }
-
-    pub(crate) fn options(&self, _: bool, _: RankInputs, _: bool) -> Option<Ranks> {
-        None
-    }
-
-    pub(crate) fn finish(self) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    pub(crate) fn fail(&self, _: &str) {}
+fn join(Launched { rank, ranks, by }: Launched, _: Duration) -> Result<Arc<dyn World>, Failure> {
+    Err(Failure::Usage(format!(
+        "{by} started this process as number {rank} of {ranks}, but this shardc was built without MPI; build it with: \
+        cargo build --release -p shardc --features mpi"
+    )))
 }
 
 #[cfg(feature = "mpi")]
+fn join(Launched { rank, .. }: Launched, patience: Duration) -> Result<Arc<dyn World>, Failure> {
+    let last_words = Box::new(move |why: &str| {
+        // Write to standard error directly, because a thread that never ends may be using the session's stream.
+        eprintln!("shardc: rank {rank}: {why}");
+        shardc_mpi::exit_at_once(super::FAILED);
+    });
+    shardc_mpi::join(shardc_mpi::Behavior { patience, last_words }).map_err(Failure::System)
+}
+
 impl Here {
     /// Joins the other processes, if there are any. From then on the session reports as one rank, and only the first
     /// rank prints results.
     pub(crate) fn join(session: &mut Session<'_>, patience: Duration) -> Result<Option<Self>, Failure> {
-        use runtime::collective::Wire;
-        use runtime::mpi::{Behavior, World, exit_at_once};
         let Some(launched) = launched(|name| std::env::var(name).ok()).filter(|launched| launched.ranks > 1) else {
             return Ok(None);
         };
-        let rank = launched.rank;
-        let last_words = Box::new(move |why: &str| {
-            // Write to standard error directly, because a thread that never ends may be using the session's stream.
-            eprintln!("shardc: rank {rank}: {why}");
-            exit_at_once(super::FAILED);
-        });
-        let world = World::join(Behavior { patience, last_words }).map_err(Failure::System)?;
-        if world.ranks() != launched.ranks {
-            let Launched { rank, ranks, by } = launched;
-            let seen = world.ranks();
+        let world = join(launched, patience)?;
+        let (rank, ranks) = (world.rank(), world.ranks());
+        if ranks != launched.ranks {
+            let Launched { rank, ranks: expected, by } = launched;
             return Err(Failure::Usage(format!(
-                "{by} started this process as number {rank} of {ranks}, but MPI reports {seen}: launcher and library \
+                "{by} started this process as number {rank} of {expected}, but MPI reports {ranks}: launcher and library \
                 don't match (with Slurm: srun --mpi=pmix or --mpi=pmi2, whichever the library was built for)"
             )));
         }
-        let (rank, ranks) = (world.rank(), world.ranks());
         session.speak_as(rank, world.place(rank));
-        Ok(Some(Self { world: std::sync::Arc::new(world), rank, ranks }))
+        Ok(Some(Self { world, rank, ranks }))
     }
 
     /// Fails on all ranks if their settings differ.
     pub(crate) fn agree(&self, mine: &Identity) -> Result<(), Failure> {
-        use runtime::collective::Wire;
-        let text = serde_json::to_vec(mine).unwrap_or_default();
-        let all = self.world.everybody(&text).map_err(Failure::System)?;
+        let all = self.together(&serde_json::to_vec(mine).unwrap_or_default())?;
         let read = |bytes: &Vec<u8>| serde_json::from_slice::<Identity>(bytes).ok();
         let first = read(&all[0]);
         for (rank, theirs) in all.iter().enumerate() {
@@ -152,7 +122,7 @@ impl Here {
                 _ => Some("is another version of shardc".to_owned()),
             };
             if let Some(difference) = difference {
-                return Err(Failure::Usage(format!("{} {difference}, as rank 0 does", self.world.place(rank))));
+                return Err(Failure::Usage(format!("{} {difference}, as rank 0 does", self.place(rank))));
             }
         }
         Ok(())
@@ -160,7 +130,6 @@ impl Here {
 
     /// Gathers the bytes of every rank, once all have sent theirs.
     pub(crate) fn together(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Failure> {
-        use runtime::collective::Wire;
         self.world.everybody(mine).map_err(Failure::System)
     }
 
@@ -171,18 +140,13 @@ impl Here {
 
     /// Returns the options for execution. With `gather`, the first rank gets all results; with `fast_reduce`, sums may
     /// be in any order.
-    pub(crate) fn options(&self, gather: bool, inputs: RankInputs, fast_reduce: bool) -> Option<Ranks> {
-        let wire: std::sync::Arc<dyn runtime::collective::Wire> = self.world.clone();
-        Some(Ranks { wire, neighbors: self.world.neighbors(), gather, inputs, fast_reduce })
+    pub(crate) fn options(&self, gather: bool, inputs: RankInputs, fast_reduce: bool) -> Ranks {
+        Ranks { wire: self.world.clone(), neighbors: self.world.neighbors(), gather, inputs, fast_reduce }
     }
 
     /// Waits for the other ranks and leaves MPI.
     pub(crate) fn finish(self) -> Result<(), Failure> {
-        match std::sync::Arc::try_unwrap(self.world) {
-            Ok(world) => world.finish().map_err(Failure::System),
-            // Another owner still uses MPI, so the process ends without leaving it.
-            Err(_) => Err(Failure::System("MPI is still in use".to_owned())),
-        }
+        self.world.finish().map_err(Failure::System)
     }
 
     /// Reports the failure of this rank to the others.

@@ -122,7 +122,6 @@ impl<'a> Session<'a> {
     }
 
     /// Reports as this rank from now on: the first rank prints results, the others only errors.
-    #[cfg(feature = "mpi")]
     pub(crate) fn speak_as(&mut self, rank: usize, place: String) {
         self.mute = rank > 0;
         self.speaker = Some(place);

@@ -31,7 +31,7 @@ pub use plan::Plan;
 pub use ranks::{Ranks, Scratch};
 pub use reduce::Rows;
 pub use shared::Shared;
-pub use wire::{Combination, Incoming, Outgoing, Route, State, Watched, Wire};
+pub use wire::{Combination, Incoming, Outgoing, Route, State, Watched, Wire, World};
 
 /// A function that reads the operands of all members of a group.
 pub type Read<'a> = dyn FnMut(&[&[u8]]) + Send + 'a;

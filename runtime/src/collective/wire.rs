@@ -161,6 +161,22 @@ pub trait Wire: Send + Sync {
     }
 }
 
+/// This process and the others of its launch.
+pub trait World: Wire {
+    /// Returns the number of ranks on this rank's machine, including this rank.
+    fn neighbors(&self) -> usize;
+
+    /// Describes a rank: its number, its host and its process.
+    fn place(&self, rank: usize) -> String;
+
+    /// Informs the other ranks that this one has failed, and waits a moment until they have been informed.
+    fn fail(&self, why: &str);
+
+    /// Leaves when all ranks are here. After a failure that would take forever, so the process should just end. Fails
+    /// if there is another owner.
+    fn finish(self: Arc<Self>) -> Result<(), String>;
+}
+
 /// Devices that a [`Wire`] watches.
 pub trait Watched: Send + Sync {
     /// Ends the devices' waits for this reason.

@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use runtime::collective::Wire;
-use runtime::mpi::{Behavior, World, exit_at_once};
+use runtime::collective::World;
 use shardc::{
     CompileOptions, Compiler, Diagnostics, ExecuteOptions, Interface, Literal, RankInputs, Ranks, Source, random_inputs,
 };
+use shardc_mpi::{Behavior, exit_at_once};
 use shardc_tests::programs::program;
 
 fn said(diagnostics: &Diagnostics) -> String {
@@ -38,7 +38,7 @@ fn bytes(results: &[Vec<Literal>]) -> Vec<Vec<u8>> {
     results.iter().flatten().map(|result| result.dense_bytes().into_owned()).collect()
 }
 
-fn try_one(compiler: &Compiler, wire: &Arc<World>, seed: u64, cache: Option<PathBuf>) -> Result<Found, String> {
+fn try_one(compiler: &Compiler, wire: &Arc<dyn World>, seed: u64, cache: Option<PathBuf>) -> Result<Found, String> {
     let module = compiler.parse(Source::new("program.mlir", program(seed))).into_result().map_err(|d| said(&d))?;
     let device = compiler.compile(module, "compile", &CompileOptions::default()).into_result().map_err(|d| said(&d))?;
     let interface = Interface::of(&device).ok_or("no interface")?;
@@ -85,8 +85,8 @@ fn rank(from: u64, count: u64, cache: &str) -> ExitCode {
         eprintln!("{why}");
         exit_at_once(1);
     });
-    let world = match World::join(Behavior { patience: Duration::from_secs(60), last_words }) {
-        Ok(world) => Arc::new(world),
+    let world = match shardc_mpi::join(Behavior { patience: Duration::from_secs(60), last_words }) {
+        Ok(world) => world,
         Err(why) => {
             eprintln!("{why}");
             return ExitCode::FAILURE;
@@ -127,8 +127,7 @@ fn rank(from: u64, count: u64, cache: &str) -> ExitCode {
     if silent {
         println!("rank {} has sent nothing in any of {equal} programs", world.rank());
     }
-    let left = Arc::try_unwrap(world).map_err(|_| "MPI is still in use".to_owned()).and_then(World::finish);
-    if let Err(why) = left {
+    if let Err(why) = world.finish() {
         eprintln!("{why}");
         return ExitCode::FAILURE;
     }

@@ -198,7 +198,7 @@ fn run_here(args: &RunArgs, session: &mut Session<'_>, here: Option<&Here>) -> O
     let trace = args.trace.is_some() || args.profile;
     let progress = Progress::default();
     let quiet = args.outputs.is_some() || args.repeat.is_some() || trace;
-    let ranks = here.and_then(|here| here.options(args.expect.is_some() || !quiet, of_rank, args.fast_reduce));
+    let ranks = here.map(|here| here.options(args.expect.is_some() || !quiet, of_rank, args.fast_reduce));
     let execute = ExecuteOptions {
         backend,
         calls,
@@ -362,7 +362,7 @@ fn compile_only(
     module: &Module,
     cache: Option<PathBuf>,
 ) -> Outcome {
-    let ranks = here.and_then(|here| here.options(false, RankInputs::Whole, args.fast_reduce));
+    let ranks = here.map(|here| here.options(false, RankInputs::Whole, args.fast_reduce));
     let RunArgs { keep_subnormals, strict_math, .. } = *args;
     let execute = ExecuteOptions { cache, keep_subnormals, strict_math, ranks, ..ExecuteOptions::default() };
     let (compiler, source) = (session.compiler.clone(), module.source().clone());

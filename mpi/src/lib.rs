@@ -5,12 +5,16 @@
 //! four times a second. So every rank detects a rank that has ended, has stopped answering, or waits for something that
 //! will never come; MPI itself would let the others wait forever.
 
+#![cfg(feature = "mpi")]
+
 mod beat;
 mod datatype;
 mod exchange;
 mod funnel;
 mod groups;
 mod peers;
+mod requests;
+mod signals;
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, PoisonError};
@@ -20,22 +24,25 @@ use std::time::{Duration, Instant};
 use dialect::ir::ElementType;
 use dialect::scalar::ScalarOp;
 
+use runtime::collective::{Combination, Incoming, Outgoing, Route, Watched, Wire, World};
+
 use self::exchange::Exchange;
-pub use self::funnel::exit_at_once;
-use self::funnel::{Funnel, Shared, asked_to_end};
-use crate::collective::{Combination, Incoming, Outgoing, Route, Watched, Wire};
+use self::funnel::Funnel;
+use self::requests::Shared;
+use self::signals::asked_to_end;
+pub use self::signals::exit_at_once;
 
 /// The factor by which MPI's start may take longer than the patience for a silent rank, because it waits for all
 /// processes, which the launcher starts one after the other.
 const START: u32 = 3;
 
-/// This process and the others of its launch.
-pub struct World {
+/// This process among those of its launch.
+struct Process {
     rank: usize,
     ranks: usize,
     patience: Duration,
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    thread: JoinHandle<()>,
 }
 
 /// The settings of a [`World`].
@@ -47,59 +54,37 @@ pub struct Behavior {
     pub last_words: Box<dyn Fn(&str) + Send>,
 }
 
-impl World {
-    /// Joins the other processes of the launch. Each process can do so once.
-    ///
-    /// # Errors
-    /// If MPI can't be started, or its thread can't be started.
-    pub fn join(behavior: Behavior) -> Result<Self, String> {
-        let shared = Arc::new(Shared::default());
-        let (tell, told) = channel();
-        let patience = behavior.patience;
-        let theirs = Arc::clone(&shared);
-        let work = move || match Funnel::start(theirs, behavior) {
-            Ok(funnel) => {
-                let _ = tell.send(Ok((funnel.rank(), funnel.ranks())));
-                funnel.run();
-            }
-            Err(error) => {
-                let _ = tell.send(Err(error));
-            }
-        };
-        let thread = std::thread::Builder::new().name("mpi".to_owned()).spawn(work);
-        let thread = thread.map_err(|e| format!("the thread for MPI can't be started: {e}"))?;
-        let (rank, ranks) = told.recv_timeout(patience * START).map_err(|error| match error {
-            RecvTimeoutError::Disconnected => "MPI could not be started".to_owned(),
-            RecvTimeoutError::Timeout => {
-                let seconds = (patience * START).as_secs_f64();
-                format!("MPI has not started within {seconds} s: a process is stopped or can't be reached")
-            }
-        })??;
-        Ok(Self { rank, ranks, patience, shared, thread: Some(thread) })
-    }
-
-    /// Informs the other ranks that this one has failed, and waits a moment until they have been informed.
-    pub fn fail(&self, why: &str) {
-        let mut queue = self.shared.lock();
-        queue.failed.get_or_insert_with(|| why.to_owned());
-        drop(queue);
-        self.shared.wake();
-        let start = Instant::now();
-        while !self.shared.lock().told && start.elapsed() < Duration::from_millis(500) {
-            std::thread::sleep(Duration::from_millis(5));
+/// Joins the other processes of the launch. Each process can do so once.
+///
+/// # Errors
+/// If MPI can't be started, or its thread can't be started.
+pub fn join(behavior: Behavior) -> Result<Arc<dyn World>, String> {
+    let shared = Arc::new(Shared::default());
+    let (tell, told) = channel();
+    let patience = behavior.patience;
+    let theirs = Arc::clone(&shared);
+    let work = move || match Funnel::start(theirs, behavior) {
+        Ok(funnel) => {
+            let _ = tell.send(Ok((funnel.rank(), funnel.ranks())));
+            funnel.run();
         }
-    }
+        Err(error) => {
+            let _ = tell.send(Err(error));
+        }
+    };
+    let thread = std::thread::Builder::new().name("mpi".to_owned()).spawn(work);
+    let thread = thread.map_err(|e| format!("the thread for MPI can't be started: {e}"))?;
+    let (rank, ranks) = told.recv_timeout(patience * START).map_err(|error| match error {
+        RecvTimeoutError::Disconnected => "MPI could not be started".to_owned(),
+        RecvTimeoutError::Timeout => {
+            let seconds = (patience * START).as_secs_f64();
+            format!("MPI has not started within {seconds} s: a process is stopped or can't be reached")
+        }
+    })??;
+    Ok(Arc::new(Process { rank, ranks, patience, shared, thread }))
+}
 
-    /// Returns the number of ranks on this rank's machine, including this rank.
-    pub fn neighbors(&self) -> usize {
-        self.shared.lock().neighbors.max(1)
-    }
-
-    /// Describes a rank: its number, its host and its process.
-    pub fn place(&self, rank: usize) -> String {
-        self.shared.lock().places.get(rank).cloned().unwrap_or_else(|| format!("rank {rank}"))
-    }
-
+impl Process {
     fn wait_for(&self, exchange: Exchange) -> Result<(), String> {
         let done = exchange.done();
         self.shared.lock().exchanges.push(exchange);
@@ -112,20 +97,40 @@ impl World {
             result = done.1.wait(result).unwrap_or_else(PoisonError::into_inner);
         }
     }
+}
 
-    /// Leaves when all ranks are here. After a failure that would take forever, so the process should just end.
-    pub fn finish(mut self) -> Result<(), String> {
-        self.barrier()?;
-        self.shared.lock().over = true;
+impl World for Process {
+    fn neighbors(&self) -> usize {
+        self.shared.lock().neighbors.max(1)
+    }
+
+    fn place(&self, rank: usize) -> String {
+        self.shared.lock().places.get(rank).cloned().unwrap_or_else(|| format!("rank {rank}"))
+    }
+
+    fn fail(&self, why: &str) {
+        let mut queue = self.shared.lock();
+        queue.failed.get_or_insert_with(|| why.to_owned());
+        drop(queue);
         self.shared.wake();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+        let start = Instant::now();
+        while !self.shared.lock().told && start.elapsed() < Duration::from_millis(500) {
+            std::thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    fn finish(self: Arc<Self>) -> Result<(), String> {
+        // If another owner still uses MPI, the process ends without leaving it.
+        let process = Arc::into_inner(self).ok_or("MPI is still in use")?;
+        process.barrier()?;
+        process.shared.lock().over = true;
+        process.shared.wake();
+        let _ = process.thread.join();
         Ok(())
     }
 }
 
-impl Wire for World {
+impl Wire for Process {
     fn rank(&self) -> usize {
         self.rank
     }

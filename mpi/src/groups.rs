@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::ffi::c_int;
 
-use ::mpi::ffi;
+use mpi::ffi;
 
 use super::funnel::check;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::beat::Beat;
-use crate::collective::State;
+use runtime::collective::State;
 
 /// The size in bytes of the card that ranks exchange when they start: their process and host.
 pub(super) const CARD: usize = 128;

@@ -3,18 +3,18 @@
 #![allow(unsafe_code, reason = "calls MPI")]
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ::mpi::ffi;
+use mpi::ffi;
 
 use super::Behavior;
 use super::beat::{Beat, STILL, is_forever};
 use super::exchange::Exchange;
 use super::groups::Groups;
 use super::peers::{CARD, Peer, card};
-use crate::collective::Watched;
+use super::requests::Shared;
+use super::signals::{self, asked_to_end};
 
 /// The interval between two beats of a rank.
 const BEAT: Duration = Duration::from_millis(250);
@@ -29,76 +29,6 @@ const EAGER: u32 = 200;
 /// Tags of the messages about ranks' states, which have a communicator of their own.
 const TAG_BEAT: c_int = 1;
 const TAG_FAILED: c_int = 2;
-
-/// Requests of other threads, and the thread's replies.
-#[derive(Default)]
-pub(super) struct Asked {
-    pub(super) exchanges: Vec<Exchange>,
-    /// Groups of ranks to be numbered.
-    pub(super) groups: Option<Vec<Vec<usize>>>,
-    /// The numbers of `groups`.
-    pub(super) numbers: Option<Result<Vec<usize>, String>>,
-    pub(super) watched: Option<Arc<dyn Watched>>,
-    /// The devices of the current or last run, which know their names.
-    pub(super) named: Option<Arc<dyn Watched>>,
-    /// The reason why this rank has failed; to be sent to the other ranks.
-    pub(super) failed: Option<String>,
-    /// Whether the failure has been sent.
-    pub(super) told: bool,
-    /// The reason why no exchange works anymore.
-    pub(super) ended: Option<String>,
-    /// Whether to end the thread.
-    pub(super) over: bool,
-    /// A description of each rank.
-    pub(super) places: Vec<String>,
-    /// The number of ranks on this machine.
-    pub(super) neighbors: usize,
-}
-
-/// State that other threads share with this one.
-#[derive(Default)]
-pub(super) struct Shared {
-    asked: Mutex<Asked>,
-    changed: Condvar,
-}
-
-impl Shared {
-    pub(super) fn lock(&self) -> MutexGuard<'_, Asked> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn wake(&self) {
-        self.changed.notify_all();
-    }
-
-    /// Waits until something has changed, at most for the time `most`.
-    pub(super) fn wait<'l>(&self, asked: MutexGuard<'l, Asked>, most: Duration) -> MutexGuard<'l, Asked> {
-        self.changed.wait_timeout(asked, most).unwrap_or_else(PoisonError::into_inner).0
-    }
-}
-
-/// The signal that told this process to end; 0 if there was none.
-static SIGNAL: AtomicI32 = AtomicI32::new(0);
-
-extern "C" fn on_signal(number: c_int) {
-    SIGNAL.store(number, Ordering::SeqCst);
-}
-
-unsafe extern "C" {
-    fn signal(number: c_int, handler: extern "C" fn(c_int)) -> usize;
-    fn _exit(code: c_int) -> !;
-}
-
-/// Ends this process at once, whatever its other threads do. Skips the libraries' exit handlers, which might free
-/// memory that those threads use.
-pub fn exit_at_once(code: u8) -> ! {
-    crate::files::remove_drafts();
-    // SAFETY: `_exit` can be called at any time.
-    unsafe { _exit(code.into()) }
-}
-
-const INTERRUPTED: c_int = 2;
-const TERMINATED: c_int = 15;
 
 /// A message that is being sent to a rank.
 struct Letter {
@@ -124,15 +54,6 @@ pub(super) struct Funnel {
     moved: Instant,
     /// The number of completed exchanges.
     version: u64,
-}
-
-/// Returns a description of the signal that told this process to end, if there was one. Reading it doesn't reset it.
-pub(super) fn asked_to_end() -> Option<&'static str> {
-    match SIGNAL.load(Ordering::SeqCst) {
-        0 => None,
-        INTERRUPTED => Some("an interrupt (SIGINT)"),
-        _ => Some("its launcher (SIGTERM)"),
-    }
 }
 
 pub(super) fn check(code: c_int, what: &str) -> Result<(), String> {
@@ -168,10 +89,8 @@ impl Funnel {
                 ffi::MPI_Allgather(from, CARD as c_int, byte, to, CARD as c_int, byte, control),
                 "reach the other ranks",
             )?;
-            // Launchers end ranks by signals. The handlers let each rank report its reason before it ends.
-            signal(INTERRUPTED, on_signal);
-            signal(TERMINATED, on_signal);
         }
+        signals::handle();
         let peers: Vec<Peer> = cards.chunks_exact(CARD).map(Peer::new).collect();
         let place =
             |(rank, peer): (usize, &Peer)| format!("rank {rank} (host {}, process {})", peer.host, peer.process);

@@ -1,6 +1,6 @@
 //! The regular messages between ranks: the states of their devices, and the ranks for which they wait.
 
-use crate::collective::State;
+use runtime::collective::State;
 
 /// The state of one rank.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

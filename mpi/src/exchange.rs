@@ -6,13 +6,13 @@
 use std::ffi::c_int;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use ::mpi::ffi;
+use mpi::ffi;
 
 use super::beat::Pending;
 use super::datatype::{Bytes, operation, typed};
 use super::funnel::check;
 use super::groups::Groups;
-use crate::collective::{Combination, Incoming, Outgoing, Part, Route};
+use runtime::collective::{Combination, Incoming, Outgoing, Part, Route};
 
 /// The result of an exchange, and the condition variable by which its thread waits for it.
 pub(super) type Done = Arc<(Mutex<Option<Result<(), String>>>, Condvar)>;
@@ -45,7 +45,7 @@ pub(super) struct Exchange {
     done: Done,
 }
 
-// SAFETY: the pointers are to memory of the thread that waits for the exchange (`World::wait_for`). It borrows the
+// SAFETY: the pointers are to memory of the thread that waits for the exchange (`Process::wait_for`). It borrows the
 // memory and doesn't touch it until the exchange is done; after an error the memory is leaked.
 unsafe impl Send for Exchange {}
 

@@ -4,12 +4,12 @@
 
 use std::ffi::c_int;
 
-use ::mpi::ffi;
 use dialect::ir::ElementType;
 use dialect::scalar::ScalarOp;
+use mpi::ffi;
 
 use super::funnel::check;
-use crate::collective::Part;
+use runtime::collective::Part;
 
 /// The maximum size of one block in bytes, because counts are 32-bit.
 const MAX_BLOCK: usize = 1 << 30;
