@@ -11,6 +11,8 @@
 //!
 //! An error is a hash of the computation. So equal computations err equally, and ties stay ties.
 
+mod exact;
+
 use std::hash::{Hash, Hasher};
 
 use dialect::Rounding;
@@ -21,6 +23,8 @@ use dialect::literal::Literal;
 use dialect::scalar::{Scalar, ScalarOp};
 use dialect::sharding::ReductionKind;
 use rustc_hash::{FxHashSet, FxHasher};
+
+use self::exact::{grain_of, is_exact, powers_of_two};
 
 /// The kind of rounding error of an op's results.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -178,97 +182,83 @@ pub(super) fn disturb(
     results: Vec<Literal>,
     sums: Option<&[Literal]>,
 ) -> Vec<Literal> {
-    let external = matches!(op.def().kernel(op), Kernel::External(_));
-    let grain = if let Source::Sum(_) = source { grain_of(operands) } else { 0.0 };
-    // Multiplication by these numbers is exact.
-    let powers = matches!(source, Source::Product(_)) && operands.iter().all(|o| powers_of_two(o));
     let mut hasher = FxHasher::default();
     (seed, op.name()).hash(&mut hasher);
-    let given: Vec<Vec<f64>> =
-        if op.def().elementwise() { operands.iter().map(|o| numbers(o)).collect() } else { Vec::new() };
-    let sums: Option<Vec<Vec<f64>>> = sums.map(|sums| sums.iter().map(numbers).collect());
-    let disturbed = |(number, result): (usize, Literal)| {
-        let element = result.element;
+    let errors = Errors {
+        source,
+        operands,
+        given: if op.def().elementwise() { operands.iter().map(|o| numbers(o)).collect() } else { Vec::new() },
+        external: matches!(op.def().kernel(op), Kernel::External(_)),
+        grain: if let Source::Sum(_) = source { grain_of(operands) } else { 0.0 },
+        powers: matches!(source, Source::Product(_)) && operands.iter().all(|o| powers_of_two(o)),
+        hasher,
+    };
+    let disturbed = |(i, result)| errors.disturbed(result, sums.and_then(|sums| sums.get(i)).map(numbers));
+    results.into_iter().enumerate().map(disturbed).collect()
+}
+
+/// What the errors of an op on one device depend on.
+struct Errors<'a> {
+    source: Source,
+    operands: &'a [&'a Literal],
+    /// The operands of an elementwise op as floats.
+    given: Vec<Vec<f64>>,
+    /// Whether the op isn't a loop nest, so that its results may be elements of operands that it only moves.
+    external: bool,
+    /// For a sum: a number of which its terms are multiples.
+    grain: f64,
+    /// For a product: whether all factors are powers of two, by which multiplication is exact.
+    powers: bool,
+    hasher: FxHasher,
+}
+
+/// What the errors of one result depend on.
+struct OfResult<'a> {
+    errors: &'a Errors<'a>,
+    result: &'a Literal,
+    epsilon: f64,
+    /// Whether the type has at most the precision of f32. Narrower types are computed in wider ones.
+    wide: bool,
+    /// The elements of operands of the same type.
+    held: FxHashSet<&'a [u8]>,
+    /// The largest absolute value of the result.
+    norm: f64,
+    /// The sum of absolute values for each element.
+    sums: Option<Vec<f64>>,
+}
+
+impl Errors<'_> {
+    /// Returns a result with errors.
+    fn disturbed(&self, result: Literal, sums: Option<Vec<f64>>) -> Literal {
+        let (element, shape) = (result.element, &result.shape);
         let epsilon = element.epsilon();
         if epsilon == 0.0 {
             return result;
         }
-        let wide = element.epsilon() <= ElementType::F32.epsilon();
-        let held: FxHashSet<&[u8]> = if external {
-            let same = operands.iter().filter(|o| o.element == element);
-            same.flat_map(|o| (0..stored(o)).map(|i| o.element_bytes(i))).collect()
-        } else {
-            FxHashSet::default()
-        };
-        let norm = match source {
-            Source::Norm => {
-                (0..stored(&result)).map(|i| size(result.get(i))).filter(|s| s.is_finite()).fold(0.0, f64::max)
-            }
-            _ => 0.0,
-        };
-        let sums = sums.as_ref().and_then(|sums| sums.get(number));
-        let (float, is_complex) = (element.is_float(), element.is_complex());
-        // Returns element `i` with an error, given its value and size; of a real number the imaginary part is 0.
-        let one = |i: usize, (re, im): (f64, f64), size: f64| {
-            let sum = sums.map_or(size, |s| at(s, i));
-            // An element that is also an element of an operand, and isn't a sum of several, was moved and not computed.
-            if external && sum == size && held.contains(result.element_bytes(i)) {
-                return (re, im);
-            }
-            let by = match source {
-                Source::Exact => 0.0,
-                Source::Operation(op)
-                    if float && is_exact(op, operand(&given, 0, i), operand(&given, 1, i), re, element) =>
-                {
-                    0.0
-                }
-                Source::Operation(_) => size,
-                Source::Product(_) if powers => 0.0,
-                Source::Product(factors) => size * if wide { factors as f64 } else { 1.0 },
-                Source::Formula => size * if wide { FUNCTION } else { 1.0 },
-                Source::Relative(by) => size * if wide { by } else { 1.0 },
-                Source::Sum(_) if sum * epsilon / 2.0 <= grain => 0.0,
-                // Partial sums are rounded too. A running sum of n terms errs by about sqrt(n) / 6 epsilons of
-                // the sum of absolute values; types narrower than f32 are summed in wider ones and rounded when
-                // devices combine their sums.
-                Source::Sum(terms) if wide => size.max(sum * (0.5 + (terms as f64).sqrt() / 4.0)),
-                Source::Sum(_) => size.max(sum / 4.0),
-                Source::Norm => norm * ALGORITHM,
-            };
-            if by == 0.0 || !by.is_finite() {
-                return (re, im);
-            }
-            let mut hasher = hasher.clone();
-            hasher.write_u64(re.to_bits());
-            if is_complex {
-                hasher.write_u64(im.to_bits());
-            }
-            if sums.is_some() {
-                hasher.write_u64(sum.to_bits());
-            }
-            given.iter().for_each(|o| hasher.write_u64(at(o, i).to_bits()));
-            let mut random = Random(hasher.finish());
-            let moved = re + random.signed() * by * epsilon;
-            (moved, if is_complex { im + random.signed() * by * epsilon } else { im })
-        };
+        let same = self.operands.iter().filter(|o| self.external && o.element == element);
+        let held = same.flat_map(|o| (0..stored(o)).map(|i| o.element_bytes(i))).collect();
+        let sizes = (0..stored(&result)).filter(|_| self.source == Source::Norm).map(|i| size(result.get(i)));
+        let norm = sizes.filter(|s| s.is_finite()).fold(0.0, f64::max);
+        let all_splats = result.is_splat()
+            && sums.as_ref().is_none_or(|s| s.len() == 1)
+            && self.operands.iter().all(|o| stored(o) == 1);
+        let wide = epsilon <= ElementType::F32.epsilon();
+        let of = OfResult { errors: self, result: &result, epsilon, wide, held, norm, sums };
         let complex = |i: usize| {
             let value = result.get(i);
             let Scalar::Complex(re, im) = value else { return value };
-            let (re, im) = one(i, (re, im), size(value));
+            let (re, im) = of.element(i, (re, im), size(value));
             Scalar::Complex(re, im)
         };
-        let real = |i: usize, value: f64| one(i, (value, 0.0), value.abs()).0;
-        let shape = &result.shape;
-        let all_splats =
-            result.is_splat() && sums.is_none_or(|s| s.len() == 1) && operands.iter().all(|o| stored(o) == 1);
+        let real = |i: usize, value: f64| of.element(i, (value, 0.0), value.abs()).0;
         let all = 0..result.len();
-        match (result.stored_floats(), source) {
+        match (result.stored_floats(), self.source) {
             (Some(values), _) if all_splats => Literal::splat(element, shape, Scalar::Float(real(0, values[0]))),
             (Some(values), Source::Operation(op)) => {
                 // A loop, because closures are not inlined here.
                 let mut moved = Vec::with_capacity(all.len());
                 for i in all {
-                    moved.push(rounded_otherwise(op, &given, i, at(&values, i), (element, epsilon), &hasher));
+                    moved.push(of.rounded_otherwise(op, i, at(&values, i)));
                 }
                 Literal::from_floats(element, shape, moved)
             }
@@ -276,8 +266,75 @@ pub(super) fn disturb(
             (None, _) if all_splats => Literal::splat(element, shape, complex(0)),
             (None, _) => Literal::from_scalars(element, shape, all.map(complex)),
         }
-    };
-    results.into_iter().enumerate().map(disturbed).collect()
+    }
+}
+
+impl OfResult<'_> {
+    /// Returns element `i` with an error, given its value and size; of a real number the imaginary part is 0.
+    fn element(&self, i: usize, (re, im): (f64, f64), size: f64) -> (f64, f64) {
+        let sum = self.sums.as_ref().map_or(size, |s| at(s, i));
+        // An element that is also an element of an operand, and isn't a sum of several, was moved and not computed.
+        if self.errors.external && sum == size && self.held.contains(self.result.element_bytes(i)) {
+            return (re, im);
+        }
+        let by = self.epsilons(i, re, size, sum);
+        if by == 0.0 || !by.is_finite() {
+            return (re, im);
+        }
+        let is_complex = self.result.element.is_complex();
+        let mut hasher = self.errors.hasher.clone();
+        hasher.write_u64(re.to_bits());
+        if is_complex {
+            hasher.write_u64(im.to_bits());
+        }
+        if self.sums.is_some() {
+            hasher.write_u64(sum.to_bits());
+        }
+        self.errors.given.iter().for_each(|o| hasher.write_u64(at(o, i).to_bits()));
+        let mut random = Random(hasher.finish());
+        let moved = re + random.signed() * by * self.epsilon;
+        (moved, if is_complex { im + random.signed() * by * self.epsilon } else { im })
+    }
+
+    /// Returns the error of element `i` in epsilons, given its real part, its size and its sum of absolute values.
+    fn epsilons(&self, i: usize, re: f64, size: f64, sum: f64) -> f64 {
+        let (given, element, wide) = (&self.errors.given, self.result.element, self.wide);
+        match self.errors.source {
+            Source::Exact => 0.0,
+            Source::Operation(op)
+                if element.is_float() && is_exact(op, operand(given, 0, i), operand(given, 1, i), re, element) =>
+            {
+                0.0
+            }
+            Source::Operation(_) => size,
+            Source::Product(_) if self.errors.powers => 0.0,
+            Source::Product(factors) => size * if wide { factors as f64 } else { 1.0 },
+            Source::Formula => size * if wide { FUNCTION } else { 1.0 },
+            Source::Relative(by) => size * if wide { by } else { 1.0 },
+            Source::Sum(_) if sum * self.epsilon / 2.0 <= self.errors.grain => 0.0,
+            // Partial sums are rounded too. A running sum of n terms errs by about sqrt(n) / 6 epsilons of the sum of
+            // absolute values; types narrower than f32 are summed in wider ones and rounded when devices combine their
+            // sums.
+            Source::Sum(terms) if wide => size.max(sum * (0.5 + (terms as f64).sqrt() / 4.0)),
+            Source::Sum(_) => size.max(sum / 4.0),
+            Source::Norm => self.norm * ALGORITHM,
+        }
+    }
+
+    /// Returns `value`, element `i` of the result of one operation on real floats, with an error. Does what the general
+    /// case does in less time, because most ops of programs are such operations.
+    #[inline(always)]
+    fn rounded_otherwise(&self, op: ScalarOp, i: usize, value: f64) -> f64 {
+        let (operands, element) = (&self.errors.given, self.result.element);
+        let exact = value == 0.0 || !value.is_finite();
+        if exact || is_exact(op, operand(operands, 0, i), operand(operands, 1, i), value, element) {
+            return value;
+        }
+        let mut hasher = self.errors.hasher.clone();
+        hasher.write_u64(value.to_bits());
+        operands.iter().for_each(|o| hasher.write_u64(at(o, i).to_bits()));
+        value + Random(hasher.finish()).signed() * value.abs() * self.epsilon
+    }
 }
 
 /// Returns whether a run with this seed rounds sums after every term, as hardware does. If the terms are alike, every
@@ -349,101 +406,10 @@ fn size(value: Scalar) -> f64 {
     }
 }
 
-/// Returns `value`, element `i` of the result of one operation on real floats, with an error. Does what the general
-/// case does in less time, because most ops of programs are such operations.
-#[inline(always)]
-fn rounded_otherwise(
-    op: ScalarOp,
-    operands: &[Vec<f64>],
-    i: usize,
-    value: f64,
-    (element, epsilon): (ElementType, f64),
-    hasher: &FxHasher,
-) -> f64 {
-    let exact = value == 0.0 || !value.is_finite();
-    if exact || is_exact(op, operand(operands, 0, i), operand(operands, 1, i), value, element) {
-        return value;
-    }
-    let mut hasher = hasher.clone();
-    hasher.write_u64(value.to_bits());
-    operands.iter().for_each(|o| hasher.write_u64(at(o, i).to_bits()));
-    value + Random(hasher.finish()).signed() * value.abs() * epsilon
-}
-
 /// Returns element `i` of operand `k`; 0 if there is no such operand.
 #[inline(always)]
 fn operand(operands: &[Vec<f64>], k: usize, i: usize) -> f64 {
     operands.get(k).map_or(0.0, |o| at(o, i))
-}
-
-/// Returns whether `r` is the exact result of the operation on `a` and `b`.
-#[inline(always)]
-fn is_exact(op: ScalarOp, a: f64, b: f64, r: f64, element: ElementType) -> bool {
-    let in_f64 = match op {
-        ScalarOp::Add => a + b,
-        ScalarOp::Sub => a - b,
-        ScalarOp::Mul => a * b,
-        ScalarOp::Div => a / b,
-        ScalarOp::Sqrt => a.sqrt(),
-        ScalarOp::Convert => a,
-        _ => return false,
-    };
-    // The part of the exact result that f64 loses.
-    let left = || match op {
-        ScalarOp::Add => two_sum(a, b),
-        ScalarOp::Sub => two_sum(a, -b),
-        ScalarOp::Mul => a.mul_add(b, -r),
-        ScalarOp::Div => r.mul_add(b, -a),
-        ScalarOp::Sqrt => r.mul_add(r, -a),
-        _ => 0.0,
-    };
-    !r.is_finite() || r == in_f64 && (element != ElementType::F64 || left() == 0.0)
-}
-
-/// Returns the part of `a + b` that rounding loses.
-fn two_sum(a: f64, b: f64) -> f64 {
-    let sum = a + b;
-    let part = sum - a;
-    (a - (sum - part)) + (b - part)
-}
-
-/// Returns whether all elements are powers of two, with either sign, or 0.
-fn powers_of_two(literal: &Literal) -> bool {
-    let of = |v: f64| v == 0.0 || v.is_normal() && v.to_bits() & ((1 << 52) - 1) == 0;
-    (0..stored(literal)).all(|i| matches!(literal.get(i), Scalar::Float(v) if of(v)))
-}
-
-/// Returns a number of which sums of products of these operands' elements are multiples.
-fn grain_of(operands: &[&Literal]) -> f64 {
-    let grains = operands.iter().map(|o| grain(o)).fold((f64::INFINITY, 1.0f64), |(least, product), g| {
-        (least.min(g), if g.is_finite() { product * g } else { product })
-    });
-    grains.0.min(grains.1)
-}
-
-/// Returns the largest power of two of which all elements are multiples; infinity if all elements are 0.
-fn grain(literal: &Literal) -> f64 {
-    if literal.element.epsilon() == 0.0 {
-        return f64::INFINITY;
-    }
-    // Returns the exponent of the lowest bit that is set; `None` if there is none.
-    let lowest = |v: f64| {
-        let bits = v.to_bits();
-        let (exponent, mantissa) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
-        let zeros = if mantissa == 0 { 52 } else { mantissa.trailing_zeros() as i32 };
-        (v != 0.0 && v.is_finite()).then(|| exponent.max(1) - 1075 + zeros)
-    };
-    let least = match literal.stored_floats() {
-        Some(all) => all.into_iter().filter_map(lowest).min(),
-        None => {
-            let parts = |value: Scalar| match value {
-                Scalar::Complex(re, im) => [re, im],
-                other => [other.as_f64(); 2],
-            };
-            (0..stored(literal)).flat_map(|i| parts(literal.get(i))).filter_map(lowest).min()
-        }
-    };
-    least.map_or(f64::INFINITY, |exponent| 2f64.powi(exponent))
 }
 
 /// Pseudorandom numbers.
