@@ -12,7 +12,6 @@ use dialect::ir::{ElementType, OpRef};
 use dialect::kernel::{Contraction, Kernel, Role};
 use smallvec::SmallVec;
 
-mod bytes;
 mod narrow;
 mod packed;
 mod parts;

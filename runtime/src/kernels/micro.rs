@@ -72,7 +72,7 @@ pub(crate) struct Code<T: 'static> {
 }
 
 /// A type in which products are summed.
-pub(super) trait Number: Copy + Default + Send + Sync + 'static {
+pub(crate) trait Number: Copy + Default + Send + Sync + 'static {
     /// Returns the fastest kernels.
     fn code() -> Code<Self>;
     /// Returns the sum; for integers, modulo their size.

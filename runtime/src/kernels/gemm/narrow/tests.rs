@@ -1,5 +1,8 @@
 //! Tests of rounding, and of products of bytes by every implementation that this processor supports.
 
+use half::bf16;
+
+use super::floats::near;
 use super::*;
 
 #[test]
@@ -51,7 +54,7 @@ impl Case {
         let mut out = vec![0xAA; lengths[2] * self.types[2].bytes()];
         let source = |from: &[u8], element| Source { start: from.as_ptr(), element };
         let (lhs, rhs) = (source(lhs, self.types[0]), source(rhs, self.types[1]));
-        Job { gemm: &gemm, lhs, rhs, out: out.as_mut_ptr() }.tiles::<T>(threads);
+        Tiles { gemm: &gemm, lhs, rhs, out: out.as_mut_ptr() }.all::<T>(threads);
         out
     }
 
@@ -98,6 +101,9 @@ fn products_of_bytes_are_exact() {
         let threads = 1 + round % 2;
         let about = (case.sizes, case.types, case.turned);
         assert!(case.run::<Integers<f32>>(&lhs, &rhs, threads) == want, "in floats: {about:?}");
+        assert!(case.run::<Wrapping<i64>>(&lhs, &rhs, threads) == want, "in integers: {about:?}");
+        let is_long = case.types[2].bits() > 32;
+        assert!(is_long || case.run::<Wrapping<i32>>(&lhs, &rhs, threads) == want, "in short integers: {about:?}");
         assert!(Pairs::code().is_none() || case.run::<Bytes<Pairs>>(&lhs, &rhs, threads) == want, "pairs: {about:?}");
         assert!(Quads::code().is_none() || case.run::<Bytes<Quads>>(&lhs, &rhs, threads) == want, "quads: {about:?}");
     }

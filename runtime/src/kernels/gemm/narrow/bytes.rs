@@ -2,13 +2,15 @@
 //! were widened to 16 bits.
 
 use std::marker::PhantomData;
-use std::sync::Mutex;
 
 use bytemuck::Pod;
 use dialect::ir::{ElementClass, ElementType};
 
-use super::narrow::{Block, Operand, Tile, in_vectors, integers};
-use crate::kernels::micro::{self, Code, ROWS, Run};
+use super::Tile;
+use super::integers::integers;
+use super::panels::{Block, Operand, in_vectors};
+use super::sums::{Rows, Sums};
+use crate::kernels::micro::{self, Code};
 
 /// The operand format of a multiplying instruction.
 pub(super) trait Form: Send + 'static {
@@ -28,10 +30,6 @@ pub(super) trait Form: Send + 'static {
     fn left(is_signed: bool) -> (impl Fn(u8) -> Self::Left, i32);
     /// Returns the conversion of a byte of the right operand, and the number that it subtracts.
     fn right(is_signed: bool) -> (impl Fn(u8) -> Self::Right, i32);
-    /// Returns the pool of tiles that are kept for reuse.
-    fn kept() -> &'static Mutex<Vec<Bytes<Self>>>
-    where
-        Self: Sized;
 }
 
 /// Four bytes: unsigned for the left operand and signed for the right.
@@ -61,11 +59,6 @@ impl Form for Quads {
         let flip = if is_signed { 0 } else { 0x80 };
         (move |byte| (byte ^ flip) as i8, i32::from(flip))
     }
-
-    fn kept() -> &'static Mutex<Vec<Bytes<Self>>> {
-        static KEPT: Mutex<Vec<Bytes<Quads>>> = Mutex::new(Vec::new());
-        &KEPT
-    }
 }
 
 /// Two numbers of 16 bits, which can represent any byte.
@@ -92,11 +85,6 @@ impl Form for Pairs {
     fn right(is_signed: bool) -> (impl Fn(u8) -> i16, i32) {
         Self::left(is_signed)
     }
-
-    fn kept() -> &'static Mutex<Vec<Bytes<Self>>> {
-        static KEPT: Mutex<Vec<Bytes<Pairs>>> = Mutex::new(Vec::new());
-        &KEPT
-    }
 }
 
 /// A tile of sums of products of bytes.
@@ -106,21 +94,13 @@ pub(super) struct Bytes<F> {
     lhs: Vec<i32>,
     /// The right operand's columns in panels of vectors, [`Form::STEPS`] contracted elements in a word.
     rhs: Vec<i32>,
-    /// The tile's sums, with rows and columns padded to whole vectors.
-    sums: Vec<i32>,
-    rows: usize,
-    columns: usize,
+    sums: Sums<i32>,
     /// Sums that don't fit into 32 bits; empty if only the low 32 bits are needed.
     wide: Vec<i64>,
     form: PhantomData<F>,
 }
 
 impl<F: Form> Bytes<F> {
-    /// Returns the number of columns of a panel.
-    fn width(&self) -> usize {
-        if self.columns > self.code.lanes { 2 * self.code.lanes } else { self.code.lanes }
-    }
-
     /// Copies the rows. Returns the sum of the copied elements of each row, and the number that was added to each
     /// element.
     ///
@@ -153,7 +133,7 @@ impl<F: Form> Bytes<F> {
     /// The block must be inside the operand.
     #[inline(always)]
     unsafe fn pack_columns(&mut self, from: &Operand, k: usize, n: usize) -> (Vec<i32>, i32) {
-        let (words, width, bits) = (k.div_ceil(F::STEPS), self.width(), 32 / F::STEPS);
+        let (words, width, bits) = (k.div_ceil(F::STEPS), self.sums.width, 32 / F::STEPS);
         self.rhs.clear();
         self.rhs.resize(words * n.next_multiple_of(width), 0);
         let (part, taken) = F::right(is_signed(from.source.element));
@@ -210,21 +190,14 @@ impl<F: Form> Tile for Bytes<F> {
 
     fn new() -> Self {
         let code = F::code().expect("asked before");
-        let [lhs, rhs, sums] = [const { Vec::new() }; 3];
-        Self { code, lhs, rhs, sums, rows: 0, columns: 0, wide: Vec::new(), form: PhantomData }
+        let [lhs, rhs] = [const { Vec::new() }; 2];
+        Self { code, lhs, rhs, sums: Sums::default(), wide: Vec::new(), form: PhantomData }
     }
 
-    fn kept() -> &'static Mutex<Vec<Self>> {
-        F::kept()
-    }
-
-    fn clear(&mut self, [rows, columns]: [usize; 2], result: ElementType) {
-        (self.rows, self.columns) = (rows, columns);
-        let across = columns.next_multiple_of(self.width());
-        self.sums.clear();
-        self.sums.resize(rows.next_multiple_of(ROWS) * across, 0);
+    fn clear(&mut self, sizes: [usize; 2], result: ElementType) {
+        self.sums.clear(&self.code, sizes);
         self.wide.clear();
-        self.wide.resize(if result.bits() > 32 { self.sums.len() } else { 0 }, 0);
+        self.wide.resize(if result.bits() > 32 { self.sums.all.len() } else { 0 }, 0);
     }
 
     unsafe fn add(&mut self, block: &Block) {
@@ -240,52 +213,32 @@ impl<F: Form> Tile for Bytes<F> {
                 }
             },
         );
-        let (width, words) = (self.width(), k.div_ceil(F::STEPS));
-        let across = n.next_multiple_of(width);
+        let words = k.div_ceil(F::STEPS);
+        let across = self.sums.across();
         if (left, right) != (0, 0) {
-            for (row, down) in self.sums.chunks_exact_mut(across).zip(&down) {
+            for (row, down) in self.sums.all.chunks_exact_mut(across).zip(&down) {
                 let whole = (right * down).wrapping_sub(left * right * k as i32);
                 row.iter_mut().zip(&along).for_each(|(sum, along)| {
                     *sum = sum.wrapping_add(whole).wrapping_sub(left * along);
                 });
             }
         }
-        let vectors = width / self.code.lanes;
-        let kernel = self.code.splat[0][vectors - 1];
-        let rows = self.code.rows[0];
-        let runs = [Run { step: 0, len: words as u32, at: 0, mixed: false }];
-        for (panel, lanes) in self.rhs.chunks_exact((words * width).max(1)).enumerate() {
-            for first in (0..m).step_by(rows) {
-                // Missing rows repeat the last one; their sums are stored after the tile.
-                let bases = std::array::from_fn(|r| self.lhs[(first + r).min(m - 1) * words..].as_ptr());
-                let outs = std::array::from_fn(|r| ((first + r) * across + panel * width) as isize);
-                let tile = micro::Tile {
-                    bases: &bases,
-                    runs: &runs,
-                    table: &[],
-                    stride: 1,
-                    shift: 0,
-                    outs: &outs,
-                    adds: true,
-                };
-                // SAFETY: each row in `bases` has `words` words and `lanes` has `words * width`. `clear` has padded the
-                // sums to whole tiles.
-                unsafe { kernel(&tile, lanes.as_ptr(), self.sums.as_mut_ptr()) };
-            }
-        }
+        let rows = Rows { elements: &self.lhs, strides: [words as isize, 1], steps: words };
+        self.sums.add(&self.code, rows, &self.rhs);
         if !self.wide.is_empty() {
-            self.wide.iter_mut().zip(&mut self.sums).for_each(|(wide, sum)| *wide += i64::from(std::mem::take(sum)));
+            self.wide
+                .iter_mut()
+                .zip(&mut self.sums.all)
+                .for_each(|(wide, sum)| *wide += i64::from(std::mem::take(sum)));
         }
     }
 
     unsafe fn store(&self, row: usize, to: *mut u8, stride: isize, element: ElementType) {
-        let at = row * self.columns.next_multiple_of(self.width());
-        let range = at..at + self.columns;
-        // SAFETY: `to` is valid for `columns` elements, `stride` apart, by the contract of `Tile::store`.
+        // SAFETY: `to` is valid for the row's elements, `stride` apart, by the contract of `Tile::store`.
         unsafe {
             match self.wide.is_empty() {
-                true => integers(&self.sums[range], to, stride, element, |v| v as u64),
-                false => integers(&self.wide[range], to, stride, element, |v| v as u64),
+                true => integers(self.sums.row(row), to, stride, element, |v| v as u64),
+                false => integers(self.sums.of_row(&self.wide, row), to, stride, element, |v| v as u64),
             }
         }
     }
