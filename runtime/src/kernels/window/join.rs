@@ -8,8 +8,9 @@
 use dialect::kernel::{Affine, Role};
 use smallvec::SmallVec;
 
+use super::loops::{Guard, Loop};
 use super::problem::{Whole, first};
-use super::product::{Guard, Loop, Product};
+use super::product::Product;
 
 /// The usual number of elements in a vector.
 const VECTOR: i64 = 16;
@@ -176,7 +177,20 @@ impl Whole<'_> {
         let each = (0..n).filter(|&l| window_of(l).is_none() && self.right.loops[l] != 0);
         let each = each.map(|l| (loops[l].size, self.right.loops[l] as isize, loops[l].right)).collect();
         let copy = Spread { size, parts, loops: each };
-        // The left tensor is read as in a product without dilation.
+        let (guards, start) = self.read_left(dilated, &mut loops);
+        let of = |role: Role| -> Vec<Loop> {
+            let these = (0..n).filter(|&l| self.roles[l] == role).map(|l| loops[l]);
+            these.filter(|l| l.size != 1).collect()
+        };
+        let columns = loops[n..].iter().copied().chain(of(Role::Right)).filter(|l| l.size != 1).collect();
+        let (batch, rows, sum) = (of(Role::Batch), of(Role::Left), of(Role::Contracted));
+        let product = Product { batch, rows, columns, sum, guards, start: [start as isize, 0, 0], adds: false };
+        Joined { product, copy }
+    }
+
+    /// Makes the loops read the left tensor as in a product without dilation. Returns the guards and the first element.
+    fn read_left(&self, dilated: &[Dilated], loops: &mut [Loop]) -> (Vec<Guard>, i64) {
+        let n = self.nest.loops.len();
         let ranges: Vec<std::ops::Range<i64>> = loops[..n].iter().map(|l| 0..l.size as i64).collect();
         let (mut guards, mut start) = (Vec::new(), 0);
         for (i, dim) in self.dims.iter().enumerate() {
@@ -199,13 +213,6 @@ impl Whole<'_> {
             }
             guards.push(Guard { first: positions.constant - dim.low, size: dim.high - dim.low });
         }
-        let of = |role: Role| -> Vec<Loop> {
-            let these = (0..n).filter(|&l| self.roles[l] == role).map(|l| loops[l]);
-            these.filter(|l| l.size != 1).collect()
-        };
-        let columns = loops[n..].iter().copied().chain(of(Role::Right)).filter(|l| l.size != 1).collect();
-        let (batch, rows, sum) = (of(Role::Batch), of(Role::Left), of(Role::Contracted));
-        let product = Product { batch, rows, columns, sum, guards, start: [start as isize, 0, 0], adds: false };
-        Joined { product, copy }
+        (guards, start)
     }
 }

@@ -1,10 +1,13 @@
 //! Native code for nests that read through windows: products ([`convolution`]), reductions and scans by one operation
 //! ([`reduce`]), and scans by several operations, which are compiled ([`scan`]).
 
+mod block;
 mod cells;
 mod convolution;
+mod form;
 mod join;
 mod lines;
+mod loops;
 mod pack;
 mod problem;
 mod product;

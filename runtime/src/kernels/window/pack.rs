@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::product::{GUARDS, Guard, Place};
+use super::loops::{GUARDS, Guard, Place};
 use crate::kernels::micro::Number;
 
 /// Lanes that are computed together.

@@ -6,7 +6,8 @@ use dialect::kernel::{Affine, Contraction, Guard as NestGuard, Index, Input, Nes
 use smallvec::SmallVec;
 
 use super::join::Joined;
-use super::product::{GUARDS, Guard, Loop, Product};
+use super::loops::{GUARDS, Guard, Loop};
+use super::product::Product;
 
 /// A dimension of the left tensor. The element at `positions / divisor` is read if that is an integer in `low..high`.
 pub(super) struct Dim {

@@ -14,6 +14,22 @@ fn shuffled(random: &mut fastrand::Rng, names: &[&'static str]) -> Vec<&'static 
     names
 }
 
+/// Returns the positions of dimensions among those of a tensor.
+fn places(of: &[&str], list: &[&str]) -> String {
+    let place = |d: &&str| of.iter().position(|x| x == d).expect("a dimension").to_string();
+    list.iter().map(place).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns a tensor of random numbers.
+fn operand(random: &mut fastrand::Rng, element: ElementType, shape: &[i64]) -> Literal {
+    if element == ElementType::I32 {
+        let count = shape.iter().product::<i64>();
+        return Literal::from_scalars(element, shape, (0..count).map(|_| Scalar::Int(random.i32(..).into())));
+    }
+    let wide = values(random, element, shape);
+    Literal::from_scalars(element, shape, (0..wide.len()).map(|i| wide.get(i).round(element)))
+}
+
 #[test]
 fn every_role_of_the_ragged_dimension() {
     let types = [
@@ -45,12 +61,6 @@ fn every_role_of_the_ragged_dimension() {
         let group: &[&str] = if kind == 0 { &["g"] } else { &[] };
         let lhs = shuffled(&mut random, &[batch, free, contracted].concat());
         let rhs = shuffled(&mut random, &[batch, contracted, columns, group].concat());
-        let places = |of: &[&str], list: &[&str]| {
-            list.iter()
-                .map(|d| of.iter().position(|x| x == d).expect("a dimension").to_string())
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
         let shape = |of: &[&str]| of.iter().map(|d| size(d)).collect::<Vec<i64>>();
         // The other free dimensions follow in the order of each side.
         let rest =
@@ -84,21 +94,11 @@ fn every_role_of_the_ragged_dimension() {
             places(&lhs, &[ragged]),
             places(&rhs, group),
         ));
-        let make = |random: &mut fastrand::Rng, shape: &[i64]| match element {
-            ElementType::I32 => {
-                let count = shape.iter().product::<i64>();
-                Literal::from_scalars(element, shape, (0..count).map(|_| Scalar::Int(random.i32(..).into())))
-            }
-            _ => {
-                let wide = values(random, element, shape);
-                Literal::from_scalars(element, shape, (0..wide.len()).map(|i| wide.get(i).round(element)))
-            }
-        };
         // Some sizes are negative, and some exceed the end.
         let count = counts.iter().product::<i64>();
         let groups =
             Literal::from_scalars(ElementType::I64, &counts, (0..count).map(|_| Scalar::Int(random.i64(-1..4).into())));
-        let operands = [make(&mut random, &a), make(&mut random, &b), groups];
+        let operands = [operand(&mut random, element, &a), operand(&mut random, element, &b), groups];
         if element == ElementType::I32 {
             case.check(&operands);
         } else {

@@ -4,6 +4,23 @@ use dialect::ir::ElementType::{self, BF16, F16, F32, F64, I1, I8, I16, I32, I64,
 
 use super::*;
 
+/// Types of operands and sums, and the element type of the operands.
+const TYPES: [(&str, &str, ElementType); 13] = [
+    ("f32", "f32", F32),
+    ("f32", "f32", F32),
+    ("f64", "f64", F64),
+    ("bf16", "bf16", BF16),
+    ("bf16", "f32", BF16),
+    ("f16", "f16", F16),
+    ("i32", "i32", I32),
+    ("i8", "i8", I8),
+    ("i8", "i32", I8),
+    ("ui8", "i64", UI8),
+    ("i16", "i16", I16),
+    ("i64", "i64", I64),
+    ("i1", "i1", I1),
+];
+
 /// Returns a random convolution: its text, the operands' shapes and element types.
 fn random(rng: &mut fastrand::Rng, large: bool) -> Option<(String, [Vec<i64>; 2], [ElementType; 2])> {
     let rank = rng.usize(0..=3);
@@ -64,22 +81,7 @@ fn random(rng: &mut fastrand::Rng, large: bool) -> Option<(String, [Vec<i64>; 2]
     let (lhs, lhs_names) = lay(&order(rng), all(batch, channels * feature_groups, &input), ["b", "f"]);
     let (rhs, rhs_names) = lay(&order(rng), all(channels, outputs, &kernel), ["i", "o"]);
     let (out, out_names) = lay(&order(rng), all(batch / batch_groups, outputs, &result), ["b", "f"]);
-    let types = [
-        ("f32", "f32", F32),
-        ("f32", "f32", F32),
-        ("f64", "f64", F64),
-        ("bf16", "bf16", BF16),
-        ("bf16", "f32", BF16),
-        ("f16", "f16", F16),
-        ("i32", "i32", I32),
-        ("i8", "i8", I8),
-        ("i8", "i32", I8),
-        ("ui8", "i64", UI8),
-        ("i16", "i16", I16),
-        ("i64", "i64", I64),
-        ("i1", "i1", I1),
-    ];
-    let (operand, sum, element) = types[rng.usize(0..types.len())];
+    let (operand, sum, element) = TYPES[rng.usize(0..TYPES.len())];
     let (left, right, whole) = (type_text(&lhs, operand), type_text(&rhs, operand), type_text(&out, sum));
     let text = format!(
         "(%a: {left}, %k: {right}) %r = stablehlo.convolution(%a, %k) dim_numbers = [{lhs_names}]x[{rhs_names}]->[{out_names}], window = {{stride = {stride:?}, pad = {pad:?}, lhs_dilate = {base:?}, rhs_dilate = {window:?}, reverse = {reverse:?}}} {{batch_group_count = {batch_groups} : i64, feature_group_count = {feature_groups} : i64}} : ({left}, {right}) -> {whole}"
