@@ -203,7 +203,7 @@ impl Sorting {
                             .extend(order.iter().enumerate().map(|(i, &from)| words[from as usize] << 32 | i as u64)),
                     }
                 }
-                radix::sort(items, other, 32..32 + bits, threads);
+                radix::sort(items, other, |&item| (item >> 32) as u32, threads);
                 renumber(order, least, items.iter().map(|&item| item as u32));
             } else {
                 let (items, other) = &mut *wide;
@@ -212,7 +212,7 @@ impl Sorting {
                     true => items.extend(words.iter().enumerate().map(|(i, &w)| (w, i as u32))),
                     false => items.extend(order.iter().enumerate().map(|(i, &from)| (words[from as usize], i as u32))),
                 }
-                radix::sort(items, other, 0..bits, threads);
+                radix::sort(items, other, |item| item.0, threads);
                 renumber(order, least, items.iter().map(|item| item.1));
             }
         }
@@ -253,8 +253,8 @@ fn alone<R, T>(
     threads: usize,
 ) -> bool
 where
-    R: bytemuck::AnyBitPattern + bytemuck::NoUninit + Into<u64> + Narrow,
-    T: radix::Item + Narrow + Into<u64>,
+    R: bytemuck::AnyBitPattern + bytemuck::NoUninit + Into<u64> + Narrow + radsort::Key + Ord,
+    T: Copy + Default + Send + Sync + Narrow + Into<u64>,
 {
     words.clear();
     if !by.words(*slice, words, |_, word| T::narrow(word)) {
@@ -266,7 +266,7 @@ where
     let elements = || from.iter().step_by(slice.step).take(slice.count);
     let merged = by.words_merge().then(|| elements().copied().filter(|&raw| by.merges(raw.into())));
     let merged: Vec<R> = merged.into_iter().flatten().collect();
-    radix::sort(words, other, 0..by.bits, threads);
+    radix::sort(words, other, |&word| R::narrow(word.into()), threads);
     let to: &mut [R] = bytemuck::cast_slice_mut(out);
     let slots = to[inner..].iter_mut().step_by(slice.step);
     slots.zip(words.iter()).for_each(|(slot, &word)| *slot = R::narrow(by.raw(word.into())));
