@@ -1,9 +1,10 @@
 //! Tests of the transports against shards computed by hand. They also check that no device hangs or reads freed memory.
 
-use std::collections::{HashMap, VecDeque};
+mod mail;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dialect::collective::Groups;
@@ -13,8 +14,8 @@ use dialect::literal::Literal;
 use dialect::op::{Collective, CollectiveKind};
 use dialect::scalar::{Scalar, ScalarOp};
 
-use super::wire::{Combination, Incoming, Outgoing, Route};
-use super::{Channels, Members, Part, Plan, Ranks, Scratch, Shared, Site, Transport, Watched, Wire};
+use self::mail::{Mail, Post};
+use super::{Channels, Members, Part, Plan, Ranks, Scratch, Shared, Site, Transport, Wire};
 
 /// Needs for transports of one process, which ignore them: every member reads whole operands.
 fn all(_: usize, _: usize) -> Part {
@@ -30,109 +31,6 @@ fn value(device: usize, shape: &[i64], element: ElementType) -> Literal {
     Literal::from_scalars(element, shape, (0..n).map(at))
 }
 
-/// A sender, a receiver and a route.
-type Way = (usize, usize, Route);
-
-/// Messages between ranks that are threads of this process.
-#[derive(Default)]
-struct Post {
-    boxes: Mutex<HashMap<Way, VecDeque<Vec<u8>>>>,
-    came: Condvar,
-}
-
-struct Mail<'p> {
-    post: &'p Post,
-    rank: usize,
-    ranks: usize,
-    groups: Mutex<Vec<Vec<usize>>>,
-}
-
-impl Mail<'_> {
-    fn post(&self, route: Route, to: usize, message: Vec<u8>) {
-        let mut boxes = self.post.boxes.lock().expect("no panic");
-        boxes.entry((self.rank, to, route)).or_default().push_back(message);
-        self.post.came.notify_all();
-    }
-
-    fn fetch(&self, route: Route, from: usize) -> Vec<u8> {
-        let mut boxes = self.post.boxes.lock().expect("no panic");
-        loop {
-            if let Some(message) = boxes.entry((from, self.rank, route)).or_default().pop_front() {
-                return message;
-            }
-            boxes = self.post.came.wait(boxes).expect("no panic");
-        }
-    }
-}
-
-impl Wire for Mail<'_> {
-    fn rank(&self) -> usize {
-        self.rank
-    }
-
-    fn ranks(&self) -> usize {
-        self.ranks
-    }
-
-    fn exchange(
-        &self,
-        route: Route,
-        sends: &[Outgoing<'_>],
-        into: &mut [u8],
-        receives: &[Incoming],
-    ) -> Result<(), String> {
-        for parts in sends.chunk_by(|a, b| a.to == b.to) {
-            let mut message = Vec::new();
-            parts.iter().for_each(|send| send.part.pack(send.operand, &mut message));
-            self.post(route, parts[0].to, message);
-        }
-        for parts in receives.chunk_by(|a, b| a.from == b.from) {
-            let message = self.fetch(route, parts[0].from);
-            let mut rest = &message[..];
-            for Incoming { start, part, .. } in parts {
-                rest = part.unpack(rest, &mut into[*start..start + part.of]);
-            }
-            assert!(rest.is_empty(), "a message is as long as what is expected");
-        }
-        Ok(())
-    }
-
-    /// Numbers every second group, in descending order.
-    fn meet(&self, groups: &[Vec<usize>]) -> Result<Vec<Option<usize>>, String> {
-        *self.groups.lock().expect("no panic") = groups.iter().rev().cloned().collect();
-        Ok((0..groups.len()).map(|i| (i % 2 == 0).then_some(groups.len() - 1 - i)).collect())
-    }
-
-    fn can_combine(&self, op: ScalarOp, element: ElementType) -> bool {
-        op == ScalarOp::Add && element != ElementType::BF16
-    }
-
-    /// Sums from the last rank to the first.
-    fn combine(&self, route: Route, what: &Combination<'_>, into: &mut [u8]) -> Result<(), String> {
-        let ranks = self.groups.lock().expect("no panic")[route.group.expect("it has one")].clone();
-        let others = ranks.iter().filter(|&&rank| rank != self.rank);
-        others.for_each(|&to| self.post(route, to, what.operand.to_vec()));
-        let operand = |&r: &usize| if r == self.rank { what.operand.to_vec() } else { self.fetch(route, r) };
-        let came: Vec<Vec<u8>> = ranks.iter().map(operand).collect();
-        let (element, width) = (what.element, what.element.bytes());
-        let mut all = Vec::new();
-        for at in 0..what.operand.len() / width {
-            let value = |bytes: &Vec<u8>| Scalar::decode(element, &bytes[at * width..(at + 1) * width]);
-            let sum = came.iter().rev().map(value).reduce(|a, b| what.op.apply(element, element, &[a, b]));
-            sum.expect("ranks").encode(element, &mut all);
-        }
-        let place = ranks.binary_search(&self.rank).expect("it is in the group");
-        let (first, count) = match &what.counts {
-            Some(counts) => (counts[..place].iter().sum(), counts[place]),
-            None => (0, all.len() / width),
-        };
-        into.copy_from_slice(&all[first * width..(first + count) * width]);
-        Ok(())
-    }
-
-    fn watch(&self, _: Option<Arc<dyn Watched>>) {}
-}
-
 /// Does the same as [`run`] on devices that are divided among `ranks` ranks, and checks that every message has a
 /// receiver.
 fn run_on_ranks(
@@ -142,8 +40,7 @@ fn run_on_ranks(
     result_bytes: usize,
 ) -> Vec<Result<Vec<u8>, String>> {
     let post = Post::default();
-    let wires: Vec<Mail<'_>> =
-        (0..ranks).map(|rank| Mail { post: &post, rank, ranks, groups: Mutex::default() }).collect();
+    let wires: Vec<Mail<'_>> = (0..ranks).map(|rank| Mail::new(&post, rank, ranks)).collect();
     let mut scratch: Vec<Scratch> = (0..ranks).map(|_| Scratch::new(inputs.len() / ranks)).collect();
     std::thread::scope(|s| {
         for (scratch, wire) in scratch.iter_mut().zip(&wires) {
@@ -155,7 +52,7 @@ fn run_on_ranks(
     let transports: Vec<Ranks<'_>> = (0..ranks).map(|r| rank(r).expect("few groups").with_fast_sums(fast)).collect();
     let transports: Vec<&dyn Transport> = transports.iter().map(|t| t as &dyn Transport).collect();
     let results = run_on(&transports, plan, inputs, result_bytes);
-    assert!(post.boxes.lock().expect("no panic").values().all(VecDeque::is_empty));
+    assert!(post.is_empty());
     results
 }
 

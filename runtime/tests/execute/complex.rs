@@ -1,14 +1,11 @@
 //! Tests complex numbers in compiled kernels, which give the reference evaluator's bits where that rounds once.
-#![cfg(feature = "jit")]
 
-use dialect::diagnostic::Diagnostics;
 use dialect::ir::{ElementType, TensorType};
 use dialect::literal::Literal;
-use dialect::ops::func;
 use dialect::scalar::Scalar;
-use shardc_runtime::execute::Executable;
-use shardc_runtime::reference::evaluate_global;
 use shardc_runtime::subnormals::Subnormals;
+
+use super::compared;
 
 /// Returns a number of any kind: zeros, infinities, NaN, small integers, the largest and the smallest, usual ones.
 fn number(random: &mut fastrand::Rng, element: ElementType) -> f64 {
@@ -44,21 +41,8 @@ fn parts(value: Scalar) -> [f64; 2] {
 /// Compares native results with those of the evaluator. Parts may differ by `epsilons` epsilons of the value's modulus.
 /// If that is 0, they must be equal, including signs of zeros.
 fn check(random: &mut fastrand::Rng, text: &str, usual: bool, epsilons: f64) {
-    let mut diagnostics = Diagnostics::default();
-    let program = dialect::parse(text, &mut diagnostics);
-    dialect::verify(&program, &mut diagnostics);
-    assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
-    let main = func::function(&program, "main").expect("a main");
-    let signature = func::signature(&program, main);
-    let inputs = signature.inputs.iter().map(|&t| program.type_data(t).tensor().expect("a tensor").clone());
-    let inputs: Vec<Literal> = inputs.map(|t| input(random, &t, usual)).collect();
-    let expected = evaluate_global(&program, &inputs).expect("evaluates");
-    let executable = Executable::compile(program, None).unwrap_or_else(|d| panic!("{text}\n{d:?}"));
-    let session = executable.session().expect("memory").with_subnormals(Subnormals::Keep);
-    session.set_inputs(&inputs).expect("inputs fit");
-    session.run().unwrap_or_else(|d| panic!("{d:?}"));
-    for (r, (got, want)) in session.results().iter().zip(&expected).enumerate() {
-        assert_eq!(got.ty(), want.ty());
+    let found = compared(text, Subnormals::Keep, |ty| input(random, ty, usual));
+    for (r, (got, want)) in found.results.iter().zip(&found.expected).enumerate() {
         for i in 0..want.len() {
             let (g, w) = (parts(got.get(i)), parts(want.get(i)));
             let size = epsilons * want.element.part().epsilon() * w[0].hypot(w[1]);
@@ -67,7 +51,7 @@ fn check(random: &mut fastrand::Rng, text: &str, usual: bool, epsilons: f64) {
                     || a.is_nan() && b.is_nan()
                     || epsilons > 0.0 && (a == b || (a - b).abs() <= size)
             };
-            let of = inputs.iter().filter(|x| x.len() == want.len()).map(|x| x.get(i)).collect::<Vec<_>>();
+            let of = found.inputs.iter().filter(|x| x.len() == want.len()).map(|x| x.get(i)).collect::<Vec<_>>();
             assert!(
                 near(g[0], w[0]) && near(g[1], w[1]),
                 "result {r} element {i}: {g:?}, expected {w:?}, of {of:?}\n{text}"

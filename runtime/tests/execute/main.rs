@@ -1,13 +1,54 @@
 //! Tests that native code gives the same results as the reference evaluator, on programs for one device.
 #![cfg(feature = "jit")]
 
+mod complex;
+mod examples;
+mod simplify;
+mod vectors;
+
 use dialect::diagnostic::Diagnostics;
-use dialect::ir::{ElementType, TensorType};
+use dialect::ir::{ElementType, Program, TensorType};
 use dialect::literal::Literal;
 use dialect::ops::func;
 use dialect::scalar::Scalar;
 use shardc_runtime::execute::Executable;
 use shardc_runtime::reference::evaluate_global;
+use shardc_runtime::subnormals::Subnormals;
+
+fn parsed(text: &str) -> Program {
+    let mut diagnostics = Diagnostics::default();
+    let program = dialect::parse(text, &mut diagnostics);
+    dialect::verify(&program, &mut diagnostics);
+    assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
+    program
+}
+
+/// The inputs of a program, and its results by the reference evaluator and by native code.
+struct Compared {
+    inputs: Vec<Literal>,
+    expected: Vec<Literal>,
+    results: Vec<Literal>,
+    /// The text of all kernels.
+    kernels: String,
+}
+
+/// Runs a program on inputs that `input` makes.
+fn compared(text: &str, subnormals: Subnormals, input: impl FnMut(&TensorType) -> Literal) -> Compared {
+    let program = parsed(text);
+    let main = func::function(&program, "main").expect("a main");
+    let types = func::signature(&program, main).inputs;
+    let types = types.iter().map(|&ty| program.type_data(ty).tensor().expect("a tensor"));
+    let inputs: Vec<Literal> = types.map(input).collect();
+    let expected = evaluate_global(&program, &inputs).expect("evaluates");
+    let executable = Executable::compile(program, None).unwrap_or_else(|d| panic!("{text}\n{d:?}"));
+    let session = executable.session().expect("memory").with_subnormals(subnormals);
+    session.set_inputs(&inputs).expect("inputs fit");
+    session.run().unwrap_or_else(|d| panic!("{d:?}"));
+    let results = session.results();
+    let types = |list: &[Literal]| list.iter().map(Literal::ty).collect::<Vec<TensorType>>();
+    assert_eq!(types(&results), types(&expected), "{text}");
+    Compared { inputs, expected, results, kernels: executable.kernel_text() }
+}
 
 /// Returns small values of any type, deterministically.
 fn input(ty: &TensorType, salt: u64) -> Literal {
@@ -27,24 +68,9 @@ fn input(ty: &TensorType, salt: u64) -> Literal {
 }
 
 fn check(text: &str) {
-    let mut diagnostics = Diagnostics::default();
-    let program = dialect::parse(text, &mut diagnostics);
-    dialect::verify(&program, &mut diagnostics);
-    assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
-    let main = func::function(&program, "main").expect("a main");
-    let types: Vec<TensorType> = func::signature(&program, main)
-        .inputs
-        .iter()
-        .map(|&t| program.type_data(t).tensor().expect("a tensor").clone())
-        .collect();
-    let inputs: Vec<Literal> = types.iter().enumerate().map(|(i, t)| input(t, i as u64)).collect();
-    let expected = evaluate_global(&program, &inputs).expect("evaluates");
-    let executable = Executable::compile(program, None).unwrap_or_else(|d| panic!("{text}\n{d:?}"));
-    let session = executable.session().expect("memory");
-    session.set_inputs(&inputs).expect("inputs fit");
-    session.run().unwrap_or_else(|d| panic!("{d:?}"));
-    for (r, (got, want)) in session.results().iter().zip(&expected).enumerate() {
-        assert_eq!(got.ty(), want.ty());
+    let mut salts = 0..;
+    let found = compared(text, Subnormals::default(), |ty| input(ty, salts.next().expect("a number")));
+    for (r, (got, want)) in found.results.iter().zip(&found.expected).enumerate() {
         for i in 0..want.len() {
             let (g, w) = (got.get(i), want.get(i));
             let eps = if want.element.bits() < 32 { 2e-2 } else { 1e-5 };
@@ -54,7 +80,7 @@ fn check(text: &str) {
                 (Scalar::Complex(a, b), Scalar::Complex(c, d)) => near(a, c) && near(b, d),
                 _ => g == w,
             };
-            assert!(close, "result {r} element {i}: {g:?}, expected {w:?}\n{text}\n{}", executable.kernel_text());
+            assert!(close, "result {r} element {i}: {g:?}, expected {w:?}\n{text}\n{}", found.kernels);
         }
     }
 }
@@ -281,77 +307,6 @@ fn scans() {
     }
 }
 
-/// Returns a program that returns the results of an op's example; `None` for ops that don't compute tensors from
-/// tensors.
-fn of_example(def: &dyn dialect::op::OpDef, text: &str) -> Option<String> {
-    use dialect::kernel::{External, Kernel};
-    let program = dialect::proofs::example_program(text);
-    let ops = program.block_ops(dialect::proofs::example_block(&program));
-    let op = program.view(*ops.iter().rev().find(|&&op| program.op_name(op) == def.name())?);
-    let computes = match def.kernel(op) {
-        Kernel::Nest(_) => true,
-        Kernel::External(kind) => !matches!(kind, External::Collective | External::PartitionId | External::ReplicaId),
-        Kernel::Control | Kernel::None => false,
-    };
-    let tensors = op.operand_types().chain(op.result_types()).all(|t| t.tensor().is_some());
-    if !computes || !tensors || def.side_effect(op) {
-        return None;
-    }
-    let (args, body) = text[1..].split_once(')')?;
-    // The result names before the op's name: `%r =`, `%r:2 =` or `%v, %i =`.
-    let before = text[..text.rfind(def.name())?].trim_end_matches('"').trim_end().strip_suffix('=')?;
-    let mut names: Vec<&str> = before.split_whitespace().rev().take_while(|w| w.starts_with('%')).collect();
-    names.reverse();
-    let values: Vec<String> = match names[..] {
-        [one] => match one.split_once(':') {
-            Some((name, _)) => (0..op.result_count()).map(|i| format!("{name}#{i}")).collect(),
-            None => vec![one.to_owned()],
-        },
-        _ => names.iter().map(|n| n.trim_end_matches(',').to_owned()).collect(),
-    };
-    let types: Vec<String> = op.result_type_ids().iter().map(|&ty| program.type_text(ty)).collect();
-    let types = types.join(", ");
-    Some(format!("func.func @main({args}) -> ({types}) {{\n{body}\nreturn {} : {types}\n}}\n", values.join(", ")))
-}
-
-#[test]
-fn every_op_runs_as_it_is_evaluated() {
-    let mut count = 0;
-    let mut failures = Vec::new();
-    for &def in dialect::ops::OPS {
-        for text in def.examples() {
-            let Some(program) = of_example(def, text) else { continue };
-            if std::panic::catch_unwind(|| check(&program)).is_err() {
-                failures.push(program);
-            }
-            count += 1;
-        }
-    }
-    assert!(failures.is_empty(), "{} of {count}: {}", failures.len(), failures.join("\n"));
-    assert!(count >= 220, "only {count} examples run");
-}
-
-/// The ops that are run by their reference evaluation, except for those that `import` rewrites as others: none.
-const NO_NATIVE_CODE: &[&str] = &[];
-
-#[test]
-fn few_ops_have_no_native_code() {
-    use dialect::ir::{Loc, build::Builder};
-    use dialect::kernel::{External, Kernel};
-    use dialect::op::Registry;
-    use dialect::proofs::Example;
-    let reference = |def: &&&'static dyn dialect::op::OpDef| {
-        let examples = Example::all_of(**def, &Registry::standard()).expect("examples can be read");
-        examples.into_iter().any(|mut e| {
-            let external = matches!(def.kernel(e.program.view(e.op)), Kernel::External(External::Reference));
-            let mut ops = Vec::new();
-            external && e.def.expand(e.op, &mut Builder::new(&mut e.program, &mut ops, Loc::UNKNOWN)).is_none()
-        })
-    };
-    let found: Vec<&str> = dialect::ops::OPS.iter().filter(reference).map(|def| def.name()).collect();
-    assert_eq!(found, NO_NATIVE_CODE);
-}
-
 #[test]
 fn products_of_every_type_and_layout() {
     // Small sizes and several large blocks, with separate or adjacent rows and columns, batches, and two contracted
@@ -453,7 +408,6 @@ fn results_that_several_devices_hold_are_put_together_once() {
 
 #[test]
 fn subnormal_numbers_are_kept_where_that_is_asked_for() {
-    use shardc_runtime::subnormals::Subnormals;
     let text = "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
       %0 = stablehlo.multiply %a, %a : tensor<4xf32>
       return %0 : tensor<4xf32>

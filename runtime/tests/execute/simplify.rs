@@ -1,5 +1,4 @@
 //! Tests that simplified programs have the same results, and how few ops are left.
-#![cfg(feature = "jit")]
 
 use dialect::buffers::simplify;
 use dialect::diagnostic::Diagnostics;
@@ -7,38 +6,28 @@ use dialect::ir::TensorType;
 use dialect::literal::Literal;
 use dialect::ops::func;
 use dialect::scalar::Scalar;
-use shardc_runtime::execute::Executable;
-use shardc_runtime::reference::evaluate_global;
+use shardc_runtime::subnormals::Subnormals;
+
+use super::{compared, parsed};
 
 /// Returns the names of the ops that are left of a function, after checking that its native results are those of the
 /// reference.
 fn left(text: &str) -> Vec<String> {
-    let mut diagnostics = Diagnostics::default();
-    let program = dialect::parse(text, &mut diagnostics);
-    dialect::verify(&program, &mut diagnostics);
-    assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
-    let main = func::function(&program, "main").expect("a function");
-    let block = func::block(&program, main).expect("a body");
-    let types: Vec<TensorType> =
-        program.block_args(block).iter().map(|&v| program.tensor_type(v).expect("tensors").clone()).collect();
     let mut random = fastrand::Rng::with_seed(4);
-    let inputs: Vec<Literal> =
-        types.iter().map(|ty| Literal::from_fn(ty, |_| Scalar::Float(f64::from(random.i32(-9..9))))).collect();
-    let want = evaluate_global(&program, &inputs).expect("evaluates");
-    let mut simple = program.clone();
-    simplify(&mut simple, block);
-    dialect::verify(&simple, &mut diagnostics);
-    assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
-    let executable = Executable::compile(program, None).expect("compiles");
-    let session = executable.session().expect("memory");
-    session.set_inputs(&inputs).expect("inputs fit");
-    session.run().expect("runs");
-    let got = session.results();
-    for (g, w) in got.iter().zip(&want) {
-        for i in 0..w.len() {
-            assert_eq!(g.get(i).as_f64(), w.get(i).as_f64(), "element {i}\n{text}");
+    let input = |ty: &TensorType| Literal::from_fn(ty, |_| Scalar::Float(f64::from(random.i32(-9..9))));
+    let found = compared(text, Subnormals::default(), input);
+    for (got, want) in found.results.iter().zip(&found.expected) {
+        for i in 0..want.len() {
+            assert_eq!(got.get(i).as_f64(), want.get(i).as_f64(), "element {i}\n{text}");
         }
     }
+    let mut simple = parsed(text);
+    let main = func::function(&simple, "main").expect("a function");
+    let block = func::block(&simple, main).expect("a body");
+    simplify(&mut simple, block);
+    let mut diagnostics = Diagnostics::default();
+    dialect::verify(&simple, &mut diagnostics);
+    assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
     let names = simple.ops_under(block).into_iter().map(|op| simple.op_name(op).to_owned());
     names.filter(|name| name != "func.return").collect()
 }

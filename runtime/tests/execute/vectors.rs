@@ -1,17 +1,14 @@
 //! Tests that kernels with vectors of neighboring elements give the reference evaluator's results bit for bit: random
 //! bodies of exact operations, every element type, rows shorter and longer than a vector, with and without remainder,
 //! on one thread and on several.
-#![cfg(feature = "jit")]
 
-use dialect::diagnostic::Diagnostics;
 use dialect::ir::{ElementType, TensorType};
 use dialect::literal::Literal;
-use dialect::ops::func;
 use dialect::scalar::Scalar;
 use fastrand::Rng;
-use shardc_runtime::execute::Executable;
-use shardc_runtime::reference::evaluate_global;
 use shardc_runtime::subnormals::Subnormals;
+
+use super::compared;
 
 fn of<'a>(r: &mut Rng, choices: &[&'a str]) -> &'a str {
     choices[r.usize(..choices.len())]
@@ -423,30 +420,19 @@ fn equals_on(text: &str, make: impl FnMut(&TensorType) -> Literal) -> bool {
 }
 
 /// Does the same as [`equals_on`], but returns the text of its kernels.
-fn kernels_on(text: &str, mut make: impl FnMut(&TensorType) -> Literal) -> String {
-    let mut diagnostics = Diagnostics::default();
-    let program = dialect::parse(text, &mut diagnostics);
-    dialect::verify(&program, &mut diagnostics);
-    assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
-    let main = func::function(&program, "main").expect("a main");
-    let types = func::signature(&program, main).inputs;
-    let inputs: Vec<Literal> = types.iter().map(|&t| make(program.type_data(t).tensor().expect("a tensor"))).collect();
-    let expected = evaluate_global(&program, &inputs).expect("evaluates");
-    let executable = Executable::compile(program, None).unwrap_or_else(|d| panic!("{text}\n{d:?}"));
-    let session = executable.session().expect("memory");
+fn kernels_on(text: &str, make: impl FnMut(&TensorType) -> Literal) -> String {
     // The smallest number of this type is subnormal in f32.
-    let session = if text.contains("f8E8M0FNU") { session.with_subnormals(Subnormals::Keep) } else { session };
-    session.set_inputs(&inputs).expect("inputs fit");
-    session.run().unwrap_or_else(|d| panic!("{d:?}"));
-    for (got, want) in session.results().iter().zip(&expected) {
+    let subnormals = if text.contains("f8E8M0FNU") { Subnormals::Keep } else { Subnormals::default() };
+    let found = compared(text, subnormals, make);
+    for (got, want) in found.results.iter().zip(&found.expected) {
         for i in 0..want.len() {
             let (g, w) = (got.get(i), want.get(i));
             let equal = match (g, w) {
                 (Scalar::Float(a), Scalar::Float(b)) => a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(),
                 _ => g == w,
             };
-            assert!(equal, "element {i}: {g:?}, expected {w:?}\n{text}\n{}", executable.kernel_text());
+            assert!(equal, "element {i}: {g:?}, expected {w:?}\n{text}\n{}", found.kernels);
         }
     }
-    executable.kernel_text()
+    found.kernels
 }
