@@ -1,41 +1,26 @@
 //! The executor: a per-device program as a list of steps over one preplanned arena, run by one thread per device.
 //!
-//! Loop nests are fused into kernels and compiled; products are computed by a matrix library; collectives read the
-//! other devices' memory. One compiled program serves all devices. Ops without native code run by the reference
-//! evaluator.
+//! An [`Executable`] is made in this order: `lower` turns the program into steps, `fuse` merges ops and steps that
+//! share data, and `codegen` writes each kernel as MLIR, which `jit` compiles. Products are computed by a matrix
+//! library and everything else by native code (`kernels`). Then `device` runs the steps: collectives read the other
+//! devices' memory, and ops without native code run by the reference evaluator. One compiled program serves all
+//! devices.
 
-mod arith;
-mod chain;
-mod common;
+mod codegen;
 #[cfg(test)]
 mod compared;
-mod complex;
-mod emit;
-mod exchange;
+mod device;
+mod executable;
 mod fuse;
-mod fused;
-mod host;
-mod linalg;
 mod lower;
-mod memory;
-mod panels;
-mod precision;
-mod room;
-mod routine;
-mod run;
-mod shared;
-mod small;
-mod step;
-mod touched;
-mod trace;
 mod tuning;
-mod update;
 
-pub use arith::Math;
-pub use linalg::linalg;
-pub use lower::SharedKernel;
-pub use room::Planned;
+pub use codegen::arith::Math;
+pub use codegen::linalg::linalg;
 #[cfg(test)]
-pub(crate) use routine::linked;
-pub use run::{Executable, Session};
-pub use trace::{Event, MAX_EVENTS, Track};
+pub(crate) use codegen::routine::linked;
+pub use device::session::Session;
+pub use device::trace::{Event, MAX_EVENTS, Track};
+pub use executable::Executable;
+pub use lower::SharedKernel;
+pub use lower::planned::Planned;

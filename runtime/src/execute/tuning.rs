@@ -7,7 +7,7 @@
 
 use crate::kernels::gemm::SharedSizes;
 
-/// The thresholds of [chains](super::chain) and of [memory that devices share](super::common).
+/// The thresholds of [chains](super::fuse::chain) and of [memory that devices share](super::fuse::common).
 #[derive(Clone, Debug)]
 pub(super) struct Tuning {
     /// The minimum number of bytes that the kernels of a chain pass to each other, because smaller tensors stay in the

@@ -168,6 +168,20 @@ fn modules_of_the_runtime_depend_one_way() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// The connection of processes moves bytes, and is independent of programs and how they run.
+#[test]
+fn processes_need_two_modules_of_the_runtime() {
+    let mut count = 0;
+    for (path, text) in sources().iter().filter(|f| f.0.starts_with("mpi/src/")) {
+        for rest in text.split("runtime::").skip(1) {
+            let named = ["collective::", "files::"].iter().any(|module| rest.starts_with(module));
+            assert!(named, "{path} names {} of the runtime", rest.lines().next().unwrap_or_default());
+            count += 1;
+        }
+    }
+    assert!(count > 3, "{count} names of the runtime; did the package move?");
+}
+
 #[test]
 fn each_outside_crate_has_one_home() {
     for (name, home) in [
