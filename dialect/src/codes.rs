@@ -21,7 +21,7 @@ impl Code {
         Code { name, says }
     }
 
-    /// The name, in kebab-case.
+    /// Returns the name, in kebab-case.
     pub fn name(self) -> &'static str {
         self.name
     }
@@ -38,7 +38,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// The code called `name`.
+/// Returns the code called `name`.
 pub fn find(name: &str) -> Option<Code> {
     CODES.iter().copied().find(|code| code.name == name)
 }

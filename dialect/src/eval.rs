@@ -71,10 +71,10 @@ pub enum ChannelKey {
 
 /// The interface of the evaluator to ops. Regions read the values around them through it, too.
 pub trait Context {
-    /// Number of replicas.
+    /// Returns the number of replicas.
     fn replicas(&self) -> usize;
 
-    /// Number of partitions; devices are `replica * partitions + partition`.
+    /// Returns the number of partitions; devices are `replica * partitions + partition`.
     fn partitions(&self) -> usize;
 
     /// Runs a region on the devices of `mask` and returns its terminator's operands.

@@ -2,6 +2,20 @@
 //!
 //! This crate doesn't depend on LLVM, e-graphs, command lines or files: it defines what a sharded program *is*. Passes
 //! and the runtime build on it and never on each other.
+//!
+//! ```
+//! use shardc_dialect::diagnostic::Diagnostics;
+//!
+//! let text = "func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+//!   %0 = stablehlo.negate %arg0 : tensor<8xf32>
+//!   return %0 : tensor<8xf32>
+//! }";
+//! let mut diagnostics = Diagnostics::default();
+//! let program = shardc_dialect::parse(text, &mut diagnostics);
+//! shardc_dialect::verify(&program, &mut diagnostics);
+//! assert!(!diagnostics.has_errors());
+//! assert!(shardc_dialect::print(&program).contains("%0 = stablehlo.negate %arg0 : tensor<8xf32>"));
+//! ```
 
 pub mod buffers;
 pub mod bytecode;

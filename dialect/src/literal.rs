@@ -76,22 +76,22 @@ impl Literal {
         Self::splat(element, &[], value)
     }
 
-    /// Its type.
+    /// Returns its type.
     pub fn ty(&self) -> TensorType {
         TensorType::new(&self.shape, self.element)
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.shape.iter().map(|&d| d.max(0) as usize).product()
     }
 
-    /// Whether it has no elements.
+    /// Returns whether it has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether it is stored as one element.
+    /// Returns whether it is stored as one element.
     pub fn is_splat(&self) -> bool {
         self.bytes.len() == self.element.bytes() && self.len() != 1
     }
@@ -109,30 +109,30 @@ impl Literal {
         Scalar::decode(self.element, &self.bytes[at..at + n])
     }
 
-    /// The raw bytes of element `index`.
+    /// Returns the raw bytes of element `index`.
     pub fn element_bytes(&self, index: usize) -> &[u8] {
         let n = self.element.bytes();
         let at = if self.bytes.len() == n { 0 } else { index * n };
         &self.bytes[at..at + n]
     }
 
-    /// All elements' bytes, splats expanded.
+    /// Returns all elements' bytes, splats expanded.
     pub fn dense_bytes(&self) -> Cow<'_, [u8]> {
         let want = self.len() * self.element.bytes();
         if self.bytes.len() == want { Cow::Borrowed(&self.bytes) } else { Cow::Owned(self.bytes.repeat(self.len())) }
     }
 
-    /// The bytes as stored: one element for a splat.
+    /// Returns the bytes as stored: one element for a splat.
     pub fn stored_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// All elements as integers, if they are integers.
+    /// Returns all elements as integers, if they are integers.
     pub fn to_ints(&self) -> Option<Vec<i64>> {
         (0..self.len()).map(|i| self.get(i).as_i64()).collect()
     }
 
-    /// All elements as f64, one for a splat, if they are real floats.
+    /// Returns all elements as f64, one for a splat, if they are real floats.
     pub fn stored_floats(&self) -> Option<Vec<f64>> {
         let all = || match self.element {
             ElementType::F32 => self.bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b).into()).collect(),
@@ -149,7 +149,7 @@ impl Literal {
         Self { element: self.element, shape: Shape::from_slice(shape), bytes: self.bytes.clone() }
     }
 
-    /// The row-major position of `index`.
+    /// Returns the row-major position of `index`.
     pub fn position(&self, index: &[i64]) -> usize {
         self.shape.iter().zip(index).fold(0, |at, (&d, &i)| at * d as usize + i as usize)
     }
@@ -162,7 +162,7 @@ pub struct Indices {
 }
 
 impl Indices {
-    /// All indices of `shape`.
+    /// Returns all indices of `shape`.
     pub fn of(shape: &[i64]) -> Self {
         let empty = shape.iter().any(|&d| d <= 0);
         Self { shape: Shape::from_slice(shape), next: (!empty).then(|| smallvec::smallvec![0; shape.len()]) }

@@ -25,7 +25,7 @@ pub enum MemorySpace {
 }
 
 impl MemorySpace {
-    /// The memory with this name in JAX; `None` for an unknown one.
+    /// Returns the memory with this name in JAX; `None` for an unknown one.
     pub fn of_kind(kind: &str) -> Option<Self> {
         match kind {
             "device" => Some(Self::Device),
@@ -34,7 +34,7 @@ impl MemorySpace {
         }
     }
 
-    /// A name of it in JAX.
+    /// Returns a name of it in JAX.
     pub fn kind(self) -> &'static str {
         match self {
             Self::Device => "device",
@@ -42,13 +42,13 @@ impl MemorySpace {
         }
     }
 
-    /// The memory that attribute [`MEMORY_KIND`] of a result of `function` names.
+    /// Returns the memory that attribute [`MEMORY_KIND`] of a result of `function` names.
     pub fn of_result(program: &Program, function: Op, i: usize) -> Option<Self> {
         let kind = func::result_attr(program, function, i, MEMORY_KIND)?;
         program.attr_data(kind).as_str().and_then(Self::of_kind)
     }
 
-    /// The same of an argument, which is in a device's memory if it names none.
+    /// Returns the same of an argument, which is in a device's memory if it names none.
     fn of_argument(program: &Program, function: Op, i: usize) -> Self {
         let kind = func::arg_attr(program, function, i, MEMORY_KIND);
         kind.and_then(|kind| program.attr_data(kind).as_str()).and_then(Self::of_kind).unwrap_or(Self::Device)
@@ -102,22 +102,22 @@ impl MemorySpaces {
         Self { host: walk.finish(block) }
     }
 
-    /// Whether any value is in the host's memory.
+    /// Returns whether any value is in the host's memory.
     pub fn any_on_host(&self) -> bool {
         !self.host.is_empty()
     }
 
-    /// Whether this value is in the host's memory.
+    /// Returns whether this value is in the host's memory.
     pub fn is_on_host(&self, value: Value) -> bool {
         self.host.get(value.index()).copied().unwrap_or(false)
     }
 
-    /// The memory of a value.
+    /// Returns the memory of a value.
     pub fn get(&self, value: Value) -> MemorySpace {
         if self.is_on_host(value) { MemorySpace::Host } else { MemorySpace::Device }
     }
 
-    /// The memory that an op copies its operand to, if the operand is in another one.
+    /// Returns the memory that an op copies its operand to, if the operand is in another one.
     pub fn moved(&self, op: OpRef<'_>) -> Option<MemorySpace> {
         let Residence::Moved(to) = op.def().residence(op) else { return None };
         let operand = *op.operands().first()?;
@@ -125,7 +125,7 @@ impl MemorySpaces {
     }
 }
 
-/// Whether the host computes an op, as JAX's `compute_on` asks.
+/// Returns whether the host computes an op, as JAX's `compute_on` asks.
 pub fn is_computed_by_host(op: OpRef<'_>) -> bool {
     mhlo::frontend_attribute(op, "_xla_compute_type") == Some("host")
 }
@@ -196,7 +196,7 @@ impl Walk<'_> {
         view.results().for_each(|result| self.set(result, known));
     }
 
-    /// Whether an op fills its result with one element, or with what follows from positions.
+    /// Returns whether an op fills its result with one element, or with what follows from positions.
     fn is_fill(&self, view: OpRef<'_>) -> bool {
         match view.def().constancy(view) {
             Constancy::Source => true,

@@ -30,7 +30,8 @@ impl ScalarOp {
 }
 
 impl ElementType {
-    /// The distance from 1 to the next larger value of a float type, or of a complex type's parts; 0 for other types.
+    /// Returns the distance from 1 to the next larger value of a float type, or of a complex type's parts; 0 for other
+    /// types.
     pub fn epsilon(self) -> f64 {
         match self {
             ElementType::F64 | ElementType::C128 => f64::EPSILON,

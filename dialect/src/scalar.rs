@@ -144,7 +144,7 @@ fn extreme(element: ElementType, infinity: f64) -> f64 {
 }
 
 impl Scalar {
-    /// The zero of an element type.
+    /// Returns the zero of an element type.
     pub fn zero(element: ElementType) -> Self {
         match element.class() {
             ElementClass::Float => Scalar::Float(0.0),
@@ -153,7 +153,7 @@ impl Scalar {
         }
     }
 
-    /// The one of an element type.
+    /// Returns the one of an element type.
     pub fn one(element: ElementType) -> Self {
         match element.class() {
             ElementClass::Float => Scalar::Float(1.0),
@@ -183,7 +183,7 @@ impl Scalar {
         matches!(self, Scalar::Int(v) if v != 0)
     }
 
-    /// Whether it is zero, of any class.
+    /// Returns whether it is zero, of any class.
     pub fn is_zero(self) -> bool {
         matches!(self, Scalar::Int(0)) || self == Scalar::Float(0.0) || self == Scalar::Complex(0.0, 0.0)
     }

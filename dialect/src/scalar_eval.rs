@@ -27,7 +27,7 @@ impl Comparison {
 }
 
 impl ScalarOp {
-    /// Number of operands.
+    /// Returns the number of operands.
     pub fn arity(self) -> usize {
         use ScalarOp::*;
         match self {

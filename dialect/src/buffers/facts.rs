@@ -118,7 +118,7 @@ impl Facts {
     }
 }
 
-/// Whether a product reads both operands with constant strides, so that a library can multiply them in place.
+/// Returns whether a product reads both operands with constant strides, so that a library can multiply them in place.
 fn is_even(product: &Contraction, nest: &Nest, op: OpRef<'_>) -> bool {
     let [lhs, rhs] = [0, 1].map(|i| op.operand_tensor(nest.inputs[i].operand));
     matches!((lhs, rhs), (Some(l), Some(r)) if product.strides(nest, [&l.shape, &r.shape]).is_some())
@@ -180,7 +180,7 @@ fn windowed(nest: &Nest) -> SmallVec<[u32; 2]> {
     found.map(|i| i.operand as u32).collect()
 }
 
-/// Whether the nest only moves elements or has no inputs.
+/// Returns whether the nest only moves elements or has no inputs.
 fn copies(nest: &Nest) -> bool {
     let cheap = |inst: &Inst| match inst {
         Inst::Const(..) | Inst::Index(..) => true,
@@ -193,7 +193,7 @@ fn copies(nest: &Nest) -> bool {
         && positions(nest).is_empty()
 }
 
-/// Whether the runtime can compile the nest's types and operations.
+/// Returns whether the runtime can compile the nest's types and operations.
 fn is_compiled(op: OpRef<'_>, nest: &Nest) -> bool {
     let known = |t: Option<&TensorType>| t.is_some_and(|t| has_code(t.element));
     let tensors = (0..op.operands().len()).map(|i| op.operand_tensor(i));
@@ -212,7 +212,7 @@ fn is_compiled(op: OpRef<'_>, nest: &Nest) -> bool {
         })
 }
 
-/// Whether machine code loads, stores and computes elements of this type.
+/// Returns whether machine code loads, stores and computes elements of this type.
 pub fn has_code(element: ElementType) -> bool {
     use ElementType::*;
     element.is_float() || matches!(element, I1 | I8 | UI8 | I16 | UI16 | I32 | UI32 | I64 | UI64 | C64 | C128)

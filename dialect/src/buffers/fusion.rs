@@ -224,7 +224,7 @@ impl Fusion {
         fusion
     }
 
-    /// The properties of an op that is a loop nest.
+    /// Returns the properties of an op that is a loop nest.
     pub fn facts(&self, op: Op) -> Option<&Facts> {
         self.facts.get(&op).map(|f| &**f)
     }

@@ -33,7 +33,7 @@ impl Timeline {
         self.now
     }
 
-    /// The current step.
+    /// Returns the current step.
     pub fn now(&self) -> u32 {
         self.now
     }

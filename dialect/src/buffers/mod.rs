@@ -82,17 +82,17 @@ impl Buffers {
         planner::plan(program, function)
     }
 
-    /// Bytes of both memories.
+    /// Returns the bytes of both memories.
     pub fn bytes(&self) -> usize {
         self.device_bytes + self.host_bytes
     }
 
-    /// The buffer of a value.
+    /// Returns the buffer of a value.
     pub fn get(&self, value: Value) -> Option<BufferId> {
         self.of_value.get(&value).copied()
     }
 
-    /// The buffer with this id.
+    /// Returns the buffer with this id.
     pub fn buffer(&self, id: BufferId) -> &Buffer {
         &self.buffers[id]
     }

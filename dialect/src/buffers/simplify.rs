@@ -78,7 +78,7 @@ fn transpose(program: &Program, value: Value) -> Option<(Op, Vec<i64>)> {
     is_one.then(|| program.view(op).ints("permutation")).flatten().map(|permutation| (op, permutation))
 }
 
-/// The batching, contracting and free dimensions of one operand of a product.
+/// Returns the batching, contracting and free dimensions of one operand of a product.
 fn dims(program: &Program, op: Op, side: usize) -> [Vec<i64>; 3] {
     let view = program.view(op);
     let [batch, contracted] = FIELDS[side].map(|field| view.field_ints(DIMS, field));

@@ -30,17 +30,17 @@ impl GroupMesh {
         (sizes && ordered).then_some(Self { names, mesh, order, positions: OnceLock::new() })
     }
 
-    /// Number of devices.
+    /// Returns the number of devices.
     pub fn devices(&self) -> i64 {
         self.mesh.devices()
     }
 
-    /// Sizes of the axes, major first.
+    /// Returns the sizes of the axes, major first.
     pub fn sizes(&self) -> impl Iterator<Item = i64> + '_ {
         self.mesh.axes.iter().map(|a| a.1)
     }
 
-    /// Names of the axes, major first.
+    /// Returns the names of the axes, major first.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(|n| &**n)
     }
@@ -60,14 +60,14 @@ impl GroupMesh {
         self.order.is_some()
     }
 
-    /// The device at row-major position `at`.
+    /// Returns the device at row-major position `at`.
     pub fn device(&self, at: i64) -> i64 {
         let given =
             |ids: &Literal| usize::try_from(at).ok().filter(|&i| i < ids.len()).and_then(|i| ids.get(i).as_i64());
         self.order.as_ref().and_then(given).unwrap_or(at)
     }
 
-    /// The row-major position of a device.
+    /// Returns the row-major position of a device.
     pub fn position(&self, device: i64) -> i64 {
         if self.order.is_none() {
             return device;
@@ -118,22 +118,22 @@ impl AxisGroups {
         (replicas > 0).then_some(Self { mesh, axes, replicas, inside, outside })
     }
 
-    /// The mesh.
+    /// Returns the mesh.
     pub fn mesh(&self) -> &GroupMesh {
         &self.mesh
     }
 
-    /// The axes, major first.
+    /// Returns the axes, major first.
     pub fn axes(&self) -> &[AxisPart] {
         &self.axes
     }
 
-    /// Number of devices in a group.
+    /// Returns the number of devices in a group.
     pub fn size(&self) -> usize {
         size(&self.inside) as usize
     }
 
-    /// Number of groups.
+    /// Returns the number of groups.
     pub fn count(&self) -> usize {
         (size(&self.outside) * self.replicas) as usize
     }
@@ -214,7 +214,7 @@ impl AxisPermutation {
         at - position(digits, place) + position(digits, (place + by).rem_euclid(n))
     }
 
-    /// The mesh.
+    /// Returns the mesh.
     pub fn mesh(&self) -> &GroupMesh {
         &self.mesh
     }
@@ -253,7 +253,7 @@ impl AxisPairs {
         Self { groups, pairs }
     }
 
-    /// The mesh.
+    /// Returns the mesh.
     pub fn mesh(&self) -> &GroupMesh {
         self.groups.mesh()
     }

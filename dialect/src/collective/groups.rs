@@ -73,7 +73,7 @@ impl Rows {
         Rows::Lists(Lists { ids: super::attribute::literal_of(&[]), width: 2 })
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn count(&self) -> usize {
         match self {
             Rows::All => 0,
@@ -84,7 +84,7 @@ impl Rows {
         }
     }
 
-    /// The length of a row, padding included.
+    /// Returns the length of a row, padding included.
     pub fn width(&self) -> usize {
         match self {
             Rows::All => 0,
@@ -94,7 +94,7 @@ impl Rows {
         }
     }
 
-    /// The ids of a row, without padding.
+    /// Returns the ids of a row, without padding.
     pub fn row(&self, row: usize) -> impl Iterator<Item = i64> + '_ {
         let id = move |at| match self {
             Rows::All => -1,
@@ -120,7 +120,7 @@ impl Rows {
         }
     }
 
-    /// The first id of the pair whose second is `id`.
+    /// Returns the first id of the pair whose second is `id`.
     fn source(&self, id: i64) -> Option<i64> {
         match self {
             Rows::Permutation(permutation) => permutation.has(id).then(|| permutation.source(id)),
@@ -129,7 +129,7 @@ impl Rows {
         }
     }
 
-    /// The second id of the pair whose first is `id`.
+    /// Returns the second id of the pair whose first is `id`.
     fn target(&self, id: i64) -> Option<i64> {
         match self {
             Rows::Permutation(permutation) => permutation.has(id).then(|| permutation.target(id)),
@@ -164,7 +164,7 @@ impl Groups {
         Self::new(Rows::of_lists(lists), IdMode::Flattened, 1, 1)
     }
 
-    /// The groups as written.
+    /// Returns the groups as written.
     pub fn rows(&self) -> &Rows {
         &self.rows
     }
@@ -185,7 +185,7 @@ impl Groups {
         self.mode
     }
 
-    /// Number of valid ids.
+    /// Returns the number of valid ids.
     pub fn ids(&self) -> i64 {
         match self.mode {
             IdMode::CrossReplica | IdMode::CrossReplicaAndPartition => self.replicas,
@@ -203,7 +203,7 @@ impl Groups {
         rows * self.copies() as usize
     }
 
-    /// Number of groups per row.
+    /// Returns the number of groups per row.
     fn copies(&self) -> i64 {
         match self.mode {
             IdMode::CrossReplica => self.partitions.max(0),
@@ -245,17 +245,17 @@ impl Groups {
         })
     }
 
-    /// All groups, each as its devices.
+    /// Returns all groups, each as its devices.
     pub fn iter(&self) -> impl Iterator<Item = impl Iterator<Item = i64> + '_> + '_ {
         (0..self.count()).map(|g| self.group(g))
     }
 
-    /// All groups as lists.
+    /// Returns all groups as lists.
     pub fn lists(&self) -> Vec<Vec<i64>> {
         self.iter().map(Iterator::collect).collect()
     }
 
-    /// The (source, target) pairs of a permute.
+    /// Returns the (source, target) pairs of a permute.
     pub fn pairs(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
         self.iter().filter_map(|mut pair| Some((pair.next()?, pair.next()?)))
     }
@@ -288,12 +288,12 @@ impl Groups {
         Some((group, before + at))
     }
 
-    /// The device from which a permute sends a value to `device`.
+    /// Returns the device from which a permute sends a value to `device`.
     pub fn source(&self, device: i64) -> Option<i64> {
         self.partner(device, |id| self.rows.source(id))
     }
 
-    /// The device to which a permute sends the value of `device`.
+    /// Returns the device to which a permute sends the value of `device`.
     pub fn target(&self, device: i64) -> Option<i64> {
         self.partner(device, |id| self.rows.target(id))
     }

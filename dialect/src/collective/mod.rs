@@ -27,7 +27,7 @@ pub enum CollectiveKind {
     ReduceScatter,
     /// Splits along a dimension, exchanges, concatenates along another.
     AllToAll,
-    /// Splits along a dimension, exchanges the parts, and concatenates along another.
+    /// Sends from each source to its target; devices that receive nothing get zeros.
     CollectivePermute,
     /// Sends from the first device of each group.
     CollectiveBroadcast,

@@ -121,7 +121,7 @@ pub struct ConvDims {
 }
 
 impl ConvDims {
-    /// The input's dimensions, the kernel's and the output's: the two with letters, then the spatial ones.
+    /// Returns the input's dimensions, the kernel's and the output's: the two with letters, then the spatial ones.
     pub fn lists(&self) -> [Vec<i64>; 3] {
         let list = |a: i64, b: i64, spatial: &[i64]| [a, b].into_iter().chain(spatial.iter().copied()).collect();
         [
@@ -131,7 +131,7 @@ impl ConvDims {
         ]
     }
 
-    /// Whether every list names each of its dimensions once, as the short text form requires.
+    /// Returns whether every list names each of its dimensions once, as the short text form requires.
     pub fn is_whole(&self) -> bool {
         self.lists().into_iter().all(|mut list| {
             list.sort_unstable();
@@ -141,7 +141,7 @@ impl ConvDims {
 }
 
 impl AttrData {
-    /// The integer, if it is one.
+    /// Returns the integer, if it is one.
     pub fn as_int(&self) -> Option<i64> {
         match self {
             AttrData::Int(v, _) => Some(*v),

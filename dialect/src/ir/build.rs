@@ -17,17 +17,17 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// A builder that appends to `ops`.
+    /// Creates a builder that appends to `ops`.
     pub fn new(program: &'a mut Program, ops: &'a mut Vec<Op>, loc: Loc) -> Self {
         Self { program, ops, loc }
     }
 
-    /// The same builder with a shorter lifetime.
+    /// Returns the same builder with a shorter lifetime.
     pub fn reborrow(&mut self) -> Builder<'_> {
         Builder { program: self.program, ops: self.ops, loc: self.loc }
     }
 
-    /// An op with everything given.
+    /// Creates an op with everything given.
     pub fn raw(
         &mut self,
         def: &'static dyn OpDef,
@@ -57,14 +57,14 @@ impl<'a> Builder<'a> {
         op
     }
 
-    /// An op with known result types.
+    /// Creates an op with known result types.
     pub fn op(&mut self, def: &'static dyn OpDef, operands: &[Value], results: &[Ty], attrs: &[(&str, Attr)]) -> Op {
         let attrs: Vec<(Name, Attr)> = attrs.iter().map(|&(n, a)| (self.program.name(n), a)).collect();
         self.raw(def, def.name(), operands, results, &attrs, &[])
     }
 
-    /// An op whose result types are inferred from its operands and attributes. Panics when its constraints don't hold:
-    /// the pass built an invalid op.
+    /// Creates an op whose result types are inferred from its operands and attributes. Panics when its constraints
+    /// don't hold: the pass built an invalid op.
     pub fn inferred(
         &mut self,
         def: &'static dyn OpDef,
@@ -83,7 +83,7 @@ impl<'a> Builder<'a> {
         self.program.results(op).collect()
     }
 
-    /// A region of one block over arguments of `types`; `f` fills it and ends it with a terminator.
+    /// Creates a region of one block over arguments of `types`; `f` fills it and ends it with a terminator.
     pub fn region(&mut self, types: &[Ty], f: impl FnOnce(&mut Builder<'_>, &[Value])) -> Region {
         let block = self.program.new_block();
         let args: Vec<Value> =
@@ -94,14 +94,14 @@ impl<'a> Builder<'a> {
         self.program.new_region(&[block])
     }
 
-    /// The tensor type of a value; panics when it has none.
+    /// Returns the tensor type of a value; panics when it has none.
     pub fn tensor(&self, value: Value) -> &TensorType {
         self.program.tensor_type(value).expect("a tensor")
     }
 }
 
 impl Program {
-    /// The id of `tensor<shape x element>`.
+    /// Returns the id of `tensor<shape x element>`.
     pub fn tensor(&mut self, shape: &[i64], element: ElementType) -> Ty {
         self.intern_type(TensorType::new(shape, element))
     }
@@ -141,7 +141,7 @@ impl Program {
         self.intern_attr(AttrData::Struct(name.into(), fields))
     }
 
-    /// The blocks of every function, with the op.
+    /// Returns the blocks of every function, with the op.
     pub fn functions(&self) -> Vec<(Op, Block)> {
         crate::ops::func::functions(self).filter_map(|f| Some((f, crate::ops::func::block(self, f)?))).collect()
     }

@@ -8,12 +8,12 @@ use std::fmt;
 pub struct ByteString(Box<[u8]>);
 
 impl ByteString {
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The text; `None` for bytes that aren't UTF-8.
+    /// Returns the text; `None` for bytes that aren't UTF-8.
     pub fn as_str(&self) -> Option<&str> {
         std::str::from_utf8(&self.0).ok()
     }
@@ -23,7 +23,7 @@ impl ByteString {
         String::from_utf8_lossy(&self.0)
     }
 
-    /// Whether it has no bytes.
+    /// Returns whether it has no bytes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

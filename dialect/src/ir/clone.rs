@@ -16,7 +16,7 @@ pub struct Renaming {
 }
 
 impl Renaming {
-    /// The new name of `value`.
+    /// Returns the new name of `value`.
     pub fn value(&self, value: Value) -> Value {
         self.values.get(&value).copied().unwrap_or(value)
     }
@@ -39,7 +39,7 @@ impl Program {
         copy
     }
 
-    /// A copy of a region.
+    /// Returns a copy of a region.
     pub fn clone_region(&mut self, region: Region, renaming: &mut Renaming) -> Region {
         let blocks: Vec<Block> = self.region_blocks(region).to_vec();
         let copies: Vec<Block> = blocks.iter().map(|&b| self.clone_block(b, renaming)).collect();
@@ -53,7 +53,7 @@ impl Program {
         self.new_region(&copies)
     }
 
-    /// A copy of a block.
+    /// Returns a copy of a block.
     pub fn clone_block(&mut self, block: Block, renaming: &mut Renaming) -> Block {
         let copy = self.new_block();
         for arg in self.block_args(block).to_vec() {

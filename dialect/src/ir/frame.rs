@@ -72,7 +72,7 @@ impl Program {
         None
     }
 
-    /// Whether an op was made by reverse-mode differentiation: JAX calls its path `transpose(jvp(…))/…`.
+    /// Returns whether an op was made by reverse-mode differentiation: JAX calls its path `transpose(jvp(…))/…`.
     pub fn made_by_differentiation(&self, loc: Loc) -> bool {
         self.loc_name(loc).is_some_and(|path| path.contains("transpose(jvp("))
     }
@@ -82,7 +82,7 @@ impl Program {
 mod tests {
     use crate::diagnostic::Diagnostics;
 
-    /// The frames of the first op of a function whose location is `loc`, as `function file:line:column`.
+    /// Returns the frames of the first op of a function whose location is `loc`, as `function file:line:column`.
     fn frames(loc: &str) -> (Vec<String>, Option<String>) {
         let text = format!("func.func @f() {{\n  return loc({loc})\n}}\n#a = loc(callsite(#a at \"loop.py\":1:1))\n");
         let mut diagnostics = Diagnostics::default();

@@ -33,7 +33,7 @@ pub enum LocData {
 }
 
 impl LocData {
-    /// The locations inside.
+    /// Returns the locations inside.
     pub(crate) fn children(&self) -> Vec<Loc> {
         match self {
             LocData::Unknown | LocData::File { .. } => Vec::new(),
@@ -69,7 +69,7 @@ impl Loc {
     /// The text as a whole: the location of ops that the text doesn't contain, such as an implicit module.
     pub const WHOLE_TEXT: Loc = Loc::new(LOC_FILE);
 
-    /// The place in the program's text where `span` begins.
+    /// Returns the place in the program's text where `span` begins.
     pub fn of_text(span: Span) -> Loc {
         Loc::new(LOC_TEXT + span.start as usize)
     }
@@ -92,7 +92,7 @@ pub(super) struct TextPlaces {
 }
 
 impl Program {
-    /// The string of a name or a file in a location.
+    /// Returns the string of a name or a file in a location.
     pub fn loc_string(&self, string: Attr) -> &ByteString {
         match self.attr_data(string) {
             AttrData::String(string) => string,
@@ -107,7 +107,7 @@ impl Program {
         self.text_places.first_line = first_line as u32;
     }
 
-    /// The location of a byte of the text; `None` for any other location. Columns count bytes, as MLIR's do.
+    /// Returns the location of a byte of the text; `None` for any other location. Columns count bytes, as MLIR's do.
     pub(super) fn text_place(&self, loc: Loc) -> Option<LocData> {
         if !loc.is_of_text() {
             return None;

@@ -118,12 +118,12 @@ pub struct Program {
 pub(crate) const LOC_ALIAS: usize = 1 << 31;
 
 impl Program {
-    /// An empty module of the standard ops.
+    /// Creates an empty module of the standard ops.
     pub fn new() -> Self {
         Self::with_registry(Registry::standard())
     }
 
-    /// An empty module with the ops of `registry`.
+    /// Creates an empty module with the ops of `registry`.
     pub fn with_registry(registry: Registry) -> Self {
         let mut p = Program {
             names: Interner::default(),
@@ -157,7 +157,7 @@ impl Program {
 
     // Interning ------------------------------------------------------------------------------------------------
 
-    /// The id of `text`.
+    /// Returns the id of `text`.
     pub fn name(&mut self, text: &str) -> Name {
         match self.names.find(text) {
             Some(name) => name,
@@ -165,17 +165,17 @@ impl Program {
         }
     }
 
-    /// The id of `text` if it has one already.
+    /// Returns the id of `text` if it has one already.
     pub fn find_name(&self, text: &str) -> Option<Name> {
         self.names.find(text)
     }
 
-    /// The text of a name.
+    /// Returns the text of a name.
     pub fn name_text(&self, name: Name) -> &str {
         &self.names[name]
     }
 
-    /// The id of a type.
+    /// Returns the id of a type.
     pub fn intern_type(&mut self, ty: impl Into<TypeData>) -> Ty {
         self.types.intern(ty.into())
     }
@@ -185,7 +185,7 @@ impl Program {
         self.types.iter().any(|ty| matches!(ty, TypeData::MeshTensor(_)))
     }
 
-    /// The type behind an id.
+    /// Returns the type behind an id.
     pub fn type_data(&self, ty: Ty) -> &TypeData {
         &self.types[ty]
     }
@@ -204,22 +204,22 @@ impl Program {
         a.len() == b.len() && a.iter().zip(b).all(same)
     }
 
-    /// The id of an attribute.
+    /// Returns the id of an attribute.
     pub fn intern_attr(&mut self, attr: AttrData) -> Attr {
         self.attrs.intern(attr)
     }
 
-    /// The attribute behind an id.
+    /// Returns the attribute behind an id.
     pub fn attr_data(&self, attr: Attr) -> &AttrData {
         &self.attrs[attr]
     }
 
-    /// The id of a location.
+    /// Returns the id of a location.
     pub fn intern_loc(&mut self, loc: LocData) -> Loc {
         self.locs.intern(loc)
     }
 
-    /// The location behind an id, aliases followed.
+    /// Returns the location behind an id, aliases followed.
     pub fn loc_data(&self, loc: Loc) -> Cow<'_, LocData> {
         let loc = self.canonical_loc(loc);
         match self.text_place(loc) {
@@ -234,7 +234,7 @@ impl Program {
         Some(self.loc_aliases.get(slot).copied().unwrap_or(Loc::UNKNOWN))
     }
 
-    /// The id behind an alias.
+    /// Returns the id behind an alias.
     pub fn canonical_loc(&self, mut loc: Loc) -> Loc {
         // An alias may name an alias; a cycle among them resolves to unknown.
         for _ in 0..64 {
@@ -248,12 +248,12 @@ impl Program {
 
     // Building -------------------------------------------------------------------------------------------------
 
-    /// A block without arguments and ops.
+    /// Creates a block without arguments and ops.
     pub fn new_block(&mut self) -> Block {
         self.blocks.push_and_get_key(BlockData::default())
     }
 
-    /// A region of these blocks.
+    /// Creates a region of these blocks.
     pub fn new_region(&mut self, blocks: &[Block]) -> Region {
         self.regions.push_and_get_key(SmallVec::from_slice(blocks))
     }
@@ -306,7 +306,7 @@ impl Program {
         op
     }
 
-    /// A copy of the op with its own results, over the same operands and regions; in no block yet.
+    /// Returns a copy of the op with its own results, over the same operands and regions; in no block yet.
     pub fn copy_op(&mut self, op: Op) -> Op {
         let copy = self.ops.next_key();
         let mut data = self.ops[op].clone();
@@ -340,27 +340,27 @@ impl Program {
 
     // Reading --------------------------------------------------------------------------------------------------
 
-    /// The op behind an id.
+    /// Returns the op behind an id.
     pub fn op(&self, op: Op) -> &OpData {
         &self.ops[op]
     }
 
-    /// The op behind an id, to change it.
+    /// Returns the op behind an id, to change it.
     pub fn op_mut(&mut self, op: Op) -> &mut OpData {
         &mut self.ops[op]
     }
 
-    /// A convenient view of an op.
+    /// Returns a convenient view of an op.
     pub fn view(&self, op: Op) -> OpRef<'_> {
         OpRef { program: self, op }
     }
 
-    /// The name of an op.
+    /// Returns the name of an op.
     pub fn op_name(&self, op: Op) -> &str {
         self.name_text(self.op(op).name)
     }
 
-    /// The results of an op.
+    /// Returns the results of an op.
     pub fn results(&self, op: Op) -> impl ExactSizeIterator<Item = Value> + DoubleEndedIterator + use<> {
         let results = self.op(op).results();
         (results.start.index()..results.end.index()).map(Value::new)
@@ -373,12 +373,12 @@ impl Program {
         Value::new(d.first_result.index() + index)
     }
 
-    /// Number of results.
+    /// Returns the number of results.
     pub fn result_count(&self, op: Op) -> usize {
         self.op(op).result_count as usize
     }
 
-    /// The type of a value.
+    /// Returns the type of a value.
     pub fn value_type(&self, value: Value) -> Ty {
         self.values[value].ty
     }
@@ -388,7 +388,7 @@ impl Program {
         self.values[value].ty = ty;
     }
 
-    /// The tensor type of a value, if it has one.
+    /// Returns the tensor type of a value, if it has one.
     pub fn tensor_type(&self, value: Value) -> Option<&TensorType> {
         self.type_data(self.value_type(value)).tensor()
     }
@@ -398,53 +398,53 @@ impl Program {
         self.values[value].source
     }
 
-    /// The place of a value in the source text.
+    /// Returns the place of a value in the source text.
     pub fn value_span(&self, value: Value) -> Span {
         self.values[value].span
     }
 
-    /// The location of a value: its op's, or its own for an argument.
+    /// Returns the location of a value: its op's, or its own for an argument.
     pub fn value_loc(&self, value: Value) -> Loc {
         self.values[value].loc
     }
 
-    /// Number of values ever made, for dense side tables.
+    /// Returns the number of values ever made, for dense side tables.
     pub fn value_count(&self) -> usize {
         self.values.len()
     }
 
-    /// Number of ops ever made, for dense side tables.
+    /// Returns the number of ops ever made, for dense side tables.
     pub fn op_count(&self) -> usize {
         self.ops.len()
     }
 
-    /// The arguments of a block.
+    /// Returns the arguments of a block.
     pub fn block_args(&self, block: Block) -> &[Value] {
         &self.blocks[block].args
     }
 
-    /// The ops of a block in order.
+    /// Returns the ops of a block in order.
     pub fn block_ops(&self, block: Block) -> &[Op] {
         &self.blocks[block].ops
     }
 
-    /// The blocks of a region.
+    /// Returns the blocks of a region.
     pub fn region_blocks(&self, region: Region) -> &[Block] {
         &self.regions[region]
     }
 
-    /// The first block of region `index` of an op.
+    /// Returns the first block of region `index` of an op.
     pub fn region_block(&self, op: Op, index: usize) -> Option<Block> {
         let region = *self.op(op).regions.get(index)?;
         self.region_blocks(region).first().copied()
     }
 
-    /// The last op of a block: its terminator, if the block is well formed.
+    /// Returns the last op of a block: its terminator, if the block is well formed.
     pub fn terminator(&self, block: Block) -> Option<Op> {
         self.block_ops(block).last().copied()
     }
 
-    /// The block of the module.
+    /// Returns the block of the module.
     pub fn body(&self) -> Block {
         self.region_block(self.module, 0).expect("the module has a block")
     }

@@ -39,7 +39,7 @@ impl Quantized {
         Some(read(types, scales))
     }
 
-    /// The parameters of an element type, if it is a quantized one.
+    /// Returns the parameters of an element type, if it is a quantized one.
     pub fn of(program: &Program, element: ElementType) -> Option<Self> {
         match element {
             ElementType::Other(name) => Self::parse(program.name_text(name))?.ok(),
@@ -128,7 +128,7 @@ fn storage(text: &str) -> Result<ElementType, String> {
     known.ok_or_else(|| format!("expected a quantized type to store integers of at most 32 bits, found '{text}'"))
 }
 
-/// The smallest and largest positive values of a float type; those of `f32` for types narrower than `f16`.
+/// Returns the smallest and largest positive values of a float type; those of `f32` for types narrower than `f16`.
 fn scales_of(expressed: ElementType) -> (f64, f64) {
     match expressed {
         ElementType::F64 => (f64::from_bits(1), f64::MAX),

@@ -14,7 +14,7 @@ pub const DYNAMIC: i64 = i64::MIN;
 /// Sizes of a tensor's dimensions, outermost first.
 pub type Shape = SmallVec<[i64; 4]>;
 
-/// The greatest common divisor of two sizes; every size divides 0.
+/// Returns the greatest common divisor of two sizes; every size divides 0.
 pub fn gcd(a: i64, b: i64) -> i64 {
     let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
     while b != 0 {
@@ -37,7 +37,7 @@ macro_rules! element_types {
             /// All the known element types.
             pub const ALL: &'static [ElementType] = &[$(ElementType::$variant),*];
 
-            /// The type written `text`, if it is one of the known ones.
+            /// Returns the type written `text`, if it is one of the known ones.
             pub fn from_text(text: &str) -> Option<Self> {
                 match text { $($text => Some(Self::$variant),)* _ => None }
             }
@@ -91,7 +91,7 @@ element_types! {
 }
 
 impl ElementType {
-    /// Bytes of one element in memory; types narrower than a byte take one.
+    /// Returns the bytes of one element in memory; types narrower than a byte take one.
     pub const fn bytes(self) -> usize {
         self.bits().div_ceil(8) as usize
     }
@@ -111,12 +111,12 @@ impl ElementType {
         matches!(self.class(), ElementClass::Complex)
     }
 
-    /// Whether there is a zero, which changes no sum: powers of two have none.
+    /// Returns whether there is a zero, which changes no sum: powers of two have none.
     pub const fn has_zero(self) -> bool {
         !matches!(self, Self::F8E8M0FNU)
     }
 
-    /// The type of the parts of a complex type; any other type is its own part.
+    /// Returns the type of the parts of a complex type; any other type is its own part.
     pub const fn part(self) -> Self {
         match self {
             Self::C64 => Self::F32,
@@ -127,6 +127,15 @@ impl ElementType {
 }
 
 /// A ranked tensor type.
+///
+/// ```
+/// use shardc_dialect::ir::{ElementType, Program, TensorType};
+///
+/// let mut program = Program::new();
+/// let ty = program.intern_type(TensorType::new(&[4, 8], ElementType::F32));
+/// assert_eq!(program.type_text(ty), "tensor<4x8xf32>");
+/// assert_eq!(program.type_data(ty).tensor().unwrap().bytes(), Some(128));
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TensorType {
     /// Sizes, [`DYNAMIC`] where written `?`.
@@ -138,27 +147,27 @@ pub struct TensorType {
 }
 
 impl TensorType {
-    /// A static tensor type without encoding.
+    /// Returns a static tensor type without encoding.
     pub fn new(shape: &[i64], element: ElementType) -> Self {
         Self { shape: Shape::from_slice(shape), element, encoding: None }
     }
 
-    /// The same shape with other elements.
+    /// Returns the same shape with other elements.
     pub fn with_element(&self, element: ElementType) -> Self {
         Self { shape: self.shape.clone(), element, encoding: self.encoding }
     }
 
-    /// Number of dimensions.
+    /// Returns the number of dimensions.
     pub fn rank(&self) -> usize {
         self.shape.len()
     }
 
-    /// Whether every dimension's size is known.
+    /// Returns whether every dimension's size is known.
     pub fn is_static(&self) -> bool {
         self.shape.iter().all(|&d| d != DYNAMIC)
     }
 
-    /// Number of elements, saturating; `None` when dynamic.
+    /// Returns the number of elements, saturating; `None` when dynamic.
     pub fn elements(&self) -> Option<usize> {
         self.shape.iter().try_fold(1usize, |n, &d| (d >= 0).then(|| n.saturating_mul(d as usize)))
     }
@@ -219,7 +228,7 @@ impl TypeData {
         }
     }
 
-    /// The tensor on a mesh, if it is one.
+    /// Returns the tensor on a mesh, if it is one.
     pub fn mesh_tensor(&self) -> Option<&MeshTensor> {
         match self {
             TypeData::MeshTensor(t) => Some(t),

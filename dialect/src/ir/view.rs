@@ -9,6 +9,18 @@ use crate::literal::Literal;
 use crate::op::OpDef;
 
 /// An op and its program.
+///
+/// ```
+/// use shardc_dialect::diagnostic::Diagnostics;
+/// use shardc_dialect::ops::func;
+///
+/// let text = "func.func @main(%a: tensor<8xf32>) { %0 = stablehlo.negate %a : tensor<8xf32> return }";
+/// let program = shardc_dialect::parse(text, &mut Diagnostics::default());
+/// let block = func::function(&program, "main").and_then(|main| func::block(&program, main)).unwrap();
+/// let op = program.view(program.block_ops(block)[0]);
+/// assert_eq!((op.name(), op.operands()), ("stablehlo.negate", program.block_args(block)));
+/// assert_eq!(op.result_tensor(0).unwrap().shape[..], [8]);
+/// ```
 #[derive(Clone, Copy)]
 pub struct OpRef<'a> {
     /// The program.
@@ -18,17 +30,17 @@ pub struct OpRef<'a> {
 }
 
 impl<'a> OpRef<'a> {
-    /// Its definition.
+    /// Returns its definition.
     pub fn def(self) -> &'static dyn OpDef {
         self.program.op(self.op).def
     }
 
-    /// Its full name.
+    /// Returns its full name.
     pub fn name(self) -> &'a str {
         self.program.op_name(self.op)
     }
 
-    /// Its name in the source.
+    /// Returns its name in the source.
     pub fn span(self) -> Span {
         self.program.op(self.op).span
     }
@@ -38,12 +50,12 @@ impl<'a> OpRef<'a> {
         self.program.op(self.op).operand_spans.get(i).copied().unwrap_or(self.span())
     }
 
-    /// Its operands.
+    /// Returns its operands.
     pub fn operands(self) -> &'a [Value] {
         &self.program.op(self.op).operands
     }
 
-    /// Its results.
+    /// Returns its results.
     pub fn results(self) -> impl ExactSizeIterator<Item = Value> + use<> {
         self.program.results(self.op)
     }
@@ -54,32 +66,32 @@ impl<'a> OpRef<'a> {
         self.result_count() > 0 && self.result_types().all(|ty| matches!(ty, TypeData::Scalar(_)))
     }
 
-    /// Number of results.
+    /// Returns the number of results.
     pub fn result_count(self) -> usize {
         self.program.result_count(self.op)
     }
 
-    /// The tensor type of operand `i`.
+    /// Returns the tensor type of operand `i`.
     pub fn operand_tensor(self, i: usize) -> Option<&'a TensorType> {
         self.program.tensor_type(*self.operands().get(i)?)
     }
 
-    /// The tensor type of result `i`.
+    /// Returns the tensor type of result `i`.
     pub fn result_tensor(self, i: usize) -> Option<&'a TensorType> {
         (i < self.result_count()).then(|| self.program.result(self.op, i)).and_then(|v| self.program.tensor_type(v))
     }
 
-    /// The types of the operands.
+    /// Returns the types of the operands.
     pub fn operand_types(self) -> impl Iterator<Item = &'a TypeData> {
         self.operands().iter().map(move |&v| self.program.type_data(self.program.value_type(v)))
     }
 
-    /// The types of the results.
+    /// Returns the types of the results.
     pub fn result_types(self) -> impl Iterator<Item = &'a TypeData> {
         self.results().map(move |v| self.program.type_data(self.program.value_type(v)))
     }
 
-    /// The ids of the results' types.
+    /// Returns the ids of the results' types.
     pub fn result_type_ids(self) -> Vec<Ty> {
         self.results().map(|v| self.program.value_type(v)).collect()
     }
@@ -89,7 +101,7 @@ impl<'a> OpRef<'a> {
         self.attr_id(name).map(|a| self.program.attr_data(a))
     }
 
-    /// The id of attribute `name`.
+    /// Returns the id of attribute `name`.
     pub fn attr_id(self, name: &str) -> Option<Attr> {
         self.program.attr(self.op, name)
     }
@@ -99,12 +111,12 @@ impl<'a> OpRef<'a> {
         self.attr(name)?.as_int()
     }
 
-    /// Whether attribute `name` is `true` or `unit`.
+    /// Returns whether attribute `name` is `true` or `unit`.
     pub fn flag(self, name: &str) -> bool {
         matches!(self.attr(name), Some(AttrData::Unit | AttrData::Bool(true)))
     }
 
-    /// The value of enum attribute `name`.
+    /// Returns the value of enum attribute `name`.
     pub fn enum_value(self, name: &str) -> Option<&'a str> {
         self.attr(name)?.as_enum()
     }
@@ -114,7 +126,7 @@ impl<'a> OpRef<'a> {
         self.program.attr_ints(self.attr_id(name)?)
     }
 
-    /// The literal of attribute `name`.
+    /// Returns the literal of attribute `name`.
     pub fn dense(self, name: &str) -> Option<&'a Literal> {
         match self.attr(name)? {
             AttrData::Dense(_, literal) => Some(literal),
@@ -122,7 +134,7 @@ impl<'a> OpRef<'a> {
         }
     }
 
-    /// The value of operand `i`, if it is a constant.
+    /// Returns the value of operand `i`, if it is a constant.
     pub fn constant_operand(self, i: usize) -> Option<&'a Literal> {
         match self.program.value_source(*self.operands().get(i)?) {
             ValueSource::Result(op, _) => self.program.op(op).def.constant(self.program.view(op)),
@@ -135,12 +147,12 @@ impl<'a> OpRef<'a> {
         self.program.op(self.op).regions.get(i).copied()
     }
 
-    /// The first block of region `i`.
+    /// Returns the first block of region `i`.
     pub fn block(self, i: usize) -> Option<Block> {
         self.program.region_block(self.op, i)
     }
 
-    /// The arguments of region `i`.
+    /// Returns the arguments of region `i`.
     pub fn region_args(self, i: usize) -> &'a [Value] {
         self.block(i).map(|b| self.program.block_args(b)).unwrap_or_default()
     }
@@ -151,7 +163,7 @@ impl<'a> OpRef<'a> {
         last.map(|op| &*self.program.op(op).operands).unwrap_or_default()
     }
 
-    /// The ids of the types of `values`.
+    /// Returns the ids of the types of `values`.
     pub fn type_ids(self, values: &[Value]) -> Vec<Ty> {
         values.iter().map(|&v| self.program.value_type(v)).collect()
     }
@@ -180,7 +192,7 @@ impl<'a> OpRef<'a> {
 }
 
 impl Program {
-    /// The integers of an attribute: `array<i64: …>`, `dense<…>`, `[1, 2]`, or one integer.
+    /// Returns the integers of an attribute: `array<i64: …>`, `dense<…>`, `[1, 2]`, or one integer.
     pub fn attr_ints(&self, attr: Attr) -> Option<Vec<i64>> {
         match self.attr_data(attr) {
             AttrData::DenseArray(_, v) => Some(v.clone()),

@@ -18,7 +18,7 @@ impl Program {
         }
     }
 
-    /// Every op under `block`, an op before the ops inside it.
+    /// Returns every op under `block`, an op before the ops inside it.
     pub fn ops_under(&self, block: Block) -> Vec<Op> {
         let mut ops = Vec::new();
         self.walk(block, &mut |op| ops.push(op));
@@ -32,7 +32,7 @@ impl Program {
         blocks
     }
 
-    /// Every value under `block`: arguments of its blocks and results of its ops.
+    /// Returns every value under `block`: arguments of its blocks and results of its ops.
     pub fn values_under(&self, block: Block) -> Vec<Value> {
         let mut values = self.block_args(block).to_vec();
         self.walk(block, &mut |op| {
@@ -91,7 +91,7 @@ impl Uses {
         Self { start, list }
     }
 
-    /// The uses of `value`.
+    /// Returns the uses of `value`.
     pub fn get(&self, value: Value) -> &[(Op, u32)] {
         match (self.start.get(value.index()), self.start.get(value.index() + 1)) {
             (Some(&a), Some(&b)) => &self.list[a as usize..b as usize],

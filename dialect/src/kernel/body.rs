@@ -36,7 +36,7 @@ pub enum Inst {
 }
 
 impl Inst {
-    /// The type of its value.
+    /// Returns the type of its value.
     pub fn ty(&self) -> ElementType {
         match self {
             Inst::Op { ty, .. } | Inst::Const(_, ty) | Inst::Index(_, ty) => *ty,
@@ -74,7 +74,7 @@ impl Body {
         Self { inputs: vec![ty], accumulators: Vec::new(), insts: Vec::new(), results: vec![Arg::Input(0)] }
     }
 
-    /// The element type of `arg`.
+    /// Returns the element type of `arg`.
     pub fn arg_type(&self, arg: Arg) -> ElementType {
         match arg {
             Arg::Input(i) => self.inputs[i],

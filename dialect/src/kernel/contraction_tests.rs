@@ -13,7 +13,7 @@ fn nest(text: &str) -> Nest {
     nest
 }
 
-/// The loops of each role: batch, left, right, contracted.
+/// Returns the loops of each role: batch, left, right, contracted.
 fn roles(text: &str) -> Option<[Vec<usize>; 4]> {
     let found = Contraction::of(&nest(text))?;
     Some([Role::Batch, Role::Left, Role::Right, Role::Contracted].map(|role| found.loops(role).collect()))

@@ -54,7 +54,7 @@ impl Positions {
         (self.first == self.last).then_some(self.first)
     }
 
-    /// Number of positions.
+    /// Returns the number of positions.
     pub fn count(self) -> u64 {
         match self.step {
             0 => 1,

@@ -25,7 +25,7 @@ impl Random {
         (0..n).map(|_| range()).collect()
     }
 
-    /// A sum of loops.
+    /// Returns a sum of loops.
     fn affine(&mut self, loops: usize) -> Index {
         (0..loops).fold(Index::Const(self.between(-9, 9)), |sum, l| {
             let c = if self.below(3) == 0 { 0 } else { self.between(-7, 7) };
@@ -52,7 +52,7 @@ impl Random {
     }
 }
 
-/// All positions of the loops in `ranges`.
+/// Returns all positions of the loops in `ranges`.
 fn each(ranges: &[Range<i64>]) -> Vec<Vec<i64>> {
     let sizes: Vec<i64> = ranges.iter().map(|r| r.end - r.start).collect();
     Indices::of(&sizes).map(|at| at.iter().zip(ranges).map(|(i, r)| i + r.start).collect()).collect()

@@ -17,7 +17,7 @@ pub const ENTER_MANUAL: &str = "SPMDFullToShardShape";
 /// The custom call from a device's shard to the global value: the exit of a manual region before Shardy.
 pub const LEAVE_MANUAL: &str = "SPMDShardToFullShape";
 
-/// The text that a frontend left on an op under this name.
+/// Returns the text that a frontend left on an op under this name.
 pub fn frontend_attribute<'a>(op: OpRef<'a>, name: &str) -> Option<&'a str> {
     let Some(AttrData::Dict(entries)) = op.attr(FRONTEND_ATTRIBUTES) else { return None };
     let entry = entries.iter().find(|entry| op.program.name_text(entry.0) == name)?;

@@ -17,7 +17,7 @@ pub struct Example {
 }
 
 impl Example {
-    /// The examples of `def`, parsed with the ops of `registry`.
+    /// Returns the examples of `def`, parsed with the ops of `registry`.
     ///
     /// # Errors
     /// A text that can't be parsed, or that doesn't contain the op.

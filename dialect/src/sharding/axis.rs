@@ -107,7 +107,7 @@ pub fn size_of(axes: &[AxisPart]) -> i64 {
     axes.iter().fold(1i64, |n, a| n.saturating_mul(i64::from(a.size)))
 }
 
-/// Whether any of `axes` overlaps `axis`.
+/// Returns whether any of `axes` overlaps `axis`.
 pub fn any_overlaps(axes: &[AxisPart], axis: AxisPart) -> bool {
     axes.iter().any(|a| a.overlaps(axis))
 }

@@ -10,6 +10,16 @@ use super::sharding::ReductionKind;
 use crate::ir::{Shape, TensorType};
 
 /// The sharding of a value on a mesh.
+///
+/// ```
+/// use shardc_dialect::sharding::{Axes, AxisPart, Distribution};
+///
+/// // The rows of a matrix along both axes of a mesh of 2 x 4 devices.
+/// let (x, y) = (AxisPart { axis: 0, pre: 1, size: 2 }, AxisPart { axis: 1, pre: 1, size: 4 });
+/// let rows = Distribution::of_dims([[x, y].into_iter().collect(), Axes::new()]);
+/// assert_eq!((rows.shards(0), rows.shards(1)), (8, 1));
+/// assert_eq!(rows.local_shape(&[16, 3])[..], [2, 3]);
+/// ```
 #[derive(PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Distribution {
     /// The axes that shard each dimension, major first.
@@ -61,12 +71,12 @@ impl Distribution {
         self.dims.len()
     }
 
-    /// Whether the value is replicated on all devices.
+    /// Returns whether the value is replicated on all devices.
     pub fn is_replicated(&self) -> bool {
         self.unreduced.is_empty() && self.dims.iter().all(|d| d.is_empty())
     }
 
-    /// Number of shards of dimension `dim`.
+    /// Returns the number of shards of dimension `dim`.
     pub fn shards(&self, dim: usize) -> i64 {
         size_of(&self.dims[dim])
     }
@@ -81,12 +91,12 @@ impl Distribution {
         ShardDim::new(global, self.shards(dim))
     }
 
-    /// A device's shard of a tensor of `shape`.
+    /// Returns a device's shard of a tensor of `shape`.
     pub fn shard(&self, shape: &[i64]) -> Shard {
         Shard::new(shape, self.dims.iter().map(|d| size_of(d)))
     }
 
-    /// The shape of one device's shard, rounded up where a dimension doesn't divide.
+    /// Returns the shape of one device's shard, rounded up where a dimension doesn't divide.
     pub fn local_shape(&self, shape: &[i64]) -> Shape {
         self.local_sizes(shape).collect()
     }
@@ -95,12 +105,12 @@ impl Distribution {
         shape.iter().zip(&self.dims).map(|(&n, d)| ShardDim::new(n, size_of(d)).size())
     }
 
-    /// Bytes of one device's shard.
+    /// Returns the bytes of one device's shard.
     pub fn local_bytes(&self, ty: &TensorType) -> f64 {
         self.local_sizes(&ty.shape).map(|n| n.max(0) as f64).product::<f64>() * ty.element.bytes() as f64
     }
 
-    /// Whether every dimension divides by the number of its shards.
+    /// Returns whether every dimension divides by the number of its shards.
     pub fn is_even(&self, shape: &[i64]) -> bool {
         shape.iter().zip(&self.dims).all(|(&n, d)| ShardDim::new(n, size_of(d)).is_even())
     }

@@ -68,12 +68,12 @@ impl Layout {
         self.positions.get(device).copied().unwrap_or(0).max(0)
     }
 
-    /// Number of devices.
+    /// Returns the number of devices.
     pub fn devices(&self) -> usize {
         self.positions.len()
     }
 
-    /// The local type.
+    /// Returns the local type.
     pub fn local_type(&self) -> TensorType {
         TensorType::new(&self.shard.shape(), self.ty.element)
     }
@@ -221,7 +221,7 @@ pub fn identity(kind: ReductionKind, element: ElementType) -> Scalar {
     reduction_op(kind).identity(element).unwrap_or_else(|| Scalar::zero(element))
 }
 
-/// The scalar operation of a reduction kind.
+/// Returns the scalar operation of a reduction kind.
 pub fn reduction_op(kind: ReductionKind) -> ScalarOp {
     match kind {
         ReductionKind::Sum => ScalarOp::Add,

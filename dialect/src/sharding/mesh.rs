@@ -8,6 +8,17 @@ use crate::ir::Name;
 pub const MAX_DEVICES: i64 = 65_536;
 
 /// A mesh: named axes, and devices in row-major order of their coordinates.
+///
+/// ```
+/// use shardc_dialect::ir::Program;
+/// use shardc_dialect::sharding::Mesh;
+///
+/// let mut program = Program::new();
+/// let (x, y) = (program.name("x"), program.name("y"));
+/// let mesh = Mesh { axes: [(x, 2), (y, 4)].into_iter().collect(), device_ids: None };
+/// assert_eq!((mesh.devices(), mesh.axis_size(y)), (8, Some(4)));
+/// assert_eq!(program.mesh_text(&mesh), r#"<["x"=2, "y"=4]>"#);
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Mesh {
     /// Axis names and sizes, major first.
@@ -17,22 +28,22 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    /// Number of devices; saturating. A maximal mesh has one.
+    /// Returns the number of devices; saturating. A maximal mesh has one.
     pub fn devices(&self) -> i64 {
         self.axes.iter().fold(1i64, |n, a| n.saturating_mul(a.1))
     }
 
-    /// The size of the axis, if the mesh has it.
+    /// Returns the size of the axis, if the mesh has it.
     pub fn axis_size(&self, name: Name) -> Option<i64> {
         self.axes.iter().find(|a| a.0 == name).map(|a| a.1)
     }
 
-    /// The axis's position in the mesh.
+    /// Returns the axis's position in the mesh.
     pub fn axis_index(&self, name: Name) -> Option<usize> {
         self.axes.iter().position(|a| a.0 == name)
     }
 
-    /// Whether the mesh is a single device (`<[], device_ids=[k]>`).
+    /// Returns whether the mesh is a single device (`<[], device_ids=[k]>`).
     pub fn is_maximal(&self) -> bool {
         self.axes.is_empty() && self.device_ids.is_some()
     }
@@ -50,7 +61,7 @@ impl Mesh {
         positions
     }
 
-    /// The device at row-major position `position`.
+    /// Returns the device at row-major position `position`.
     pub fn device_at(&self, position: usize) -> i64 {
         match &self.device_ids {
             Some(ids) => ids.get(position).copied().unwrap_or(position as i64),
@@ -78,12 +89,12 @@ pub struct AxisRef {
 }
 
 impl AxisRef {
-    /// The whole axis.
+    /// Returns the whole axis.
     pub fn full(name: Name) -> Self {
         Self { name, sub: None }
     }
 
-    /// Its size in `mesh`; 1 for an unknown axis.
+    /// Returns its size in `mesh`; 1 for an unknown axis.
     pub fn size(self, mesh: &Mesh) -> i64 {
         match self.sub {
             Some(s) => s.size,
@@ -99,12 +110,12 @@ impl AxisRef {
         }
     }
 
-    /// Whether two references name parts of `mesh` that overlap.
+    /// Returns whether two references name parts of `mesh` that overlap.
     pub fn overlaps(self, other: Self, mesh: &Mesh) -> bool {
         mesh.axis_part(self).zip(mesh.axis_part(other)).is_some_and(|(a, b)| a.overlaps(b))
     }
 
-    /// The reference for `(pre, size)` of `name`, canonical: a whole-axis reference when the part is all of it.
+    /// Returns the reference for `(pre, size)` of `name`, canonical: a whole-axis reference when the part is all of it.
     pub fn part(name: Name, pre: i64, size: i64, mesh: &Mesh) -> Self {
         let whole = pre == 1 && mesh.axis_size(name) == Some(size);
         Self { name, sub: (!whole).then_some(SubAxis { pre, size }) }

@@ -33,14 +33,14 @@ impl Mesh {
         Some(parts)
     }
 
-    /// The named reference for `part`, as in text.
+    /// Returns the named reference for `part`, as in text.
     pub fn axis_ref(&self, part: AxisPart) -> AxisRef {
         let (name, size) = self.axes[part.axis as usize];
         let whole = part.pre == 1 && i64::from(part.size) == size;
         AxisRef { name, sub: (!whole).then_some(SubAxis { pre: part.pre.into(), size: part.size.into() }) }
     }
 
-    /// The named references for `axes`, as in text.
+    /// Returns the named references for `axes`, as in text.
     pub fn axis_refs(&self, axes: &[AxisPart]) -> AxisList {
         axes.iter().map(|&a| self.axis_ref(a)).collect()
     }
@@ -98,27 +98,27 @@ pub struct MeshAxes {
 }
 
 impl MeshAxes {
-    /// The axes of a mesh.
+    /// Returns the axes of a mesh.
     pub fn new(mesh: MeshRef, data: Mesh) -> Self {
         Self { mesh, data }
     }
 
-    /// Number of devices.
+    /// Returns the number of devices.
     pub fn devices(&self) -> usize {
         self.data.devices() as usize
     }
 
-    /// Number of axes, including those of size 1.
+    /// Returns the number of axes, including those of size 1.
     pub fn len(&self) -> usize {
         self.data.axes.len()
     }
 
-    /// Whether the mesh has no axes.
+    /// Returns whether the mesh has no axes.
     pub fn is_empty(&self) -> bool {
         self.data.axes.is_empty()
     }
 
-    /// The whole of the axis at position `axis`.
+    /// Returns the whole of the axis at position `axis`.
     pub fn whole(&self, axis: usize) -> AxisPart {
         AxisPart::whole(axis as u32, self.data.axes[axis].1 as u32)
     }
@@ -141,17 +141,17 @@ impl MeshAxes {
         Some(Distribution { dims, ..Distribution::default() }.with_unreduced(&unreduced, sharding.kind))
     }
 
-    /// The named reference for a part.
+    /// Returns the named reference for a part.
     pub fn axis_ref(&self, part: AxisPart) -> AxisRef {
         self.data.axis_ref(part)
     }
 
-    /// The named references for axes.
+    /// Returns the named references for axes.
     pub fn axis_refs(&self, axes: &[AxisPart]) -> AxisList {
         self.data.axis_refs(axes)
     }
 
-    /// The closed sharding equal to a distribution.
+    /// Returns the closed sharding equal to a distribution.
     pub fn sharding(&self, distribution: &Distribution) -> TensorSharding {
         let dims = distribution.dims.iter().map(|d| DimSharding::closed(&self.axis_refs(d))).collect();
         let mut sharding = TensorSharding::with_dims(self.mesh.clone(), dims);

@@ -20,7 +20,7 @@ pub(super) fn mesh_axes(p: &mut Program, sizes: &[i64]) -> MeshAxes {
     MeshAxes::new(MeshRef::Symbol(p.name("mesh")), Mesh { axes, device_ids: None })
 }
 
-/// The coordinate of the device at `position` along one part, computed from coordinates along whole axes.
+/// Returns the coordinate of the device at `position` along one part, computed from coordinates along whole axes.
 fn coordinate(mesh: &Mesh, position: i64, part: AxisPart) -> i64 {
     let axis = part.axis as usize;
     let minor: i64 = mesh.axes[axis + 1..].iter().map(|a| a.1).product();
@@ -29,7 +29,7 @@ fn coordinate(mesh: &Mesh, position: i64, part: AxisPart) -> i64 {
     along_axis / (size / pre / n) % n
 }
 
-/// The coordinate along a list of axes, the first one major.
+/// Returns the coordinate along a list of axes, the first one major.
 pub(super) fn along(mesh: &Mesh, position: i64, axes: &[AxisPart]) -> i64 {
     axes.iter().fold(0, |n, &a| n * i64::from(a.size) + coordinate(mesh, position, a))
 }
@@ -49,7 +49,7 @@ fn independent(size: u32, a: AxisPart, b: AxisPart) -> bool {
     count.iter().all(|&c| c == count[0])
 }
 
-/// Whether the coordinate along `a` determines that along `b`.
+/// Returns whether the coordinate along `a` determines that along `b`.
 fn tells(mesh: &Mesh, a: &[AxisPart], b: &[AxisPart]) -> bool {
     let mut seen = vec![None; size_of(a) as usize];
     (0..mesh.devices()).all(|d| {
@@ -87,7 +87,7 @@ fn two_parts_of_one_axis() {
     }
 }
 
-/// A mesh, and its axes divided into parts that can coexist, in any order.
+/// Returns a mesh, and its axes divided into parts that can coexist, in any order.
 fn random_parts(random: &mut Rng, p: &mut Program) -> (MeshAxes, Vec<AxisPart>) {
     let sizes: Vec<i64> = (0..random.usize(1..4)).map(|_| [1, 2, 3, 4, 6, 8, 12][random.usize(..7)]).collect();
     let mesh = mesh_axes(p, &sizes);
@@ -107,7 +107,7 @@ fn random_parts(random: &mut Rng, p: &mut Program) -> (MeshAxes, Vec<AxisPart>) 
     (mesh, all)
 }
 
-/// The devices whose coordinates along all axes but `axes` equal those of device 0.
+/// Returns the devices whose coordinates along all axes but `axes` equal those of device 0.
 fn group(mesh: &Mesh, parts: &[AxisPart], axes: &[AxisPart]) -> Vec<i64> {
     let others: Vec<AxisPart> = parts.iter().copied().filter(|p| !axes.iter().any(|a| a.contains(*p))).collect();
     (0..mesh.devices()).filter(|&d| along(mesh, d, &others) == 0).collect()

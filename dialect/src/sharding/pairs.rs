@@ -123,12 +123,12 @@ impl Pairs {
         Some(all)
     }
 
-    /// The runs.
+    /// Returns the runs.
     pub fn runs(&self) -> &[PairRun] {
         &self.runs
     }
 
-    /// Number of pairs.
+    /// Returns the number of pairs.
     pub fn len(&self) -> usize {
         self.runs.iter().map(|r| r.count as usize).sum()
     }
@@ -138,12 +138,12 @@ impl Pairs {
         self.runs.is_empty()
     }
 
-    /// All pairs.
+    /// Returns all pairs.
     pub fn iter(&self) -> impl Iterator<Item = (i64, i64)> + Clone + '_ {
         self.runs.iter().flat_map(|run| (0..run.count).map(|i| run.pair(i)))
     }
 
-    /// A pair by its number.
+    /// Returns a pair by its number.
     pub fn get(&self, index: usize) -> Option<(i64, i64)> {
         let mut index = index as i64;
         self.runs.iter().find_map(|run| {
@@ -152,7 +152,7 @@ impl Pairs {
         })
     }
 
-    /// The number of the pair whose source is `place`.
+    /// Returns the number of the pair whose source is `place`.
     pub fn index(&self, place: i64) -> Option<usize> {
         let mut before = 0;
         self.runs.iter().find_map(|run| {

@@ -100,7 +100,7 @@ impl<A: Copy> Reshard<A> {
         matches!(self, Reshard::CollectivePermute | Reshard::PermuteParts)
     }
 
-    /// The axes it names, in order.
+    /// Returns the axes it names, in order.
     pub fn axes(&self) -> SmallVec<[A; 2]> {
         match self {
             Reshard::AllGather(dims)

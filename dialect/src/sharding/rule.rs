@@ -130,7 +130,7 @@ impl ShardingRule {
         self.factors.iter_mut().filter(|f| kinds(f.kind)).for_each(|f| f.blocked = true);
     }
 
-    /// All tensors, operands first.
+    /// Returns all tensors, operands first.
     pub fn tensors(&self) -> impl Iterator<Item = &TensorFactors> {
         self.operands.iter().chain(&self.results)
     }

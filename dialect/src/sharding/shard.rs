@@ -20,7 +20,7 @@ pub struct ShardDim {
 }
 
 impl ShardDim {
-    /// A dimension of size `global` in `shards` shards.
+    /// Returns a dimension of size `global` in `shards` shards.
     pub fn new(global: i64, shards: i64) -> Self {
         Self { global, shards: shards.max(1) }
     }
@@ -75,7 +75,7 @@ impl Padding {
         Padding::Filled(identity(kind, element))
     }
 
-    /// The padding value, if known.
+    /// Returns the padding value, if known.
     pub fn value(self) -> Option<Scalar> {
         match self {
             Padding::Undefined => None,
@@ -106,12 +106,12 @@ impl Shard {
         Self::new(global, global.iter().map(|_| 1))
     }
 
-    /// Its shape, the same on every device.
+    /// Returns its shape, the same on every device.
     pub fn shape(&self) -> Shape {
         self.dims.iter().map(|d| d.size()).collect()
     }
 
-    /// Whether there is no padding.
+    /// Returns whether there is no padding.
     pub fn is_even(&self) -> bool {
         self.dims.iter().all(|d| d.is_even())
     }
@@ -121,7 +121,7 @@ impl Shard {
         self.dims.iter().zip(indices).map(|(d, &i)| d.valid(i)).unzip()
     }
 
-    /// The dimensions with padding.
+    /// Returns the dimensions with padding.
     pub fn padded(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.dims.len()).filter(|&d| !self.dims[d].is_even())
     }

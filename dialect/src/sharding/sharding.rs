@@ -76,6 +76,19 @@ impl ReductionKind {
 
 /// The sharding of a tensor on a mesh. As the text has it, with a [`MeshRef`] and axes by name; passes also use it with
 /// numbers in the place of both.
+///
+/// ```
+/// use shardc_dialect::ir::Program;
+/// use shardc_dialect::sharding::{AxisRef, DimSharding, Mesh, MeshRef, TensorSharding};
+///
+/// let mut program = Program::new();
+/// let x = program.name("x");
+/// let mesh = Mesh { axes: [(x, 2)].into_iter().collect(), device_ids: None };
+/// let mut sharding = TensorSharding::replicated(MeshRef::Inline(Box::new(mesh.clone())), 2);
+/// sharding.dims[0] = DimSharding::closed(&[AxisRef::full(x)]);
+/// assert_eq!(program.sharding_text(&sharding), r#"<mesh<["x"=2]>, [{"x"}, {}]>"#);
+/// assert_eq!(sharding.local_shape(&[8, 3], &mesh)[..], [4, 3]);
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TensorSharding<M = MeshRef, A = AxisRef> {
     /// The mesh.
@@ -150,12 +163,12 @@ impl<M, A: Copy + PartialEq> TensorSharding<M, A> {
 }
 
 impl TensorSharding {
-    /// Number of shards of dimension `dim`.
+    /// Returns the number of shards of dimension `dim`.
     pub fn shards(&self, dim: usize, mesh: &Mesh) -> i64 {
         self.dims.get(dim).map_or(1, |d| axes_size(&d.axes, mesh))
     }
 
-    /// A device's shard of a tensor of `shape`.
+    /// Returns a device's shard of a tensor of `shape`.
     pub fn shard(&self, shape: &[i64], mesh: &Mesh) -> Shard {
         Shard::new(shape, (0..shape.len()).map(|d| self.shards(d, mesh)))
     }

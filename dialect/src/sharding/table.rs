@@ -49,17 +49,17 @@ impl ShardingTable {
         self.values.get(value).copied().filter(|id| id.is_some())
     }
 
-    /// A value's sharding.
+    /// Returns a value's sharding.
     pub fn get(&self, value: Value) -> Option<&Rc<TensorSharding>> {
         self.id(value).map(|id| self.sharding(id))
     }
 
-    /// The sharding behind an id.
+    /// Returns the sharding behind an id.
     pub fn sharding(&self, id: ShardingId) -> &Rc<TensorSharding> {
         &self.shardings[id]
     }
 
-    /// All shardings, in the order of their ids.
+    /// Returns all shardings, in the order of their ids.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Rc<TensorSharding>> {
         self.shardings.iter()
     }

@@ -2,8 +2,8 @@
 
 use crate::diagnostic::Span;
 
-/// The names of the op that is one more than `most`, if more than `most` lines begin with an op that has results. Ops
-/// that share a line are counted once, and those without results not at all.
+/// Returns the names of the op that is one more than `most`, if more than `most` lines begin with an op that has
+/// results. Ops that share a line are counted once, and those without results not at all.
 pub(super) fn names_of_op_after(text: &str, most: usize) -> Option<Span> {
     // Every such line has at least the six bytes of `%0=a.b` and its end.
     if text.len() / 7 <= most {
@@ -19,8 +19,8 @@ pub(super) fn names_of_op_after(text: &str, most: usize) -> Option<Span> {
     Some(Span::new(start, start + line.find('=').unwrap_or(0)))
 }
 
-/// Whether a line is `%a = stablehlo…`, `%a:2, %b = "stablehlo…`. Values of arguments and loops are named otherwise:
-/// with a type after the name, or another name after `=`.
+/// Returns whether a line is `%a = stablehlo…`, `%a:2, %b = "stablehlo…`. Values of arguments and loops are named
+/// otherwise: with a type after the name, or another name after `=`.
 fn begins_with_op(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
     if line.first() != Some(&b'%') {

@@ -14,7 +14,7 @@ use crate::sharding::{DimFactors, FactorKind, ShardingRule, TensorFactors};
 /// The keywords of the lists after the sizes, in order.
 const SPECIAL: [&str; 4] = ["reduction", "need_replication", "permutation", "blocked_propagation"];
 
-/// The name of factor `f`.
+/// Returns the name of factor `f`.
 fn factor_name(f: usize) -> String {
     match f {
         0..=17 => char::from(b'i' + f as u8).to_string(),

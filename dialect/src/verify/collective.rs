@@ -20,7 +20,7 @@ impl<'a> Verifier<'a> {
         self.shardings.get_or_init(|| ShardingTable::of(self.program))
     }
 
-    /// The value's sharding, if known.
+    /// Returns the value's sharding, if known.
     pub(super) fn sharding_of(&self, value: Value) -> Option<Rc<TensorSharding>> {
         self.table().get(value).cloned()
     }
@@ -112,7 +112,7 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// Whether a sharding's axes are valid.
+/// Returns whether a sharding's axes are valid.
 pub(super) fn is_proper(sharding: &TensorSharding, mesh: &Mesh) -> bool {
     let mut faults = AxisFaults::default();
     sharding.dims.iter().for_each(|dim| faults.list(&dim.axes, mesh));

@@ -128,12 +128,12 @@ pub fn optimization_barrier(b: &mut Builder<'_>, x: Value) -> Value {
     one(b, &OptimizationBarrier, &[x])
 }
 
-/// The custom call that copies `x` to another memory.
+/// Returns the custom call that copies `x` to another memory.
 pub fn move_to(b: &mut Builder<'_>, x: Value, to: MemorySpace) -> Value {
     device_placement::build(b, x, to)
 }
 
-/// Whether StableHLO has an op for each operation of a computation.
+/// Returns whether StableHLO has an op for each operation of a computation.
 pub fn is_expressible(body: &Body) -> bool {
     !body.insts.iter().any(|inst| matches!(inst, Inst::Op { op: ScalarOp::MulAdd, .. }))
 }

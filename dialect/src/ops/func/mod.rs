@@ -98,12 +98,12 @@ pub static RETURN: Terminator = Terminator {
     syntax: &[Piece::AttrDict, Piece::Operands, Piece::Types(TypeForm::OperandsOnly)],
 };
 
-/// Whether an op is a function.
+/// Returns whether an op is a function.
 pub fn is_function(op: OpRef<'_>) -> bool {
     op.name() == FUNC.name()
 }
 
-/// Whether an op is a call of a function.
+/// Returns whether an op is a call of a function.
 pub fn is_call(op: OpRef<'_>) -> bool {
     op.name() == CALL.name()
 }

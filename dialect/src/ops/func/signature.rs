@@ -27,17 +27,17 @@ pub struct Signature<'a> {
     pub results: &'a [Ty],
 }
 
-/// The name of a function, mesh or any other symbol, without `@`.
+/// Returns the name of a function, mesh or any other symbol, without `@`.
 pub fn symbol(program: &Program, op: Op) -> Option<&str> {
     program.attr(op, "sym_name").and_then(|a| program.attr_data(a).as_str())
 }
 
-/// The functions of a module, in order, declarations included.
+/// Returns the functions of a module, in order, declarations included.
 pub fn functions(program: &Program) -> impl Iterator<Item = Op> + '_ {
     program.top_level(super::FUNC.name())
 }
 
-/// The function called `name`.
+/// Returns the function called `name`.
 pub fn function(program: &Program, name: &str) -> Option<Op> {
     functions(program).find(|&op| symbol(program, op) == Some(name))
 }
@@ -68,7 +68,7 @@ pub fn has_branches(program: &Program, function: Op) -> bool {
     program.op(function).regions.iter().any(|&region| program.region_blocks(region).len() > 1)
 }
 
-/// The types of a function.
+/// Returns the types of a function.
 pub fn signature(program: &Program, function: Op) -> Signature<'_> {
     let ty = program.attr(function, FUNCTION_TYPE).map(|a| program.attr_data(a));
     if let Some(&AttrData::Type(ty)) = ty
@@ -141,12 +141,12 @@ pub fn result_attr(program: &Program, function: Op, i: usize, name: &str) -> Opt
     entry(program, function, RES_ATTRS, i, name)
 }
 
-/// The sharding of argument `i`.
+/// Returns the sharding of argument `i`.
 pub fn arg_sharding(program: &Program, function: Op, i: usize) -> Option<&TensorSharding> {
     arg_attr(program, function, i, SHARDING).and_then(|a| program.attr_data(a).as_sharding())
 }
 
-/// The sharding of result `i`.
+/// Returns the sharding of result `i`.
 pub fn result_sharding(program: &Program, function: Op, i: usize) -> Option<&TensorSharding> {
     result_attr(program, function, i, SHARDING).and_then(|a| program.attr_data(a).as_sharding())
 }

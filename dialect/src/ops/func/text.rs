@@ -178,7 +178,7 @@ fn print_results(p: &mut Printer<'_>, op: OpRef<'_>, results: &[Ty]) {
     p.text(")");
 }
 
-/// The dictionary of argument or result `i`, unless it is empty.
+/// Returns the dictionary of argument or result `i`, unless it is empty.
 fn dict_of<'a>(op: OpRef<'a>, list: &str, i: usize) -> Option<&'a [(Name, Attr)]> {
     let AttrData::Array(items) = op.attr(list)? else { return None };
     match op.program.attr_data(*items.get(i)?) {

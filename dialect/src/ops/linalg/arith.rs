@@ -260,7 +260,7 @@ fn without_sign(ty: ElementType) -> Option<ElementType> {
     })
 }
 
-/// The op called `name`.
+/// Returns the op called `name`.
 pub(super) fn of_name(name: &str) -> Option<&'static Arith> {
     ROWS.iter().copied().find(|row| row.name == name)
 }

@@ -97,7 +97,7 @@ pub enum Kind {
     Same,
 }
 
-/// The kind of an op; `None` for the ops of other dialects, reductions and returns.
+/// Returns the kind of an op; `None` for the ops of other dialects, reductions and returns.
 pub fn kind(op: OpRef<'_>) -> Option<Kind> {
     let kinds = [
         (NAMED_COMPUTATION.name(), Kind::NamedComputation),

@@ -46,7 +46,7 @@ impl Topology {
         ids.map(|&id| id.saturating_add(1)).max().unwrap_or(0)
     }
 
-    /// The mesh called `name`.
+    /// Returns the mesh called `name`.
     pub fn mesh(&self, name: Name) -> Option<&Mesh> {
         self.meshes.iter().find(|m| m.0 == name).map(|m| &m.1)
     }
@@ -66,7 +66,7 @@ impl Topology {
         Some(Layout::new(&tensor.tensor, tensor.sharding.as_ref(), &self.alone(tensor.mesh)?))
     }
 
-    /// A device's shard of a tensor.
+    /// Returns a device's shard of a tensor.
     pub fn local_type(&self, tensor: &MeshTensor) -> Option<TensorType> {
         self.layout(tensor).map(|layout| layout.local_type())
     }

@@ -144,7 +144,7 @@ const ALL: [&ShardyCollective; 9] = [
     &SHARDED_TO_UNREDUCED,
 ];
 
-/// The table row of the op called `name`.
+/// Returns the table row of the op called `name`.
 pub(super) fn row(name: &str) -> Option<&'static ShardyCollective> {
     ALL.into_iter().find(|row| row.name == name)
 }

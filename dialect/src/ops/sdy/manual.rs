@@ -97,7 +97,7 @@ impl<'a> ManualComputation<'a> {
         crate::sharding::axes_size(&self.manual_part(&dim.axes), mesh).max(1)
     }
 
-    /// The layout of a value of type `ty` on the devices, along the manual axes alone.
+    /// Returns the layout of a value of type `ty` on the devices, along the manual axes alone.
     fn layout(&self, ty: &TensorType, sharding: &TensorSharding, mesh: &Mesh) -> Layout {
         let mut manual = sharding.clone();
         for dim in &mut manual.dims {
@@ -116,7 +116,7 @@ impl<'a> ManualComputation<'a> {
         Ok(self.layout(&whole.ty(), sharding, mesh))
     }
 
-    /// The layout of a result on the devices, from the type of a shard.
+    /// Returns the layout of a result on the devices, from the type of a shard.
     fn result_layout(&self, i: usize, shard: &Literal, mesh: &Mesh) -> EvalResult<Layout> {
         let sharding = self.out_shardings.get(i).ok_or_else(|| EvalError::new("a result without sharding"))?;
         let ty = TensorType::new(&self.global_shape(&shard.shape, sharding), shard.element);

@@ -59,7 +59,7 @@ pub fn mesh_named<'a>(program: &'a Program, name: &str) -> Option<&'a Mesh> {
     own.or_else(|| topology_meshes(program).iter().find(|mesh| program.name_text(mesh.0) == name).map(|mesh| &mesh.1))
 }
 
-/// The meshes of the topology of `@main`, as written.
+/// Returns the meshes of the topology of `@main`, as written.
 pub fn topology_meshes(program: &Program) -> &[(Name, Mesh)] {
     let main = func::function(program, "main");
     match main.and_then(|main| program.attr(main, mpmd::TOPOLOGY)).map(|attr| program.attr_data(attr)) {
@@ -68,7 +68,7 @@ pub fn topology_meshes(program: &Program) -> &[(Name, Mesh)] {
     }
 }
 
-/// The mesh a sharding refers to.
+/// Returns the mesh a sharding refers to.
 pub fn resolve<'a>(program: &'a Program, mesh: &'a MeshRef) -> Option<&'a Mesh> {
     match mesh {
         MeshRef::Symbol(name) => mesh_named(program, program.name_text(*name)),

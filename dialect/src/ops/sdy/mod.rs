@@ -77,7 +77,7 @@ pub const ORIGINS: &str = "sdy.sharding_origins";
 /// The attribute of a copied function with its original name.
 pub const ORIGINAL_NAME: &str = "sdy.original_func_name";
 
-/// Whether an op is one of this dialect, known or not.
+/// Returns whether an op is one of this dialect, known or not.
 pub fn is_op(op: OpRef<'_>) -> bool {
     op.name().starts_with("sdy.")
 }
@@ -98,7 +98,7 @@ pub fn stated_sharding<'a>(op: OpRef<'a>) -> Option<&'a TensorSharding> {
     op.attr(SHARDING).or_else(|| op.attr(OUT_SHARDING)).and_then(AttrData::as_sharding)
 }
 
-/// The shardings of an op's results, as `sdy.sharding` lists them.
+/// Returns the shardings of an op's results, as `sdy.sharding` lists them.
 pub fn result_shardings<'a>(op: OpRef<'a>) -> Option<&'a [TensorSharding]> {
     match op.attr(super::func::SHARDING)? {
         AttrData::ShardingPerValue(list) => Some(list),
@@ -126,7 +126,7 @@ const DIRECTIONS: [(&str, Direction); 4] = [
     ("BOTH", Direction::Both),
 ];
 
-/// The direction of a propagation barrier; `None` for any other op.
+/// Returns the direction of a propagation barrier; `None` for any other op.
 pub fn barrier_direction(op: OpRef<'_>) -> Option<Direction> {
     let value = op.int("allowed_direction")?;
     usize::try_from(value).ok().and_then(|v| DIRECTIONS.get(v)).map(|d| d.1)

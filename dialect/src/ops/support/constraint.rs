@@ -90,7 +90,7 @@ pub fn scalar<'a>(op: OpRef<'a>, i: usize, label: &str) -> Checked<&'a TensorTyp
     Ok(ty)
 }
 
-/// Whether no operand and no declared result has a dynamic dimension.
+/// Returns whether no operand and no declared result has a dynamic dimension.
 pub fn is_static(op: OpRef<'_>) -> bool {
     op.operand_types().chain(op.result_types()).all(|t| t.tensor().is_none_or(TensorType::is_static))
 }

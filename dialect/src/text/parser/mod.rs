@@ -163,12 +163,12 @@ pub fn parse(text: &str, diagnostics: &mut Diagnostics) -> Program {
 impl<'s> Parser<'s> {
     // Tokens ---------------------------------------------------------------------------------------------------
 
-    /// The current token.
+    /// Returns the current token.
     pub fn token(&self) -> Token {
         self.tok
     }
 
-    /// The text of the current token.
+    /// Returns the text of the current token.
     pub fn token_text(&self) -> &'s str {
         &self.lexer.text[self.tok.start..self.tok.end]
     }
@@ -181,7 +181,7 @@ impl<'s> Parser<'s> {
         t
     }
 
-    /// Whether the current token is this word or punctuation.
+    /// Returns whether the current token is this word or punctuation.
     pub fn at(&self, text: &str) -> bool {
         matches!(self.tok.kind, Tok::Word | Tok::Punct) && self.token_text() == text
     }

@@ -63,6 +63,7 @@ impl<'s> Parser<'s> {
         Ok(self.program.intern_type(data))
     }
 
+    /// Parses the rest of a type after `tensor`.
     fn tensor_type(&mut self) -> Parse<Ty> {
         if !self.at("<") {
             return self.fail_expected("'<'");

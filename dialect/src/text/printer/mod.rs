@@ -91,14 +91,14 @@ impl Program {
         }
     }
 
-    /// The text of a type.
+    /// Returns the text of a type.
     pub fn type_text(&self, ty: Ty) -> String {
         let mut p = self.printer();
         p.ty(ty);
         p.out
     }
 
-    /// The text of a list of types: `(tensor<2xf32>, tensor<i32>)`.
+    /// Returns the text of a list of types: `(tensor<2xf32>, tensor<i32>)`.
     pub fn types_text(&self, types: &[Ty]) -> String {
         let mut p = self.printer();
         p.text("(");
@@ -114,7 +114,7 @@ impl Program {
         p.out
     }
 
-    /// The text of an element type.
+    /// Returns the text of an element type.
     pub fn element_text(&self, element: ElementType) -> String {
         match element {
             ElementType::Other(name) => self.name_text(name).to_owned(),
@@ -122,7 +122,7 @@ impl Program {
         }
     }
 
-    /// The text of an attribute.
+    /// Returns the text of an attribute.
     pub fn attr_text(&self, attr: Attr) -> String {
         let mut p = self.printer();
         p.attr(attr);
@@ -141,21 +141,21 @@ impl Program {
         Printer { options, ..self.printer() }.remaining(op, &[], |_| true)
     }
 
-    /// The text of a sharding without `#sdy.sharding`: `<@mesh, [{"x"}, {}]>`.
+    /// Returns the text of a sharding without `#sdy.sharding`: `<@mesh, [{"x"}, {}]>`.
     pub fn sharding_text(&self, sharding: &crate::sharding::TensorSharding) -> String {
         let mut p = self.printer();
         p.sharding(sharding);
         p.out
     }
 
-    /// The text of a mesh: `<["x"=2]>`.
+    /// Returns the text of a mesh: `<["x"=2]>`.
     pub fn mesh_text(&self, mesh: &crate::sharding::Mesh) -> String {
         let mut p = self.printer();
         p.mesh(mesh);
         p.out
     }
 
-    /// The text of a location, `loc(…)` without aliases.
+    /// Returns the text of a location, `loc(…)` without aliases.
     pub fn loc_text(&self, loc: Loc) -> String {
         let mut p = self.printer();
         p.text("loc(");

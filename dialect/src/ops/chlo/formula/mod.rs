@@ -133,17 +133,17 @@ impl Formula {
         self.body.push(Inst::Const(value.round(self.ty), self.ty))
     }
 
-    /// Whether it computes with complex numbers.
+    /// Returns whether it computes with complex numbers.
     pub(crate) fn is_complex(&self) -> bool {
         self.ty.is_complex()
     }
 
-    /// Whether the results keep the precision of the working type, and are not rounded to a narrower one.
+    /// Returns whether the results keep the precision of the working type, and are not rounded to a narrower one.
     pub(crate) fn exact(&self) -> bool {
         self.exact
     }
 
-    /// Whether it computes in f64.
+    /// Returns whether it computes in f64.
     pub(crate) fn is_double(&self) -> bool {
         self.ty == ElementType::F64
     }

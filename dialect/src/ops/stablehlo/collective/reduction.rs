@@ -175,7 +175,7 @@ impl OpDef for ReduceScatter {
     }
 }
 
-/// The scalar computation of the op's region, if it is one.
+/// Returns the scalar computation of the op's region, if it is one.
 pub(super) fn computation(op: OpRef<'_>) -> Option<Body> {
     body_of_region(op.program, op.region(0)?, &[Arg::Input(0), Arg::Input(1)])
 }

@@ -63,7 +63,7 @@ const POINTWISE: &[&str] = &[
     "_SPMDInternalOp_Wrap",
 ];
 
-/// The target of a custom call.
+/// Returns the target of a custom call.
 pub(crate) fn target<'a>(op: OpRef<'a>) -> &'a str {
     op.attr("call_target_name").and_then(AttrData::as_str).unwrap_or_default()
 }

@@ -18,7 +18,7 @@ fn stated<'a>(op: OpRef<'a>) -> Option<&'a str> {
     if target(op) == PLACE { mhlo::frontend_attribute(op, PLACEMENT) } else { None }
 }
 
-/// The memory that a call copies its operand to; `None` for other calls, and for a placement that names none.
+/// Returns the memory that a call copies its operand to; `None` for other calls, and for a placement that names none.
 pub(super) fn memory(op: OpRef<'_>) -> Option<MemorySpace> {
     match target(op) {
         "MoveToHost" => Some(MemorySpace::Host),
@@ -27,7 +27,7 @@ pub(super) fn memory(op: OpRef<'_>) -> Option<MemorySpace> {
     }
 }
 
-/// The memory kind must be a known one.
+/// Checks that the memory kind is known.
 pub(super) fn check(op: OpRef<'_>) -> Checked<()> {
     let kind = stated(op);
     require(kind.is_none_or(|kind| MemorySpace::of_kind(kind).is_some()), || {

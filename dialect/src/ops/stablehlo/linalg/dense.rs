@@ -125,7 +125,7 @@ impl Matrix {
         self.values.iter().map(|v| if complex { Scalar::Complex(v.0, v.1) } else { Scalar::Float(v.0) }).collect()
     }
 
-    /// Its elements, row by row.
+    /// Returns its elements, row by row.
     pub(super) fn into_values(self) -> Vec<C> {
         self.values
     }

@@ -32,7 +32,7 @@ impl RowMajor {
         Some(Self { operands: stated(LAYOUTS[0], &operands)?, results: stated(LAYOUTS[1], &results)? })
     }
 
-    /// Whether there is any.
+    /// Returns whether there is any.
     pub(super) fn is_any(&self) -> bool {
         self.operands.iter().chain(&self.results).any(|&is| is)
     }

@@ -78,7 +78,7 @@ impl ReduceDims {
     }
 }
 
-/// The element types of the inputs.
+/// Returns the element types of the inputs.
 fn elements(op: OpRef<'_>, n: usize) -> Option<Vec<ElementType>> {
     (0..n).map(|i| Some(op.operand_tensor(i)?.element)).collect()
 }

@@ -267,7 +267,7 @@ impl OpDef for DynamicSlice {
         copy_nest(result, index)
     }
 
-    /// A device contributes the positions that it holds.
+    /// Returns shared memory, because a device contributes the positions that it holds.
     fn residence(&self, _: OpRef<'_>) -> Residence {
         Residence::Shared
     }

@@ -59,7 +59,7 @@ impl ReduceWindow {
     }
 }
 
-/// The element types of the first `n` operands.
+/// Returns the element types of the first `n` operands.
 pub(super) fn elements(op: OpRef<'_>, n: usize) -> Vec<ElementType> {
     (0..n).filter_map(|i| Some(op.operand_tensor(i)?.element)).collect()
 }
