@@ -140,6 +140,19 @@ impl ConvDims {
     }
 }
 
+/// Methods that return the contents of an attribute of one kind, and `None` for all others.
+macro_rules! contents {
+    ($($(#[$doc:meta])* $name:ident: $ty:ty = $pattern:pat => $value:expr;)*) => {$(
+        $(#[$doc])*
+        pub fn $name(&self) -> Option<$ty> {
+            match self {
+                $pattern => Some($value),
+                _ => None,
+            }
+        }
+    )*};
+}
+
 impl AttrData {
     /// Returns the integer, if it is one.
     pub fn as_int(&self) -> Option<i64> {
@@ -150,15 +163,7 @@ impl AttrData {
         }
     }
 
-    /// The float, if it is one.
-    pub fn as_float(&self) -> Option<f64> {
-        match self {
-            AttrData::Float(bits, _) => Some(f64::from_bits(*bits)),
-            _ => None,
-        }
-    }
-
-    /// The text of a string or a symbol; `None` for a string of bytes that aren't UTF-8.
+    /// Returns the text of a string or a symbol; `None` for a string of bytes that aren't UTF-8.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             AttrData::String(s) => s.as_str(),
@@ -167,35 +172,28 @@ impl AttrData {
         }
     }
 
-    /// The value of an enum attribute.
-    pub fn as_enum(&self) -> Option<&str> {
-        match self {
-            AttrData::Enum(_, _, v) => Some(v),
-            _ => None,
-        }
-    }
-
-    /// The sharding, if it is one.
-    pub fn as_sharding(&self) -> Option<&TensorSharding> {
-        match self {
-            AttrData::Sharding(s) => Some(s),
-            _ => None,
-        }
-    }
-
-    /// The mesh, if it is one.
-    pub fn as_mesh(&self) -> Option<&Mesh> {
-        match self {
-            AttrData::Mesh(m) => Some(m),
-            _ => None,
-        }
-    }
-
-    /// The axes, if it is a flat list of them.
-    pub fn as_axes(&self) -> Option<&[AxisRef]> {
-        match self {
-            AttrData::Axes(a) => Some(a),
-            _ => None,
-        }
+    contents! {
+        /// Returns the float, if it is one.
+        as_float: f64 = AttrData::Float(bits, _) => f64::from_bits(*bits);
+        /// Returns the name, if it is a symbol.
+        as_symbol: &str = AttrData::Symbol(name) => name;
+        /// Returns the elements, if it is an array.
+        as_array: &[Attr] = AttrData::Array(items) => items;
+        /// Returns the literal, if it is one.
+        as_literal: &Literal = AttrData::Dense(_, literal) => literal;
+        /// Returns the value, if it is that of an enum.
+        as_enum: &str = AttrData::Enum(_, _, value) => value;
+        /// Returns the sharding, if it is one.
+        as_sharding: &TensorSharding = AttrData::Sharding(sharding) => sharding;
+        /// Returns the shardings, if it has one for each of several values.
+        as_shardings: &[TensorSharding] = AttrData::ShardingPerValue(list) => list;
+        /// Returns the sharding rule, if it is one.
+        as_rule: &ShardingRule = AttrData::ShardingRule(rule) => rule;
+        /// Returns the mesh, if it is one.
+        as_mesh: &Mesh = AttrData::Mesh(mesh) => mesh;
+        /// Returns the axes, if it is a flat list of them.
+        as_axes: &[AxisRef] = AttrData::Axes(axes) => axes;
+        /// Returns the name of a computation and how often JAX transposed it, if it is an origin.
+        as_origin: (Name, i64) = AttrData::Origin(name, transposed) => (*name, *transposed);
     }
 }

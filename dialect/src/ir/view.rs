@@ -128,10 +128,7 @@ impl<'a> OpRef<'a> {
 
     /// Returns the literal of attribute `name`.
     pub fn dense(self, name: &str) -> Option<&'a Literal> {
-        match self.attr(name)? {
-            AttrData::Dense(_, literal) => Some(literal),
-            _ => None,
-        }
+        self.attr(name)?.as_literal()
     }
 
     /// Returns the value of operand `i`, if it is a constant.
@@ -170,24 +167,17 @@ impl<'a> OpRef<'a> {
 
     /// Field `name` of struct attribute `attr`.
     pub fn field(self, attr: &str, name: &str) -> Option<&'a AttrData> {
-        match self.attr(attr)? {
-            AttrData::Struct(_, fields) => {
-                fields.iter().find(|f| self.program.name_text(f.0) == name).map(|f| self.program.attr_data(f.1))
-            }
-            _ => None,
-        }
+        self.field_id(attr, name).map(|field| self.program.attr_data(field))
+    }
+
+    fn field_id(self, attr: &str, name: &str) -> Option<Attr> {
+        let AttrData::Struct(_, fields) = self.attr(attr)? else { return None };
+        fields.iter().find(|f| self.program.name_text(f.0) == name).map(|f| f.1)
     }
 
     /// Integer list `name` of struct attribute `attr`; empty when the text leaves it out.
     pub fn field_ints(self, attr: &str, name: &str) -> Vec<i64> {
-        match self.attr(attr) {
-            Some(AttrData::Struct(_, fields)) => fields
-                .iter()
-                .find(|f| self.program.name_text(f.0) == name)
-                .and_then(|f| self.program.attr_ints(f.1))
-                .unwrap_or_default(),
-            _ => Vec::new(),
-        }
+        self.field_id(attr, name).and_then(|field| self.program.attr_ints(field)).unwrap_or_default()
     }
 }
 

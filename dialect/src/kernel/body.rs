@@ -83,6 +83,11 @@ impl Body {
         }
     }
 
+    /// Appends `op(args)` with a result of type `ty`.
+    pub fn op(&mut self, op: ScalarOp, args: &[Arg], ty: ElementType) -> Arg {
+        self.push(Inst::Op { op, args: args.iter().copied().collect(), ty })
+    }
+
     /// Appends an instruction.
     pub fn push(&mut self, inst: Inst) -> Arg {
         self.insts.push(inst);

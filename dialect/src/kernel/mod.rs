@@ -83,11 +83,23 @@ pub struct Input {
     pub outside: Option<Outside>,
 }
 
+impl Nest {
+    /// Creates a nest with one parallel loop per dimension of `shape`.
+    pub fn over(shape: &[i64], inputs: Vec<Input>, body: Body) -> Self {
+        let loops = shape.iter().copied().collect();
+        Self { loops, parallel: shape.len(), inputs, init: Vec::new(), body }
+    }
+}
+
 impl Input {
-    /// Reads operand `operand` at plain loop positions, without guards.
+    /// Creates a read of operand `operand` at these positions, without guards.
+    pub fn of(operand: usize, index: impl IntoIterator<Item = Index>) -> Self {
+        Self { operand, index: index.into_iter().collect(), guards: Vec::new(), outside: None }
+    }
+
+    /// Creates a read of operand `operand` at plain loop positions, without guards.
     pub fn at(operand: usize, loops: impl IntoIterator<Item = usize>) -> Self {
-        let index = loops.into_iter().map(Index::Loop).collect();
-        Self { operand, index, guards: Vec::new(), outside: None }
+        Self::of(operand, loops.into_iter().map(Index::Loop))
     }
 }
 

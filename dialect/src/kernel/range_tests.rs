@@ -100,7 +100,7 @@ fn read(input: &Input, ranges: &[Range<i64>]) -> Vec<BTreeSet<i64>> {
 }
 
 fn input(index: Vec<Index>, guards: Vec<Guard>) -> Input {
-    Input { operand: 0, index: index.into(), guards, outside: None }
+    Input { guards, ..Input::of(0, index) }
 }
 
 #[test]

@@ -36,43 +36,7 @@ pub fn rule_of_nest(op: OpRef<'_>, nest: &Nest) -> ShardingRule {
     let result_ranks: Vec<usize> =
         (0..op.result_count()).map(|i| op.result_tensor(i).map_or(0, |t| t.rank())).collect();
 
-    let mut reads: Vec<Vec<DimRead>> = operand_ranks.iter().map(|&r| vec![DimRead::Not; r]).collect();
-    let mut note = |operand: usize, index: &[Index], guards: &[Guard]| {
-        for (d, at) in index.iter().enumerate() {
-            if let (Some(slot), Some(&size)) =
-                (reads.get_mut(operand).and_then(|r| r.get_mut(d)), shapes[operand].get(d))
-            {
-                *slot = slot.and(read_of(at, size, guards, nest));
-            }
-        }
-    };
-    for input in &nest.inputs {
-        note(input.operand, &input.index, &input.guards);
-        for index in input.index.iter().chain(input.guards.iter().map(|g| &g.index)) {
-            index.loads(&mut |operand, at| note(operand, at, &[]));
-        }
-    }
-    // Loops whose position is used in arithmetic.
-    let mut counted = vec![false; nest.loops.len()];
-    for input in &nest.inputs {
-        count_in_input(input, &shapes, nest, &mut counted);
-    }
-    for inst in &nest.body.insts {
-        if let Inst::Index(index, _) = inst {
-            index.loops(&mut |i| counted[i] = true);
-        }
-    }
-    // On a diagonal, sharding one dimension doesn't shard the other.
-    for dims in &mut reads {
-        for d in 0..dims.len() {
-            let (before, rest) = dims.split_at_mut(d);
-            if let Some(i) = rest[0].along().filter(|_| before.iter().any(|b| b.along() == rest[0].along())) {
-                counted[i] = true;
-                rest[0] = DimRead::Other;
-            }
-        }
-    }
-
+    let (reads, counted) = reads_and_counted(nest, &shapes);
     let mut rule = ShardingRule::new(&operand_ranks, &result_ranks);
     let mut factor_of: Vec<Option<u32>> = vec![None; nest.loops.len()];
     for i in factor_order(nest) {
@@ -115,6 +79,48 @@ pub fn rule_of_nest(op: OpRef<'_>, nest: &Nest) -> ShardingRule {
         }
     }
     rule
+}
+
+/// Returns the way in which each dimension of each operand is read, and whether the position of each loop is used in
+/// arithmetic. Operands have these shapes.
+fn reads_and_counted(nest: &Nest, shapes: &[Shape]) -> (Vec<Vec<DimRead>>, Vec<bool>) {
+    let mut reads: Vec<Vec<DimRead>> = shapes.iter().map(|shape| vec![DimRead::Not; shape.len()]).collect();
+    let mut note = |operand: usize, index: &[Index], guards: &[Guard]| {
+        for (d, at) in index.iter().enumerate() {
+            if let (Some(slot), Some(&size)) =
+                (reads.get_mut(operand).and_then(|r| r.get_mut(d)), shapes[operand].get(d))
+            {
+                *slot = slot.and(read_of(at, size, guards, nest));
+            }
+        }
+    };
+    for input in &nest.inputs {
+        note(input.operand, &input.index, &input.guards);
+        for index in input.index.iter().chain(input.guards.iter().map(|g| &g.index)) {
+            index.loads(&mut |operand, at| note(operand, at, &[]));
+        }
+    }
+    // Loops whose position is used in arithmetic.
+    let mut counted = vec![false; nest.loops.len()];
+    for input in &nest.inputs {
+        count_in_input(input, shapes, nest, &mut counted);
+    }
+    for inst in &nest.body.insts {
+        if let Inst::Index(index, _) = inst {
+            index.loops(&mut |i| counted[i] = true);
+        }
+    }
+    // On a diagonal, sharding one dimension doesn't shard the other.
+    for dims in &mut reads {
+        for d in 0..dims.len() {
+            let (before, rest) = dims.split_at_mut(d);
+            if let Some(i) = rest[0].along().filter(|_| before.iter().any(|b| b.along() == rest[0].along())) {
+                counted[i] = true;
+                rest[0] = DimRead::Other;
+            }
+        }
+    }
+    (reads, counted)
 }
 
 /// Marks the loops that an input's positions and guards use other than to move along one dimension.

@@ -145,8 +145,7 @@ impl<'s> Parser<'s> {
 
     /// Parses `array<i64: 1, 2>`.
     fn dense_array(&mut self) -> Parse<AttrData> {
-        self.expect("array")?;
-        self.expect("<")?;
+        self.expect_all(&["array", "<"])?;
         let element = self.element_type()?;
         let mut values = Vec::new();
         if self.eat(":") {
@@ -244,9 +243,7 @@ impl<'s> Parser<'s> {
 
     /// Parses `<bounds = [4, ?]>`.
     fn older_bounds(&mut self) -> Parse<String> {
-        self.expect("<")?;
-        self.expect("bounds")?;
-        self.expect("=")?;
+        self.expect_all(&["<", "bounds", "="])?;
         let bounds = self.bound_list("[", "]")?;
         self.expect(">")?;
         Ok(bounds)

@@ -24,8 +24,7 @@ impl Parser<'_> {
     /// Parses `dense<…> : type`.
     pub fn dense(&mut self) -> Parse<Attr> {
         let start = self.tok.span();
-        self.expect("dense")?;
-        self.expect("<")?;
+        self.expect_all(&["dense", "<"])?;
         let mut elements = Vec::new();
         let mut shape = Shape::new();
         let mut blob = None;
@@ -40,8 +39,7 @@ impl Parser<'_> {
         } else if !self.at(">") {
             self.dense_element(&mut elements)?;
         }
-        self.expect(">")?;
-        self.expect(":")?;
+        self.expect_all(&[">", ":"])?;
         let ty_span = self.tok.span();
         let ty = self.ty()?;
         let tensor = match self.program.type_data(ty) {

@@ -10,9 +10,7 @@ impl Parser<'_> {
     pub(super) fn propagation_edges(&mut self) -> Parse<Vec<PropagationStep>> {
         self.expect("<")?;
         let steps = self.list("[", "]", |p| {
-            p.expect("{")?;
-            p.expect("step")?;
-            p.expect("-")?;
+            p.expect_all(&["{", "step", "-"])?;
             let index = p.integer()?;
             p.expect("=")?;
             let axes = p.list("[", "]", |p| {
@@ -52,18 +50,12 @@ impl Printer<'_> {
             EdgeValue::Operand(i) => format!("operand-{i}"),
             EdgeValue::Result(i) => format!("result-{i}"),
         };
-        self.text("<[");
-        self.separated(steps.iter(), |p, step| {
-            p.text(&format!("{{step-{} = [", step.index));
-            p.separated(step.axes.iter(), |p, (axis, source, targets)| {
+        self.list("<[", steps.iter(), "]>", |p, step| {
+            p.list(&format!("{{step-{} = [", step.index), step.axes.iter(), "]}", |p, (axis, source, targets)| {
                 p.text("{");
                 p.axis(*axis);
-                p.text(&format!(" = {} -> [", text(source)));
-                p.separated(targets.iter(), |p, target| p.text(&text(target)));
-                p.text("]}");
+                p.list(&format!(" = {} -> [", text(source)), targets.iter(), "]}", |p, target| p.text(&text(target)));
             });
-            p.text("]}");
         });
-        self.text("]>");
     }
 }

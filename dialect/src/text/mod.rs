@@ -20,7 +20,9 @@ pub(crate) mod words;
 
 pub use lexer::{Tok, Token};
 pub(crate) use number::float_text;
-pub use parser::{Failed, MAX_NESTING, Parse, ParsedOp, Parser, attribute_of_text, nearest, parse, parse_with};
+pub use parser::{
+    Argument, Failed, MAX_NESTING, Parse, ParsedOp, Parser, attribute_of_text, nearest, parse, parse_with,
+};
 pub use printer::{CAUSE, PrintOptions, Printer, print, print_with};
 pub use raw_bytes::escape_raw_bytes;
 pub use syntax::{CustomSyntax, Piece, Syntax, TypeForm};

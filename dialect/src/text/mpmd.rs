@@ -96,15 +96,13 @@ impl Printer<'_> {
     /// Prints `#mpmd.topology<<"m1": <["x"=2]>>, …>`.
     pub(super) fn topology(&mut self, meshes: &[(Name, Mesh)]) {
         let program = self.program;
-        self.text("#mpmd.topology<");
-        self.separated(meshes.iter(), |p, (name, mesh)| {
+        self.list("#mpmd.topology<", meshes.iter(), ">", |p, (name, mesh)| {
             p.text("<");
             p.string(program.name_text(*name));
             p.text(": ");
             p.mesh(mesh);
             p.text(">");
         });
-        self.text(">");
     }
 
     /// Prints `"f"(1)`, without a count of 0.
@@ -119,17 +117,9 @@ impl Printer<'_> {
     /// Prints `["f"(1), "g"]`; returns false if the list has other elements than origins.
     pub(crate) fn origins(&mut self, origins: &[Attr]) -> bool {
         let program = self.program;
-        let each: Option<Vec<(Name, i64)>> = origins
-            .iter()
-            .map(|&attr| match program.attr_data(attr) {
-                AttrData::Origin(name, transposed) => Some((*name, *transposed)),
-                _ => None,
-            })
-            .collect();
+        let each: Option<Vec<(Name, i64)>> = origins.iter().map(|&a| program.attr_data(a).as_origin()).collect();
         let Some(each) = each else { return false };
-        self.text("[");
-        self.separated(each.into_iter(), |p, (name, transposed)| p.origin(name, transposed));
-        self.text("]");
+        self.list("[", each.into_iter(), "]", |p, (name, transposed)| p.origin(name, transposed));
         true
     }
 }

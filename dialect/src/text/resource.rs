@@ -18,11 +18,9 @@ type Filled = FxHashMap<Attr, Attr>;
 impl Parser<'_> {
     /// Parses `dense_resource<key> : type`.
     pub(super) fn dense_resource(&mut self) -> Parse<AttrData> {
-        self.expect("dense_resource")?;
-        self.expect("<")?;
+        self.expect_all(&["dense_resource", "<"])?;
         let key = self.resource_key()?;
-        self.expect(">")?;
-        self.expect(":")?;
+        self.expect_all(&[">", ":"])?;
         let ty = self.ty()?;
         Ok(AttrData::Resource(key, ty))
     }

@@ -165,25 +165,19 @@ impl Printer<'_> {
         let name = |f: u32| factor_name(f as usize);
         self.text("<");
         for (side, tensors) in [&rule.operands, &rule.results].into_iter().enumerate() {
-            self.text(if side == 0 { "(" } else { "->(" });
-            self.separated(tensors.iter(), |p, t| {
-                p.text("[");
-                p.separated(t.iter(), |p, dim| {
+            self.list(if side == 0 { "(" } else { "->(" }, tensors.iter(), ")", |p, t| {
+                p.list("[", t.iter(), "]", |p, dim| {
                     if dim.is_empty() {
                         p.text("*");
                     }
                     dim.iter().for_each(|&f| p.text(&name(f)));
                 });
-                p.text("]");
             });
-            self.text(")");
         }
         if !rule.factors.is_empty() {
-            self.text(" {");
-            self.separated(rule.factors.iter().enumerate(), |p, (i, f)| {
+            self.list(" {", rule.factors.iter().enumerate(), "}", |p, (i, f)| {
                 p.text(&format!("{}={}", name(i as u32), f.size))
             });
-            self.text("}");
         }
         let with = |f: &dyn Fn(&crate::sharding::Factor) -> bool| -> Vec<u32> {
             (0..rule.factors.len()).filter(|&i| f(&rule.factors[i])).map(|i| i as u32).collect()
@@ -195,9 +189,7 @@ impl Printer<'_> {
             ("blocked_propagation", with(&|f| f.blocked)),
         ] {
             if !list.is_empty() {
-                self.text(&format!(" {word}={{"));
-                self.separated(list.into_iter(), |p, f| p.text(&name(f)));
-                self.text("}");
+                self.list(&format!(" {word}={{"), list.into_iter(), "}", |p, f| p.text(&name(f)));
             }
         }
         if rule.custom {

@@ -85,8 +85,7 @@ impl<'s> Parser<'s> {
             }
         }
         if self.eat(",") {
-            self.expect("device_ids")?;
-            self.expect("=")?;
+            self.expect_all(&["device_ids", "="])?;
             let ids = self.int_list()?;
             // The default order isn't stored.
             let usual = !mesh.axes.is_empty() && ids.iter().copied().eq(0..mesh.devices());
@@ -239,37 +238,29 @@ impl Printer<'_> {
 
     /// Prints `{"x", "y"}`.
     pub fn axes(&mut self, axes: &[AxisRef]) {
-        self.text("{");
-        self.separated(axes.iter(), |p, &a| p.axis(a));
-        self.text("}");
+        self.list("{", axes.iter(), "}", |p, &a| p.axis(a));
     }
 
     /// Prints `[{"x"}, {}]`.
     pub fn axes_per_dim(&mut self, dims: &[AxisList]) {
-        self.text("[");
-        self.separated(dims.iter(), |p, a| p.axes(a));
-        self.text("]");
+        self.list("[", dims.iter(), "]", |p, a| p.axes(a));
     }
 
     /// Prints `[{"b"}: 0->2]`.
     pub fn all_to_all_params(&mut self, params: &[AllToAllParam]) {
-        self.text("[");
-        self.separated(params.iter(), |p, a| {
+        self.list("[", params.iter(), "]", |p, a| {
             p.axes(&a.axes);
             p.text(&format!(": {}->{}", a.from, a.to));
         });
-        self.text("]");
     }
 
     /// Prints `<["x"=2], device_ids=[1, 0]>`.
     pub fn mesh(&mut self, mesh: &Mesh) {
-        self.text("<[");
-        self.separated(mesh.axes.iter(), |p, a| {
+        self.list("<[", mesh.axes.iter(), "]", |p, a| {
             let name = p.program.name_text(a.0).to_owned();
             p.string(&name);
             p.text(&format!("={}", a.1));
         });
-        self.text("]");
         if let Some(ids) = &mesh.device_ids {
             self.text(", device_ids=");
             self.int_list(ids);
@@ -290,8 +281,7 @@ impl Printer<'_> {
                 self.mesh(mesh);
             }
         }
-        self.text(", [");
-        self.separated(s.dims.iter(), |p, d| {
+        self.list(", [", s.dims.iter(), "]", |p, d| {
             p.text("{");
             p.separated(d.axes.iter(), |p, &a| p.axis(a));
             if d.open {
@@ -302,7 +292,6 @@ impl Printer<'_> {
                 p.text(&format!("p{priority}"));
             }
         });
-        self.text("]");
         if !s.replicated.is_empty() {
             self.text(", replicated=");
             self.axes(&s.replicated);

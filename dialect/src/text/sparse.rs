@@ -14,16 +14,14 @@ impl Parser<'_> {
     /// in hex.
     pub(super) fn sparse(&mut self) -> Parse<Attr> {
         let start = self.tok.span();
-        self.expect("sparse")?;
-        self.expect("<")?;
+        self.expect_all(&["sparse", "<"])?;
         let (mut places, mut values, mut hex) = (Vec::new(), Vec::new(), false);
         if !self.at(">") {
             hex |= self.sparse_part(&mut places)?;
             self.expect(",")?;
             hex |= self.sparse_part(&mut values)?;
         }
-        self.expect(">")?;
-        self.expect(":")?;
+        self.expect_all(&[">", ":"])?;
         let whole = start.to(self.tok.span());
         let ty = self.ty()?;
         let tensor = match self.program.type_data(ty) {

@@ -31,12 +31,12 @@ impl<'a> Verifier<'a> {
     /// axes, it returns early.
     fn is_anything_unreduced(&self) -> bool {
         let program = self.program;
-        let says_so = |attr: &AttrData| match attr {
+        let has_unreduced = |attr: &AttrData| match attr {
             AttrData::Sharding(sharding) => !sharding.unreduced.is_empty(),
             AttrData::ShardingPerValue(list) => list.iter().any(|s| !s.unreduced.is_empty()),
             _ => false,
         };
-        if !program.all_attrs().any(says_so) {
+        if !program.all_attrs().any(has_unreduced) {
             return false;
         }
         let stated = func::functions(program).any(|f| {

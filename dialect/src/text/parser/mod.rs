@@ -13,7 +13,7 @@ use super::count::names_of_op_after;
 use super::lexer::{Lexer, Tok, Token};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
-use crate::ir::{Attr, AttrData, Block, ByteString, MAX_OPS, MAX_TEXT, Name, Program, Region, Ty, Value};
+use crate::ir::{Attr, AttrData, Block, ByteString, Loc, MAX_OPS, MAX_TEXT, Name, Program, Region, Ty, Value};
 use crate::op::{OpDef, Registry};
 
 /// An error that has already been reported.
@@ -71,6 +71,19 @@ impl ParsedOp {
         let attr = p.intern_attr(data);
         self.set(p, name, attr);
     }
+}
+
+/// An argument of a block, as its text states it.
+#[derive(Clone, Copy)]
+pub struct Argument<'s> {
+    /// Its name without `%`.
+    pub name: &'s str,
+    /// Its name in the text.
+    pub span: Span,
+    /// Its type.
+    pub ty: Ty,
+    /// Its location.
+    pub loc: Loc,
 }
 
 #[derive(Clone, Copy)]
@@ -208,6 +221,11 @@ impl<'s> Parser<'s> {
     /// Consumes this word or punctuation, or fails.
     pub fn expect(&mut self, text: &str) -> Parse<()> {
         if self.eat(text) { Ok(()) } else { self.fail_expected(&format!("'{text}'")) }
+    }
+
+    /// Consumes these words and punctuation, in order, or fails.
+    pub fn expect_all(&mut self, texts: &[&str]) -> Parse<()> {
+        texts.iter().try_for_each(|text| self.expect(text))
     }
 
     /// Fails at the current token.
@@ -456,6 +474,27 @@ impl<'s> Parser<'s> {
             }
             self.advance();
         }
+    }
+
+    /// Parses `(%a, %b)`.
+    pub fn operands_in_parentheses(&mut self, op: &mut ParsedOp) -> Parse<()> {
+        self.expect("(")?;
+        self.operands(op)?;
+        self.expect(")")
+    }
+
+    /// Parses `%a: T`, and its location if it is stated.
+    pub fn argument(&mut self) -> Parse<Argument<'s>> {
+        let (name, span) = self.value_name()?;
+        self.expect(":")?;
+        let ty = self.ty()?;
+        let loc = self.optional_loc()?.unwrap_or(Loc::of_text(span));
+        Ok(Argument { name, span, ty, loc })
+    }
+
+    /// Parses `(%a: T, %b: U)`.
+    pub fn arguments(&mut self) -> Parse<Vec<Argument<'s>>> {
+        self.list("(", ")", Self::argument)
     }
 
     fn bind(&mut self, name: &'s str, binding: Binding, span: Span) {

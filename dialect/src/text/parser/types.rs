@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::ir::{ElementType, Quantized, TensorType, Ty, TypeData};
+use crate::ir::{DYNAMIC, ElementType, Quantized, Shape, TensorType, Ty, TypeData};
 
 use super::super::lexer::{Tok, Token};
 use super::{Nest, Parse, ParsedOp, Parser, short};
@@ -68,30 +68,40 @@ impl<'s> Parser<'s> {
         if !self.at("<") {
             return self.fail_expected("'<'");
         }
-        // Sizes are read by characters, because `4x8xf32` isn't a sequence of MLIR tokens.
-        let text = self.lexer.text;
-        let open = self.tok;
-        let mut at = open.end;
-        let mut ty = TensorType::new(&[], ElementType::F32);
-        let bytes = text.as_bytes();
-        let blank = |mut at: usize| {
-            while bytes.get(at).is_some_and(u8::is_ascii_whitespace) {
-                at += 1;
-            }
-            at
-        };
-        if bytes.get(blank(at)) == Some(&b'*') {
+        let (open, bytes) = (self.tok, self.lexer.text.as_bytes());
+        if bytes.get(skip_blanks(bytes, open.end)) == Some(&b'*') {
             self.skip_balanced()?;
-            let whole = text[open.start..self.prev_end].to_owned();
+            let whole = &self.lexer.text[open.start..self.prev_end];
             return Ok(self.program.intern_type(TypeData::Opaque(format!("tensor{whole}").into())));
         }
+        let mut ty = TensorType { shape: self.sizes(open.end)?, ..TensorType::new(&[], ElementType::F32) };
+        ty.element = self.element_type()?;
+        if ty.elements().is_some_and(|n| n.saturating_mul(ty.element.bytes().max(1)) > 1 << 50) {
+            let span = Span::new(open.start, self.prev_end);
+            let d = Diagnostic::error(codes::TENSOR_SIZE, span, "the tensor has more than 2^50 bytes");
+            return self.error(d.note("no device has that much memory; check the sizes"));
+        }
+        if self.eat(",") {
+            let span = self.tok.span();
+            ty.encoding = Some(self.attribute()?);
+            self.check_bounds(&ty, span)?;
+        }
+        self.expect(">")?;
+        Ok(self.program.intern_type(ty))
+    }
+
+    /// Parses `4x?x`, the sizes of a tensor from byte `at` on. They are read by characters, because `4x8xf32` isn't a
+    /// sequence of MLIR tokens.
+    fn sizes(&mut self, mut at: usize) -> Parse<Shape> {
+        let (text, bytes) = (self.lexer.text, self.lexer.text.as_bytes());
+        let mut shape = Shape::new();
         loop {
-            at = blank(at);
+            at = skip_blanks(bytes, at);
             let start = at;
             let size = match bytes.get(at) {
                 Some(b'?') => {
                     at += 1;
-                    crate::ir::DYNAMIC
+                    DYNAMIC
                 }
                 Some(b'0'..=b'9') => {
                     while bytes.get(at).is_some_and(u8::is_ascii_digit) {
@@ -107,44 +117,30 @@ impl<'s> Parser<'s> {
                 _ => break,
             };
             if bytes.get(at) != Some(&b'x') {
-                return self
-                    .fail(Span::new(start, at), "expected 'x' after the dimension's size, then the element type");
+                let message = "expected 'x' after the dimension's size, then the element type";
+                return self.fail(Span::new(start, at), message);
             }
             at += 1;
-            ty.shape.push(size);
+            shape.push(size);
         }
         self.resume(at);
-        ty.element = self.element_type()?;
-        if ty.elements().is_some_and(|n| n.saturating_mul(ty.element.bytes().max(1)) > 1 << 50) {
-            let d = Diagnostic::error(
-                codes::TENSOR_SIZE,
-                Span::new(open.start, self.prev_end),
-                "the tensor has more than 2^50 bytes",
-            )
-            .note("no device has that much memory; check the sizes");
-            return self.error(d);
+        Ok(shape)
+    }
+
+    /// Checks the upper bounds that an encoding states for dynamic dimensions.
+    fn check_bounds(&mut self, ty: &TensorType, span: Span) -> Parse<()> {
+        let Some(bounds) = self.program.bounds(ty) else { return Ok(()) };
+        if bounds.len() != ty.rank() {
+            return self.fail(span, format!("the type has {} bounds for {} dimensions", bounds.len(), ty.rank()));
         }
-        if self.eat(",") {
-            let span = self.tok.span();
-            ty.encoding = Some(self.attribute()?);
-            let bounds = self.program.bounds(&ty);
-            if let Some(bounds) = bounds {
-                if bounds.len() != ty.rank() {
-                    return self
-                        .fail(span, format!("the type has {} bounds for {} dimensions", bounds.len(), ty.rank()));
-                }
-                if let Some(d) = (0..ty.rank()).find(|&d| bounds[d].is_some() && ty.shape[d] != crate::ir::DYNAMIC) {
-                    let e = Diagnostic::error(
-                        codes::DIMENSION_BOUND,
-                        span,
-                        format!("dimension {d} has both a size and a bound"),
-                    );
-                    return self.error(e.note("write ? for the bound of a dimension with a static size"));
-                }
+        match (0..ty.rank()).find(|&d| bounds[d].is_some() && ty.shape[d] != DYNAMIC) {
+            Some(d) => {
+                let message = format!("dimension {d} has both a size and a bound");
+                let e = Diagnostic::error(codes::DIMENSION_BOUND, span, message);
+                self.error(e.note("write ? for the bound of a dimension with a static size"))
             }
+            None => Ok(()),
         }
-        self.expect(">")?;
-        Ok(self.program.intern_type(ty))
     }
 
     /// Parses `f32`, `complex<f32>`, `!quant…`.
@@ -313,4 +309,12 @@ impl<'s> Parser<'s> {
             }
         }
     }
+}
+
+/// Returns the first byte from `at` on that isn't blank.
+fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
+    while bytes.get(at).is_some_and(u8::is_ascii_whitespace) {
+        at += 1;
+    }
+    at
 }

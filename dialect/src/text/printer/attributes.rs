@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use super::{CAUSE, Printer};
 use crate::collective::{as_lists, is_compact};
-use crate::ir::{Attr, AttrData, ElementType, Name, OpRef, TypeData};
+use crate::ir::{Attr, AttrData, ElementClass, ElementType, Name, OpRef, Ty, TypeData};
+use crate::scalar::Scalar;
+use crate::text::number::print_float;
 
 impl Printer<'_> {
     /// Prints an attribute in full form.
@@ -14,116 +16,84 @@ impl Printer<'_> {
             AttrData::Unit => self.text("unit"),
             AttrData::Bool(b) => self.text(if *b { "true" } else { "false" }),
             AttrData::Int(v, ty) => {
-                match program.type_data(*ty) {
-                    TypeData::Scalar(e) if e.class() == crate::ir::ElementClass::Unsigned => {
-                        let _ = write!(self.out, "{} : ", *v as u64);
-                    }
-                    _ => {
-                        let _ = write!(self.out, "{v} : ");
-                    }
-                }
-                self.ty(*ty);
+                let number = match program.type_data(*ty) {
+                    TypeData::Scalar(e) if e.class() == ElementClass::Unsigned => (*v as u64).to_string(),
+                    _ => v.to_string(),
+                };
+                self.typed(*ty, |p| p.text(&number));
             }
             AttrData::Float(bits, ty) => {
-                let value = f64::from_bits(*bits);
                 let element = match program.type_data(*ty) {
                     TypeData::Scalar(e) if e.is_float() => *e,
                     _ => ElementType::F64,
                 };
-                let mut bytes = Vec::new();
-                crate::scalar::Scalar::Float(value).encode(element, &mut bytes);
-                crate::text::number::print_float(value, &bytes, element, &mut self.out);
-                self.text(" : ");
-                self.ty(*ty);
+                self.typed(*ty, |p| p.float(*bits, element));
             }
             AttrData::String(s) => self.string(s.as_bytes()),
             AttrData::Symbol(s) => self.symbol(s),
-            AttrData::Array(items) => {
-                self.text("[");
-                self.separated(items.iter(), |p, &a| p.attr(a));
-                self.text("]");
-            }
+            AttrData::Array(items) => self.list("[", items.iter(), "]", |p, &a| p.attr(a)),
             AttrData::Dict(entries) => self.dict(entries),
             AttrData::Type(ty) => self.ty(*ty),
-            AttrData::Dense(ty, literal) => {
-                self.dense_value(literal);
-                self.text(" : ");
-                self.ty(*ty);
-            }
-            AttrData::Resource(key, ty) => {
-                self.text("dense_resource<");
-                match key.as_str().filter(|key| is_word(key)) {
-                    Some(key) => self.text(key),
-                    None => self.string(key.as_bytes()),
-                }
-                self.text("> : ");
-                self.ty(*ty);
-            }
+            AttrData::Dense(ty, literal) => self.typed(*ty, |p| p.dense_value(literal)),
+            AttrData::Resource(key, ty) => self.typed(*ty, |p| {
+                p.enclosed("dense_resource<", ">", |p| match key.as_str().filter(|key| is_word(key)) {
+                    Some(key) => p.text(key),
+                    None => p.string(key.as_bytes()),
+                });
+            }),
             AttrData::DenseArray(element, values) => self.dense_array(*element, values),
-            AttrData::Enum(dialect, kind, value) => self.text(&format!("#{dialect}<{kind} {value}>")),
+            AttrData::Opaque(text) => self.text(text),
             AttrData::Struct(..) if self.groups(attr) => {}
+            AttrData::Enum(dialect, kind, value) => self.text(&format!("#{dialect}<{kind} {value}>")),
             AttrData::Struct(name, fields) => {
                 self.text(&format!("#{name}"));
                 self.struct_fields(fields);
             }
-            AttrData::ConvDims(dims) => {
-                self.text("#stablehlo.conv<");
-                if dims.is_whole() {
-                    self.conv_dims(dims)
-                } else {
-                    self.raw_conv_dims(dims)
-                }
-                self.text(">");
-            }
-            AttrData::Opaque(text) => self.text(text),
-            AttrData::Mesh(mesh) => {
-                self.text("#sdy.mesh");
-                self.mesh(mesh);
-            }
-            AttrData::Sharding(s) => {
-                self.text("#sdy.sharding");
-                self.sharding(s);
-            }
+            AttrData::ConvDims(dims) => self.enclosed("#stablehlo.conv<", ">", |p| match dims.is_whole() {
+                true => p.conv_dims(dims),
+                false => p.raw_conv_dims(dims),
+            }),
+            AttrData::Mesh(mesh) => self.enclosed("#sdy.mesh", "", |p| p.mesh(mesh)),
+            AttrData::Sharding(sharding) => self.enclosed("#sdy.sharding", "", |p| p.sharding(sharding)),
             AttrData::ShardingPerValue(list) => {
-                self.text("#sdy.sharding_per_value<[");
-                self.separated(list.iter(), |p, s| p.sharding(s));
-                self.text("]>");
+                self.list("#sdy.sharding_per_value<[", list.iter(), "]>", |p, s| p.sharding(s));
             }
-            AttrData::ShardingRule(rule) => {
-                self.text("#sdy.op_sharding_rule");
-                self.sharding_rule(rule);
-            }
-            AttrData::ManualAxes(axes) => {
-                self.text("#sdy<manual_axes");
-                self.manual_axes(axes);
-                self.text(">");
-            }
-            AttrData::Axes(axes) => {
-                self.text("#sdy<axis_ref_list");
-                self.axes(axes);
-                self.text(">");
-            }
-            AttrData::AxesPerDim(dims) => {
-                self.text("#sdy<list_of_axis_ref_lists");
-                self.axes_per_dim(dims);
-                self.text(">");
-            }
+            AttrData::ShardingRule(rule) => self.enclosed("#sdy.op_sharding_rule", "", |p| p.sharding_rule(rule)),
+            AttrData::ManualAxes(axes) => self.enclosed("#sdy<manual_axes", ">", |p| p.manual_axes(axes)),
+            AttrData::Axes(axes) => self.enclosed("#sdy<axis_ref_list", ">", |p| p.axes(axes)),
+            AttrData::AxesPerDim(dims) => self.enclosed("#sdy<list_of_axis_ref_lists", ">", |p| p.axes_per_dim(dims)),
             AttrData::PropagationEdges(steps) => {
-                self.text("#sdy.propagation_edges");
-                self.propagation_edges(steps);
+                self.enclosed("#sdy.propagation_edges", "", |p| p.propagation_edges(steps));
+            }
+            AttrData::AllToAllParams(params) => {
+                self.enclosed("#sdy<all_to_all_param_list", ">", |p| p.all_to_all_params(params));
             }
             AttrData::Topology(meshes) => self.topology(meshes),
             AttrData::Origin(name, transposed) => {
-                self.text("#mpmd.user_origin<");
-                self.origin(*name, *transposed);
-                self.text(">");
-            }
-            AttrData::AllToAllParams(params) => {
-                self.text("#sdy<all_to_all_param_list");
-                self.all_to_all_params(params);
-                self.text(">");
+                self.enclosed("#mpmd.user_origin<", ">", |p| p.origin(*name, *transposed));
             }
         }
+    }
+
+    /// Prints `open`, then by `f`, then `close`.
+    fn enclosed(&mut self, open: &str, close: &str, f: impl FnOnce(&mut Self)) {
+        self.text(open);
+        f(self);
+        self.text(close);
+    }
+
+    /// Prints by `f`, then ` : T`.
+    fn typed(&mut self, ty: Ty, f: impl FnOnce(&mut Self)) {
+        f(self);
+        self.text(" : ");
+        self.ty(ty);
+    }
+
+    /// Prints the float whose value as an `f64` has these bits, as an element of type `element`.
+    fn float(&mut self, bits: u64, element: ElementType) {
+        let (value, mut bytes) = (f64::from_bits(bits), Vec::new());
+        Scalar::Float(value).encode(element, &mut bytes);
+        print_float(value, &bytes, element, &mut self.out);
     }
 
     /// Prints device groups along axes of a mesh as lists of devices; returns false for other attributes, and if the
@@ -154,10 +124,7 @@ impl Printer<'_> {
             if element == ElementType::I1 {
                 self.text(if v != 0 { "true" } else { "false" });
             } else if element.is_float() {
-                let value = f64::from_bits(v as u64);
-                let mut bytes = Vec::new();
-                crate::scalar::Scalar::Float(value).encode(element, &mut bytes);
-                crate::text::number::print_float(value, &bytes, element, &mut self.out);
+                self.float(v as u64, element);
             } else {
                 let _ = write!(self.out, "{v}");
             }
@@ -168,8 +135,7 @@ impl Printer<'_> {
     /// Prints `<key = value, …>`: integers without type, lists without `array`.
     pub fn struct_fields(&mut self, fields: &[(Name, Attr)]) {
         let program = self.program;
-        self.text("<");
-        self.separated(fields.iter(), |p, &(key, attr)| {
+        self.list("<", fields.iter(), ">", |p, &(key, attr)| {
             p.text(program.name_text(key));
             p.text(" = ");
             match program.attr_data(attr) {
@@ -181,7 +147,6 @@ impl Printer<'_> {
                 _ => p.attr(attr),
             }
         });
-        self.text(">");
     }
 
     /// Prints `raw input_batch_dimension = 0, …`.

@@ -183,13 +183,18 @@ impl Printer<'_> {
         }
     }
 
+    /// Prints `open`, items separated by commas, `close`.
+    pub fn list<T>(&mut self, open: &str, items: impl Iterator<Item = T>, close: &str, f: impl FnMut(&mut Self, T)) {
+        self.text(open);
+        self.separated(items, f);
+        self.text(close);
+    }
+
     /// Prints `[0, 1]`.
     pub fn int_list(&mut self, values: &[i64]) {
-        self.text("[");
-        self.separated(values.iter(), |p, v| {
+        self.list("[", values.iter(), "]", |p, v| {
             let _ = write!(p.out, "{v}");
         });
-        self.text("]");
     }
 
     /// Prints a quoted string.
@@ -249,6 +254,24 @@ impl Printer<'_> {
     /// Prints `%0, %1`.
     pub fn values(&mut self, values: &[Value]) {
         self.separated(values.iter(), |p, &v| p.value(v));
+    }
+
+    /// Prints `(%a, %b)`.
+    pub fn operands_in_parentheses(&mut self, op: OpRef<'_>) {
+        self.text("(");
+        self.values(op.operands());
+        self.text(")");
+    }
+
+    /// Prints `%a: T, %b: U`, with locations if the options ask for them.
+    pub fn arguments(&mut self, args: &[Value]) {
+        let program = self.program;
+        self.separated(args.iter(), |p, &arg| {
+            p.value(arg);
+            p.text(": ");
+            p.ty(program.value_type(arg));
+            p.trailing_location(program.value_loc(arg));
+        });
     }
 
     fn unique(&mut self, base: &str) -> Box<str> {
@@ -480,9 +503,7 @@ impl Printer<'_> {
                     self.attr(*m);
                     self.text(">");
                 }
-                self.text("[");
-                self.separated(parts.iter(), |p, &l| child(p, l));
-                self.text("]");
+                self.list("[", parts.iter(), "]", |p, &l| child(p, l));
             }
         }
     }
