@@ -6,10 +6,10 @@ use std::rc::Rc;
 use super::builtin::{location_at, name_of_location};
 use super::container::{Container, IR, section, since};
 use super::cursor::Cursor;
-use super::entries::{Entries, Reader};
-use super::properties::{self, Conversion, Property};
-use super::value::{Attr, AttrKind, Type, entry, hex, joined, quoted};
-use super::{Fault, Read, vhlo};
+use super::entries::Entries;
+use super::op_attributes::{Named, dictionary, own_attributes, upgraded};
+use super::value::{Type, entry, hex, quoted};
+use super::{Fault, Read};
 use crate::text::MAX_NESTING;
 
 /// The flags of the parts that an op has.
@@ -22,9 +22,6 @@ pub(super) mod has {
     pub(in crate::bytecode) const USE_ORDERS: u8 = 32;
     pub(in crate::bytecode) const PROPERTIES: u8 = 64;
 }
-
-/// Names with values.
-pub(super) type Named = Vec<(String, Rc<Attr>)>;
 
 /// Returns the text of a program, or all faults.
 pub(super) fn text(file: &[u8]) -> Result<String, Vec<Fault>> {
@@ -63,6 +60,24 @@ struct Region {
     /// One past its last value.
     end: usize,
     blocks: usize,
+}
+
+/// An op without its regions.
+#[derive(Default)]
+struct Parts {
+    name: String,
+    /// The attributes in its definition.
+    own: Named,
+    /// The other attributes.
+    attributes: Named,
+    /// The names and types of the operands.
+    operands: Vec<(usize, Rc<Type>)>,
+    results: Vec<Rc<Type>>,
+    successors: Vec<usize>,
+    location: usize,
+    /// The number of regions that follow.
+    regions: u64,
+    isolated: bool,
 }
 
 struct Writer<'e, 'a> {
@@ -176,6 +191,46 @@ impl<'a> Writer<'_, 'a> {
     }
 
     fn op(&mut self, from: &mut Cursor<'a>, region: &mut Region, parent: &str) -> Read<()> {
+        let start = from.at;
+        let op = self.parts(from, region, parent)?;
+        // StableHLO's portable form has its own types; between them and the types of other dialects, files have casts.
+        if let ("builtin.unrealized_conversion_cast", [operand], [result]) =
+            (&op.name[..], &op.operands[..], &op.results[..])
+            && operand.1.text == result.text
+            && self.entries.file.dialects.contains(&"vhlo")
+        {
+            self.define(from, region, Some(operand.0), result.clone())?;
+            return Ok(());
+        }
+        for (i, ty) in op.results.iter().enumerate() {
+            let name = self.define(from, region, None, ty.clone())?;
+            write!(self.out, "{}%{name}", if i > 0 { ", " } else { "" }).expect("a string takes everything");
+        }
+        if !op.results.is_empty() {
+            self.out.push_str(" = ");
+        }
+        self.head(&op);
+        if op.regions > 0 {
+            self.regions(from, op.regions, op.isolated, &op.name)?;
+        }
+        if !op.attributes.is_empty() {
+            self.out.push(' ');
+            self.dictionary(&op.attributes);
+        }
+        self.out.push_str(" : (");
+        self.separated(op.operands.iter().map(|o| &o.1.text));
+        self.out.push_str(") -> (");
+        self.separated(op.results.iter().map(|ty| &ty.text));
+        self.out.push(')');
+        self.located(op.location);
+        self.out.push('\n');
+        let more = self.out.len() - self.counted;
+        self.counted = self.out.len();
+        self.entries.spend(more, start)
+    }
+
+    /// Reads an op up to its regions.
+    fn parts(&mut self, from: &mut Cursor<'a>, region: &Region, parent: &str) -> Read<Parts> {
         let (start, entries) = (from.at, self.entries);
         let file = &entries.file;
         let op = &file.ops[from.index(file.ops.len(), "op")?];
@@ -184,107 +239,66 @@ impl<'a> Writer<'_, 'a> {
             return Err(Fault::unknown(start, format!("'{}' has a part of an unknown kind", op.text)));
         }
         let location = from.index(file.attributes.len(), "location")?;
-        let mut attributes = Named::new();
-        let mut own = Named::new();
+        let mut parts = Parts { name: op.text.clone(), location, ..Parts::default() };
         if mask & has::ATTRIBUTES != 0 {
             let dict = entries.attr(from.index(file.attributes.len(), "attribute")?);
-            attributes = self.unless_known(dict.and_then(|dict| dictionary(&dict, start)));
+            parts.attributes = self.unless_known(dict.and_then(|dict| dictionary(&dict, start)));
         }
         if mask & has::PROPERTIES != 0 {
             let index = from.index(file.properties.len(), "properties")?;
-            let read = own_attributes(entries, &op.text, op.registered, file.properties[index]);
-            own = self.unless_known(read);
+            parts.own = self.unless_known(own_attributes(entries, &op.text, op.registered, file.properties[index]));
         }
-        let (name, own, attributes) = match op.text.strip_prefix("vhlo.") {
-            Some(name) => {
-                // Old files have all attributes in one list.
-                own.append(&mut attributes);
-                upgraded(name, own, parent, start).unwrap_or_else(|fault| {
-                    entries.report(fault);
-                    (op.text.clone(), Named::new(), Named::new())
-                })
+        if let Some(name) = op.text.strip_prefix("vhlo.") {
+            // Old files have all attributes in one list.
+            parts.own.append(&mut parts.attributes);
+            match upgraded(name, std::mem::take(&mut parts.own), parent, start) {
+                Ok((name, own, attributes)) => (parts.name, parts.own, parts.attributes) = (name, own, attributes),
+                Err(fault) => entries.report(fault),
             }
-            None => (op.text.clone(), own, attributes),
-        };
-        let mut results = Vec::new();
-        if mask & has::RESULTS != 0 {
-            results = from.list("results", |from| from.index(file.types.len(), "type"))?;
         }
-        let results = results.into_iter().map(|ty| entries.ty(ty)).collect::<Read<Vec<_>>>()?;
-        let mut operands = Vec::new();
+        if mask & has::RESULTS != 0 {
+            let types = from.list("results", |from| from.index(file.types.len(), "type"))?;
+            parts.results = types.into_iter().map(|ty| entries.ty(ty)).collect::<Read<_>>()?;
+        }
         if mask & has::OPERANDS != 0 {
-            let scope = self.scope();
+            let (scope, name) = (self.scope(), &parts.name);
             let limit = scope.values.len();
-            operands = from.list("operands", |from| {
+            parts.operands = from.list("operands", |from| {
                 let at = from.at;
                 let index = from.index(limit, "value")?;
                 let early = || Fault::unknown(at, format!("an operand of '{name}' is used before it is defined"));
                 scope.values[index].clone().ok_or_else(early)
             })?;
         }
-        let mut successors = Vec::new();
         if mask & has::SUCCESSORS != 0 {
-            successors = from.list("successors", |from| from.index(region.blocks, "block"))?;
+            parts.successors = from.list("successors", |from| from.index(region.blocks, "block"))?;
         }
         if mask & has::USE_ORDERS != 0 && file.version >= since::USE_ORDERS {
-            use_orders(from, results.len())?;
+            use_orders(from, parts.results.len())?;
         }
-        let (mut regions, mut isolated) = (0, false);
         if mask & has::REGIONS != 0 {
-            let (count, flag) = from.flagged()?;
-            if count > from.left() as u64 {
-                return from.fault(format!("{count} regions don't fit in the {} bytes that are left", from.left()));
+            (parts.regions, parts.isolated) = from.flagged()?;
+            if parts.regions > from.left() as u64 {
+                let (regions, left) = (parts.regions, from.left());
+                return from.fault(format!("{regions} regions don't fit in the {left} bytes that are left"));
             }
-            (regions, isolated) = (count, flag);
         }
-        // StableHLO's portable form has its own types; between them and the types of other dialects, files have casts.
-        if let ("builtin.unrealized_conversion_cast", [operand], [result]) = (&name[..], &operands[..], &results[..])
-            && operand.1.text == result.text
-            && file.dialects.contains(&"vhlo")
-        {
-            self.define(from, region, Some(operand.0), result.clone())?;
-            return Ok(());
-        }
-        for (i, ty) in results.iter().enumerate() {
-            let name = self.define(from, region, None, ty.clone())?;
-            write!(self.out, "{}%{name}", if i > 0 { ", " } else { "" }).expect("a string takes everything");
-        }
-        if !results.is_empty() {
-            self.out.push_str(" = ");
-        }
-        self.head(&name, &operands, &successors, &own);
-        if regions > 0 {
-            self.regions(from, regions, isolated, &name)?;
-        }
-        if !attributes.is_empty() {
-            self.out.push(' ');
-            self.dictionary(&attributes);
-        }
-        self.out.push_str(" : (");
-        self.separated(operands.iter().map(|o| &o.1.text));
-        self.out.push_str(") -> (");
-        self.separated(results.iter().map(|ty| &ty.text));
-        self.out.push(')');
-        self.located(location);
-        self.out.push('\n');
-        let more = self.out.len() - self.counted;
-        self.counted = self.out.len();
-        entries.spend(more, start)
+        Ok(parts)
     }
 
     /// Writes `"op"(%0, %1)[^bb1] <{…}>`.
-    fn head(&mut self, name: &str, operands: &[(usize, Rc<Type>)], successors: &[usize], own: &Named) {
-        write!(self.out, "\"{name}\"(").expect("a string takes everything");
-        self.separated(operands.iter().map(|o| format!("%{}", o.0)));
+    fn head(&mut self, op: &Parts) {
+        write!(self.out, "\"{}\"(", op.name).expect("a string takes everything");
+        self.separated(op.operands.iter().map(|o| format!("%{}", o.0)));
         self.out.push(')');
-        if !successors.is_empty() {
+        if !op.successors.is_empty() {
             self.out.push('[');
-            self.separated(successors.iter().map(|block| format!("^bb{block}")));
+            self.separated(op.successors.iter().map(|block| format!("^bb{block}")));
             self.out.push(']');
         }
-        if !own.is_empty() {
+        if !op.own.is_empty() {
             self.out.push_str(" <");
-            self.dictionary(own);
+            self.dictionary(&op.own);
             self.out.push('>');
         }
     }
@@ -420,103 +434,4 @@ fn use_orders(from: &mut Cursor<'_>, values: usize) -> Read<()> {
         }
     }
     Ok(())
-}
-
-fn dictionary(attr: &Attr, at: usize) -> Read<Named> {
-    match &attr.kind {
-        AttrKind::Dict(entries) => Ok(entries.clone()),
-        _ => Err(Fault::new(at, "an op's attributes are not a dictionary")),
-    }
-}
-
-/// Reads the attributes in an op's definition, which are stored in order.
-fn own_attributes(entries: &Entries<'_>, op: &str, registered: bool, from: Cursor<'_>) -> Read<Named> {
-    let (table, newest) = match op.strip_prefix("vhlo.") {
-        Some(name) => {
-            let (stem, version) = stem_and_version(name);
-            (Some(properties::portable(stem).0), version)
-        }
-        None => (properties::of(op), 2),
-    };
-    let known = table.filter(|_| registered);
-    let mut first = None;
-    for version in (1..=newest).rev() {
-        let Some(table) = known else { break };
-        match in_order(entries, table, version, from) {
-            Ok(named) => return Ok(named),
-            // Dialects without version numbers have attributes that older files lack.
-            Err(fault) if op.starts_with("vhlo.") => return Err(fault),
-            Err(fault) => first = first.or(Some(fault)),
-        }
-    }
-    let mut reader = Reader { entries, from, start: from.at };
-    let whole = reader.attr().and_then(|attr| reader.from.finish("properties").map(|()| attr));
-    match (whole, first) {
-        (Ok(attr), None) if matches!(attr.kind, AttrKind::Dict(_)) => dictionary(&attr, from.at),
-        (_, Some(fault)) => Err(fault),
-        _ => Err(Fault::unknown(from.at, format!("the bytecode of the attributes of '{op}' is not supported"))),
-    }
-}
-
-fn in_order(entries: &Entries<'_>, table: &[Property], version: u32, from: Cursor<'_>) -> Read<Named> {
-    let mut reader = Reader { entries, from, start: from.at };
-    let mut named = Named::new();
-    for property in table.iter().filter(|p| (p.since..=p.until).contains(&version)) {
-        let value = match property.form {
-            Conversion::Segments(count) if entries.file.version >= since::SEGMENTS => {
-                Some(Rc::new(Attr::other(format!("array<i32: {}>", segments(&mut reader.from, count)?))))
-            }
-            _ if property.optional => reader.optional_attr()?,
-            _ => Some(reader.attr()?),
-        };
-        named.extend(value.map(|value| (property.name.to_owned(), value)));
-    }
-    reader.from.finish("the attributes of an op")?;
-    Ok(named)
-}
-
-/// Reads the sizes of `count` segments: either the nonzero sizes with a bit mask of their positions, or the first
-/// sizes.
-fn segments(from: &mut Cursor<'_>, count: usize) -> Read<String> {
-    let mut sizes = vec![0; count];
-    let at = from.at;
-    let (given, placed) = from.flagged()?;
-    let bits = if given > 0 && placed { from.number()? } else { 0 };
-    if given > count as u64 || bits > 8 {
-        return Err(Fault::new(at, format!("expected the sizes of {count} segments")));
-    }
-    for i in 0..given as usize {
-        let n = from.number()?;
-        let place = if placed { n as usize & ((1 << bits) - 1) } else { i };
-        match sizes.get_mut(place) {
-            Some(size) => *size = n >> bits,
-            None => return Err(Fault::new(at, format!("expected a segment below {count}, found {place}"))),
-        }
-    }
-    Ok(joined(sizes.iter().map(u64::to_string)))
-}
-
-/// Splits `gather_v2` into the stem and the version.
-fn stem_and_version(name: &str) -> (&str, u32) {
-    match name.rsplit_once("_v").map(|(stem, version)| (stem, version.parse())) {
-        Some((stem, Ok(version))) => (stem, version),
-        _ => (name, 0),
-    }
-}
-
-/// Returns today's name and attributes, properties and others, of an op of StableHLO's portable form.
-fn upgraded(name: &str, attributes: Named, parent: &str, at: usize) -> Read<(String, Named, Named)> {
-    let (stem, version) = stem_and_version(name);
-    let (table, newest) = properties::portable(stem);
-    if version == 0 || version > newest {
-        let message = format!("'vhlo.{name}' belongs to a newer version of StableHLO than shardc supports");
-        return Err(Fault::unknown(at, message));
-    }
-    let today = match stem {
-        "func" | "call" => format!("func.{stem}"),
-        "return" if parent == "func.func" => "func.return".to_owned(),
-        _ => format!("stablehlo.{stem}"),
-    };
-    let (own, others) = vhlo::upgraded(table, attributes, at)?;
-    Ok((today, own, others))
 }

@@ -17,6 +17,7 @@ mod encoder;
 mod entries;
 mod exported;
 mod ir;
+mod op_attributes;
 mod properties;
 mod quant;
 mod sdy;

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use super::builtin::{literal, name, number_attr};
 use super::entries::Reader;
-use super::ir::Named;
-use super::properties::{Conversion, Property, Usual, Whole};
+use super::op_attributes::Named;
+use super::properties::{Conversion, DefaultValue, Property, SplitAttribute};
 use super::quant;
 use super::stablehlo::{self as hlo, token};
 use super::value::{Attr, AttrKind, Scalar, Type, dimensions, float, list, symbol, types};
@@ -143,21 +143,22 @@ pub(super) fn ty(r: &mut Reader<'_, '_>) -> Read<Type> {
 /// Returns today's attributes of an op, properties and others, without those that have their default value.
 pub(super) fn upgraded(table: &[Property], attributes: Named, at: usize) -> Read<(Named, Named)> {
     let (mut today, mut others) = (Named::new(), Named::new());
-    let mut wholes: Vec<&Whole> = Vec::new();
+    let mut split: Vec<&SplitAttribute> = Vec::new();
     let layouts = ["operand_layouts", "result_layouts"];
-    let empty = |name: &str| attributes.iter().any(|(n, a)| n == name && is_usual(a, Usual::Empty));
+    let empty = |name: &str| attributes.iter().any(|(n, a)| n == name && is_default(a, DefaultValue::Empty));
     let no_layouts = layouts.iter().all(|name| empty(name));
     for (name, value) in &attributes {
         let Some(property) = table.iter().find(|p| p.name == name) else {
             others.push((name.clone(), value.clone()));
             continue;
         };
-        if is_usual(value, property.usual) || no_layouts && layouts.contains(&property.name) {
+        let has_default = property.default.is_some_and(|default| is_default(value, default));
+        if has_default || no_layouts && layouts.contains(&property.name) {
             continue;
         }
         let wrong = |what: &str| Fault::new(at, format!("expected the attribute '{name}' to be {what}"));
         let form = |attr: Attr| (name.clone(), Rc::new(attr));
-        today.push(match property.form {
+        today.push(match property.conversion {
             Conversion::Same if property.until < u32::MAX => continue,
             Conversion::Same | Conversion::Segments(_) => (name.clone(), value.clone()),
             Conversion::Integers => {
@@ -185,21 +186,21 @@ pub(super) fn upgraded(table: &[Property], attributes: Named, at: usize) -> Read
                 _ => return Err(wrong("a number")),
             },
             Conversion::Part(whole) => {
-                if !wholes.iter().any(|w| w.open == whole.open) {
-                    wholes.push(whole);
+                if !split.contains(&whole) {
+                    split.push(whole);
                 }
                 continue;
             }
         });
     }
-    for whole in wholes {
-        today.extend(put_together(whole, &attributes, at)?.map(|attr| (whole.name.to_owned(), Rc::new(attr))));
+    for whole in split {
+        today.extend(assemble(whole, &attributes, at)?.map(|attr| (whole.name.to_owned(), Rc::new(attr))));
     }
     Ok((today, others))
 }
 
 /// Returns an attribute assembled from its parts; `None` if a part is the type `none`.
-fn put_together(whole: &Whole, attributes: &Named, at: usize) -> Read<Option<Attr>> {
+fn assemble(whole: &SplitAttribute, attributes: &Named, at: usize) -> Read<Option<Attr>> {
     let mut values = Vec::new();
     for name in whole.parts {
         let value = match attributes.iter().find(|a| a.0 == *name).map(|a| &a.1) {
@@ -240,25 +241,25 @@ fn array<T: ToString>(element: &str, values: impl Iterator<Item = T>) -> String 
 }
 
 /// Returns whether an attribute has the default value, which isn't written.
-fn is_usual(value: &Attr, usual: Usual) -> bool {
-    match (usual, &value.kind) {
-        (Usual::Int(n), AttrKind::Int(found)) => n == *found,
-        (Usual::False, AttrKind::Bool(found)) => !found,
-        (Usual::Empty, AttrKind::Str(text)) => text.is_empty(),
-        (Usual::Empty, AttrKind::Array(items)) => items.is_empty(),
-        (Usual::Empty, AttrKind::Dict(entries)) => entries.is_empty(),
-        (Usual::Empty, AttrKind::Dense(_, bytes, _)) => bytes.is_empty(),
-        (Usual::All(n), AttrKind::Dense(..)) => {
+fn is_default(value: &Attr, default: DefaultValue) -> bool {
+    match (default, &value.kind) {
+        (DefaultValue::Int(n), AttrKind::Int(found)) => n == *found,
+        (DefaultValue::False, AttrKind::Bool(found)) => !found,
+        (DefaultValue::Empty, AttrKind::Str(text)) => text.is_empty(),
+        (DefaultValue::Empty, AttrKind::Array(items)) => items.is_empty(),
+        (DefaultValue::Empty, AttrKind::Dict(entries)) => entries.is_empty(),
+        (DefaultValue::Empty, AttrKind::Dense(_, bytes, _)) => bytes.is_empty(),
+        (DefaultValue::All(n), AttrKind::Dense(..)) => {
             value.integers().is_some_and(|ints| !ints.is_empty() && ints.iter().all(|&i| i == n))
         }
-        (Usual::AllFalse, AttrKind::Dense(..)) => {
+        (DefaultValue::AllFalse, AttrKind::Dense(..)) => {
             value.truths().is_some_and(|truths| !truths.is_empty() && truths.iter().all(|&t| !t))
         }
-        (Usual::Word(word), AttrKind::Word(found)) => word == *found,
-        (Usual::Words(word), AttrKind::Array(items)) => {
+        (DefaultValue::Word(word), AttrKind::Word(found)) => word == *found,
+        (DefaultValue::Words(word), AttrKind::Array(items)) => {
             items.iter().all(|item| matches!(item.kind, AttrKind::Word(found) if found == word))
         }
-        (Usual::Accuracy, AttrKind::Accuracy(usual)) => *usual,
+        (DefaultValue::Accuracy, AttrKind::Accuracy(is_default)) => *is_default,
         _ => false,
     }
 }
