@@ -57,6 +57,9 @@ pub type EvalResult<T> = Result<T, EvalError>;
 /// One value on every device: `None` if the device did not run.
 pub type Lanes = Vec<Option<Literal>>;
 
+/// The results of an op, a region or a function on every device.
+pub type LaneResults = EvalResult<Vec<Lanes>>;
+
 /// The devices that run.
 pub type Mask = Vec<bool>;
 
@@ -78,14 +81,14 @@ pub trait Context {
     fn partitions(&self) -> usize;
 
     /// Runs a region on the devices of `mask` and returns its terminator's operands.
-    fn region(&mut self, region: Region, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>>;
+    fn region(&mut self, region: Region, args: &[Lanes], mask: &Mask) -> LaneResults;
 
     /// Runs a region that reads no values around it on `partitions` separate devices in every replica, such as the
     /// devices of a manual computation's mesh in an unpartitioned program. `args` and `mask` are over those devices.
-    fn isolated(&mut self, partitions: usize, region: Region, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>>;
+    fn isolated(&mut self, partitions: usize, region: Region, args: &[Lanes], mask: &Mask) -> LaneResults;
 
     /// Runs the function called `callee`.
-    fn call(&mut self, callee: &str, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>>;
+    fn call(&mut self, callee: &str, args: &[Lanes], mask: &Mask) -> LaneResults;
 
     /// Returns the device on which an `evaluate` of one lane runs.
     fn lane(&self) -> usize;
@@ -126,40 +129,34 @@ pub trait Context {
     fn step(&mut self) -> EvalResult<()>;
 }
 
+/// Calls `run` with values that only the current lane of `cx` has; returns the results on this lane.
+pub fn on_lane(
+    cx: &mut dyn Context,
+    args: &[Literal],
+    run: impl FnOnce(&mut dyn Context, &[Lanes], &Mask) -> LaneResults,
+) -> EvalResult<Vec<Literal>> {
+    let lane = cx.lane();
+    let mask: Mask = (0..cx.replicas() * cx.partitions()).map(|l| l == lane).collect();
+    let on_one = |value: &Literal| -> Lanes { mask.iter().map(|&runs| runs.then(|| value.clone())).collect() };
+    let args: Vec<Lanes> = args.iter().map(on_one).collect();
+    let results = run(cx, &args, &mask)?;
+    cx.set_lane(lane);
+    results.into_iter().map(|mut r| r[lane].take().ok_or_else(|| EvalError::new("a result has no value"))).collect()
+}
+
 /// Runs a region on the current lane of `cx`.
 pub fn region_on_lane(cx: &mut dyn Context, region: Region, args: &[Literal]) -> EvalResult<Vec<Literal>> {
-    let (lane, n) = (cx.lane(), cx.replicas() * cx.partitions());
-    let mut mask = vec![false; n];
-    mask[lane] = true;
-    let args: Vec<Lanes> = args.iter().map(|value| one_lane(n, lane, value.clone())).collect();
-    let results = cx.region(region, &args, &mask)?;
-    cx.set_lane(lane);
-    results
-        .into_iter()
-        .map(|mut r| r[lane].take().ok_or_else(|| EvalError::new("a region returned no value")))
-        .collect()
+    on_lane(cx, args, |cx, args, mask| cx.region(region, args, mask))
 }
 
-/// Implements `evaluate` by `evaluate_spmd` on the current lane of `cx`, for ops that only define `evaluate_spmd`.
-pub fn on_one_lane(op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-    let (lane, n) = (cx.lane(), cx.replicas() * cx.partitions());
-    let mut mask = vec![false; n];
-    mask[lane] = true;
-    let operands: Vec<Lanes> = operands.iter().map(|value| one_lane(n, lane, value.clone())).collect();
-    let results = op.def().evaluate_spmd(op, &operands, &mask, cx)?;
-    cx.set_lane(lane);
-    results.into_iter().map(|mut r| r[lane].take().ok_or_else(|| EvalError::new("the op returned no value"))).collect()
-}
-
-/// Returns `value` on device `lane` of `n`, and nothing on the others.
-fn one_lane(n: usize, lane: usize, value: Literal) -> Lanes {
-    let mut lanes = vec![None; n];
-    lanes[lane] = Some(value);
-    lanes
+/// Evaluates an op on the current lane of `cx`; errors name no device.
+pub fn evaluate(op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+    let results = on_lane(cx, operands, |cx, operands, mask| op.def().evaluate_spmd(op, operands, mask, cx));
+    results.map_err(|error| EvalError { device: None, ..error })
 }
 
 /// Runs `evaluate` on each running device: the implementation of `evaluate_spmd` for ops that don't communicate.
-pub fn each_lane(op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> EvalResult<Vec<Lanes>> {
+pub fn each_lane(op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> LaneResults {
     let mut results = vec![vec![None; mask.len()]; op.result_count()];
     for lane in (0..mask.len()).filter(|&l| mask[l]) {
         let args: Option<Vec<Literal>> = operands.iter().map(|o| o[lane].clone()).collect();

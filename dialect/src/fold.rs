@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::eval::evaluate;
 use crate::ir::{Op, Program, Value, ValueSource};
 use crate::kernel::Kernel;
 use crate::literal::Literal;
@@ -51,7 +52,7 @@ impl Constants {
             return Some(constant.clone());
         }
         let operands: Option<Vec<Literal>> = view.operands().iter().map(|v| self.known.get(v)?.clone()).collect();
-        view.def().evaluate(view, &operands?, &mut Plain::new(program)).ok()?.into_iter().next()
+        evaluate(view, &operands?, &mut Plain::new(program)).ok()?.into_iter().next()
     }
 }
 

@@ -10,10 +10,10 @@ use smallvec::SmallVec;
 use crate::collective::GroupsRule;
 pub use crate::collective::{Collective, CollectiveKind};
 use crate::diagnostic::Diagnostics;
-use crate::eval::{Context, EvalResult, Lanes, Mask};
+use crate::eval::{Context, EvalError, EvalResult, LaneResults, Lanes, Mask};
 use crate::ir::build::Builder;
 use crate::ir::{Op, OpRef, Program, TypeData, Value};
-use crate::kernel::Kernel;
+use crate::kernel::{External, Kernel};
 use crate::literal::Literal;
 use crate::localize::Localize;
 use crate::memory::Residence;
@@ -33,12 +33,12 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem of the op as a whole.
+    /// Returns a problem of the op as a whole.
     pub fn new(message: impl Into<String>) -> Self {
         Self { operand: None, message: message.into(), note: String::new() }
     }
 
-    /// A problem of operand `i`.
+    /// Returns a problem of operand `i`.
     pub fn operand(i: usize, message: impl Into<String>) -> Self {
         Self { operand: Some(i), message: message.into(), note: String::new() }
     }
@@ -206,7 +206,7 @@ pub struct HostEffect {
 }
 
 impl HostEffect {
-    /// The effect of an op that exchanges data with `partner`.
+    /// Returns the effect of an op that exchanges data with `partner`.
     pub fn of(op: OpRef<'_>, partner: HostPartner) -> Self {
         Self { partner, returns_data: op.result_types().any(|ty| *ty != TypeData::Token) }
     }
@@ -214,7 +214,7 @@ impl HostEffect {
 
 /// The meaning of one op. A method without a default must be written for every op; a default is right for most ops.
 pub trait OpDef: Sync {
-    /// The full name, `stablehlo.add`.
+    /// Returns the full name, `stablehlo.add`.
     fn name(&self) -> &'static str;
 
     /// Returns the syntax of its text, for both parser and printer; generic MLIR form by default.
@@ -229,9 +229,14 @@ pub trait OpDef: Sync {
     /// Checks constraints beyond types: regions, symbols, shardings. It is called only if `infer` succeeded.
     fn verify(&self, _op: OpRef<'_>, _diagnostics: &mut Diagnostics) {}
 
-    /// Returns the computation.
-    fn kernel(&self, _op: OpRef<'_>) -> Kernel {
-        Kernel::None
+    /// Returns the computation; by default that of control flow for ops with [`control`](Self::control), and that of a
+    /// collective for ops with [`groups`](Self::groups).
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        match (self.control(op), self.groups(op)) {
+            (Some(_), _) => Kernel::Control,
+            (None, Some(_)) => Kernel::External(External::Collective),
+            (None, None) => Kernel::None,
+        }
     }
 
     /// Returns which dimensions must be sharded together, derived from the loop nest by default. `None`: shardings
@@ -281,25 +286,28 @@ pub trait OpDef: Sync {
     }
 
     /// Evaluates the op over concrete tensors by its slow, obvious reference meaning, with which all other
-    /// implementations are compared.
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>>;
+    /// implementations are compared. Called by [`evaluate_spmd`](Self::evaluate_spmd) for each device; ops that don't
+    /// override that must override this, unless they are identities. Other code calls
+    /// [`eval::evaluate`](crate::eval::evaluate).
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        match self.control(op) {
+            Some(Control::Identity) => Ok(operands[..op.result_count()].to_vec()),
+            _ => Err(EvalError::new("the op has no reference semantics, so it can't be evaluated")),
+        }
+    }
 
-    /// Evaluates the op on all devices of `mask` in lockstep. Overridden by collectives, partition_id and ops with
-    /// regions.
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
+    /// Evaluates the op on all devices of `mask` in lockstep. Overridden by collectives and ops with regions.
+    fn evaluate_spmd(&self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> LaneResults {
         crate::eval::each_lane(op, operands, mask, cx)
     }
 
-    /// Small instances for the generic proofs: arguments in parentheses, then the op's text.
+    /// Returns small instances for the generic proofs: arguments in parentheses, then the op's text.
     /// `(%a: tensor<2x3xf32>) %r = stablehlo.abs %a : tensor<2x3xf32>`
-    /// `(%a: tensor<2x3xf32>) %r = stablehlo.abs %a : tensor<2x3xf32>`
-    fn examples(&self) -> &'static [&'static str];
+    ///
+    /// [`prove`](crate::proofs::prove) fails for an op without examples.
+    fn examples(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     // Roles ----------------------------------------------------------------------------------------------------
 
@@ -314,7 +322,7 @@ pub trait OpDef: Sync {
         None
     }
 
-    /// Returns how control flows through it, if its kernel is [`Kernel::Control`].
+    /// Returns how control flows through it, if it is control flow or an identity.
     fn control(&self, _op: OpRef<'_>) -> Option<Control> {
         None
     }
@@ -346,7 +354,7 @@ pub trait OpDef: Sync {
         false
     }
 
-    /// The value of a constant.
+    /// Returns the value of a constant.
     fn constant<'a>(&self, _op: OpRef<'a>) -> Option<&'a Literal> {
         None
     }
@@ -420,23 +428,23 @@ pub trait OpDef: Sync {
         false
     }
 
-    /// Whether it ends a block.
+    /// Returns whether it ends a block.
     fn terminator(&self) -> bool {
         false
     }
 
     /// Returns whether it must stay even if its results are unused, and keep its order among other ops with side
-    /// effects.
+    /// effects: by default an op without results, or with such an op in a region.
     fn side_effect(&self, op: OpRef<'_>) -> bool {
-        op.result_count() == 0
+        op.result_count() == 0 || regions_have_effects(op)
     }
 
-    /// Where its results are in memory.
+    /// Returns the memory of its results.
     fn residence(&self, _op: OpRef<'_>) -> Residence {
         Residence::Computed
     }
 
-    /// What it exchanges with the host, outside of the program; `None` for an op that computes inside of it.
+    /// Returns its exchange with the host; `None` for an op that computes inside of the program.
     fn host_effect(&self, _op: OpRef<'_>) -> Option<HostEffect> {
         None
     }
@@ -462,6 +470,13 @@ pub trait OpDef: Sync {
     }
 }
 
+/// Returns whether an op in a region of `op` has side effects; terminators don't count.
+fn regions_have_effects(op: OpRef<'_>) -> bool {
+    let blocks = op.program.op(op.op).regions.iter().flat_map(|&r| op.program.region_blocks(r));
+    let mut inner = blocks.flat_map(|&b| op.program.block_ops(b)).map(|&inner| op.program.view(inner));
+    inner.any(|inner| !inner.def().terminator() && inner.def().side_effect(inner))
+}
+
 /// The known ops by name. Each [`Program`] holds its registry, so that all code that has the program has its ops.
 /// Clones share their table.
 #[derive(Clone)]
@@ -472,7 +487,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// All ops in [`OPS`](crate::ops::OPS).
+    /// Returns all ops in [`OPS`](crate::ops::OPS).
     pub fn standard() -> Self {
         static STANDARD: LazyLock<Registry> = LazyLock::new(|| Registry {
             ops: Arc::new(crate::ops::OPS.iter().map(|&op| (op.name(), op)).collect()),
@@ -490,7 +505,7 @@ impl Registry {
         self
     }
 
-    /// The op called `name`.
+    /// Returns the op called `name`.
     pub fn get(&self, name: &str) -> Option<&'static dyn OpDef> {
         self.ops.get(name).copied()
     }

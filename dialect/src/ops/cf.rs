@@ -104,10 +104,9 @@ static CONDITIONAL_BRANCH: CustomSyntax = CustomSyntax {
 fn check_passed(op: OpRef<'_>, block: Block, values: &[Value]) -> Checked<()> {
     let types = |values: &[Value]| values.iter().map(|&v| op.program.value_type(v)).collect::<Vec<Ty>>();
     let (passed, taken) = (types(values), types(op.program.block_args(block)));
-    require(passed == taken, || {
-        let [passed, taken] = [passed, taken].map(|types| op.program.types_text(&types));
-        Problem::new(format!("passes {passed} to a block that takes {taken}"))
-    })
+    let text = |types: &[Ty]| op.program.types_text(types);
+    require!(passed == taken, "passes {} to a block that takes {}", text(&passed), text(&taken));
+    Ok(())
 }
 
 fn check_branch(op: OpRef<'_>) -> Checked<()> {
@@ -124,7 +123,7 @@ fn check_condition(op: OpRef<'_>) -> Checked<()> {
     let operands = op.operands();
     let sizes = op.ints(SEGMENTS).unwrap_or_default();
     let fit = matches!(sizes[..], [1, n, m] if n >= 0 && m >= 0 && 1 + n + m == operands.len() as i64);
-    require(fit, || Problem::new(format!("{SEGMENTS} doesn't divide {} operands into three parts", operands.len())))?;
+    require!(fit, "{SEGMENTS} doesn't divide {} operands into three parts", operands.len());
     let (first, second) = operands[1..].split_at(sizes[1] as usize);
     check_passed(op, on_true, first)?;
     check_passed(op, on_false, second)
@@ -148,10 +147,6 @@ macro_rules! branch {
 
             fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
                 Err(EvalError::new("branches between blocks can't be evaluated"))
-            }
-
-            fn examples(&self) -> &'static [&'static str] {
-                &[]
             }
 
             fn terminator(&self) -> bool {

@@ -3,11 +3,9 @@
 
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{Attr, AttrData, ElementType, OpRef, TypeData};
-use crate::kernel::Kernel;
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
 use crate::scalar::Scalar;
-use crate::sharding::ShardingRule;
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax};
 
 /// The ops of this dialect.
@@ -123,14 +121,6 @@ macro_rules! check_op {
 
             fn infer(&self, op: OpRef<'_>) -> Inferred {
                 infer(op, $constant)
-            }
-
-            fn kernel(&self, _: OpRef<'_>) -> Kernel {
-                Kernel::None
-            }
-
-            fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
-                None
             }
 
             fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {

@@ -3,14 +3,12 @@
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::eval::{ChannelKey, Context, EvalError, EvalResult, Mask};
+use crate::eval::{ChannelKey, Context, EvalError, EvalResult, on_lane};
 use crate::ir::{AttrData, OpRef, TypeData};
-use crate::kernel::Kernel;
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::func;
-use crate::sharding::ShardingRule;
-use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Piece, Printer, Syntax, TypeForm};
+use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax, TypeForm};
 
 /// The ops of this dialect.
 pub static OPS: &[&dyn OpDef] = &[&ExpectSerializedEq, &RunParallel, &Print, &Probe];
@@ -25,24 +23,16 @@ pub struct RunParallel;
 /// Returns the functions by replica and partition; `None` unless the attribute is rows of names, all of one length.
 fn programs<'a>(op: OpRef<'a>) -> Option<Vec<Vec<&'a str>>> {
     let rows = list(op, op.attr(PROGRAMS)?)?;
-    let rows: Vec<Vec<&str>> =
-        rows.into_iter().map(|row| list(op, row)?.into_iter().map(symbol).collect()).collect::<Option<_>>()?;
+    let rows: Vec<Vec<&str>> = rows
+        .into_iter()
+        .map(|row| list(op, row)?.into_iter().map(AttrData::as_symbol).collect())
+        .collect::<Option<_>>()?;
     let width = rows.first().map(Vec::len)?;
     (width > 0 && rows.iter().all(|r| r.len() == width)).then_some(rows)
 }
 
 fn list<'a>(op: OpRef<'a>, attr: &'a AttrData) -> Option<Vec<&'a AttrData>> {
-    match attr {
-        AttrData::Array(items) => Some(items.iter().map(|&i| op.program.attr_data(i)).collect()),
-        _ => None,
-    }
-}
-
-fn symbol(attr: &AttrData) -> Option<&str> {
-    match attr {
-        AttrData::Symbol(name) => Some(name),
-        _ => None,
-    }
+    Some(attr.as_array()?.iter().map(|&i| op.program.attr_data(i)).collect())
 }
 
 impl OpDef for RunParallel {
@@ -76,7 +66,7 @@ impl OpDef for RunParallel {
         match op.attr("infeed").map(|a| list(op, a)) {
             None => {}
             Some(Some(queues)) if !queues.is_empty() => {
-                for name in queues.into_iter().filter_map(symbol) {
+                for name in queues.into_iter().filter_map(AttrData::as_symbol) {
                     let Some(queue) = find(name, &mut fault) else { continue };
                     let results = func::signature(op.program, queue).results;
                     let tensor = |&ty: &crate::ir::Ty| op.program.type_data(ty).tensor().is_some();
@@ -105,28 +95,14 @@ impl OpDef for RunParallel {
         }
     }
 
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::None
-    }
-
-    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
-        None
-    }
-
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let programs = programs(op).ok_or_else(|| EvalError::new("expected rows of functions"))?;
         let feeds = op.attr("infeed").and_then(|a| list(op, a)).unwrap_or_default();
-        let lane = cx.lane();
-        let mask: Mask = (0..cx.replicas() * cx.partitions()).map(|l| l == lane).collect();
-        for feed in feeds.into_iter().filter_map(symbol) {
-            let values = cx.call(feed, &[], &mask)?;
-            cx.post(ChannelKey::Infeed, values.into_iter().filter_map(|mut v| v[lane].take()).collect())?;
+        for feed in feeds.into_iter().filter_map(AttrData::as_symbol) {
+            let values = on_lane(cx, &[], |cx, args, mask| cx.call(feed, args, mask))?;
+            cx.post(ChannelKey::Infeed, values)?;
         }
         cx.parallel(&programs, operands)
-    }
-
-    fn examples(&self) -> &'static [&'static str] {
-        &[]
     }
 
     fn side_effect(&self, _: OpRef<'_>) -> bool {
@@ -143,15 +119,11 @@ impl OpDef for Print {
     }
 
     fn syntax(&self) -> Syntax {
-        Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::OperandsOnly)])
+        Syntax::Keys(&[], TypeForm::OperandsOnly)
     }
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         one_tensor(op).map(|_| Vec::new())
-    }
-
-    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
-        None
     }
 
     fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
@@ -182,10 +154,6 @@ impl OpDef for Probe {
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         probe_id(op)?;
         one_tensor(op)
-    }
-
-    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
-        None
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
@@ -219,10 +187,6 @@ impl OpDef for ExpectSerializedEq {
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         probe_id(op)?;
         one_tensor(op).map(|_| Vec::new())
-    }
-
-    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
-        None
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
@@ -262,15 +226,12 @@ static PROBE: CustomSyntax = CustomSyntax { parse: parse_probe, print: print_pro
 
 fn parse_probe(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     let value = p.operand(op)?;
-    p.expect(",")?;
-    p.expect(PROBE_ID)?;
-    p.expect("=")?;
+    p.expect_all(&[",", PROBE_ID, "="])?;
     let id = p.string()?;
     let id = p.program.attr_str(&id);
     op.set(&mut p.program, PROBE_ID, id);
     if p.eat(",") {
-        p.expect("iter")?;
-        p.expect("=")?;
+        p.expect_all(&["iter", "="])?;
         let iter = p.integer()?;
         let iter = p.program.attr_i64(iter);
         op.set(&mut p.program, "iter", iter);

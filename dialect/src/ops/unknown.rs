@@ -2,7 +2,7 @@
 //! and `shardc.reduction` states how partial results combine if a reduction factor is sharded.
 
 use crate::eval::{Context, EvalError, EvalResult};
-use crate::ir::{AttrData, OpRef};
+use crate::ir::OpRef;
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef};
 use crate::ops::sdy;
@@ -24,10 +24,7 @@ impl OpDef for Unknown {
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
-        match op.attr(sdy::SHARDING_RULE) {
-            Some(AttrData::ShardingRule(rule)) => Some((**rule).clone()),
-            _ => None,
-        }
+        op.attr(sdy::SHARDING_RULE)?.as_rule().cloned()
     }
 
     fn reduction(&self, op: OpRef<'_>) -> Option<ReductionKind> {
@@ -36,9 +33,5 @@ impl OpDef for Unknown {
 
     fn evaluate(&self, op: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         Err(EvalError::new(format!("op '{}' is unknown, so it can't be run", op.name())))
-    }
-
-    fn examples(&self) -> &'static [&'static str] {
-        &[]
     }
 }

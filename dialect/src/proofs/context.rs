@@ -1,6 +1,6 @@
 //! The inputs of proofs, for which every result is exact, and an evaluator for one device.
 
-use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask};
+use crate::eval::{Context, EvalError, EvalResult, LaneResults, Lanes, Mask};
 use crate::ir::{ElementClass, Op, Program, Region, TensorType, Value};
 use crate::kernel::Kernel;
 use crate::literal::Literal;
@@ -38,7 +38,7 @@ impl<'a> Plain<'a> {
             if view.def().terminator() {
                 return Ok(operands);
             }
-            let results = view.def().evaluate(view, &operands, self)?;
+            let results = crate::eval::evaluate(view, &operands, self)?;
             for (value, literal) in view.results().zip(results) {
                 self.set(value, literal);
             }
@@ -56,7 +56,7 @@ impl Context for Plain<'_> {
         1
     }
 
-    fn region(&mut self, region: Region, args: &[Lanes], _: &Mask) -> EvalResult<Vec<Lanes>> {
+    fn region(&mut self, region: Region, args: &[Lanes], _: &Mask) -> LaneResults {
         let block = self.program.region_blocks(region)[0];
         for (&arg, lanes) in self.program.block_args(block).iter().zip(args) {
             let literal = lanes[0].clone().ok_or_else(|| EvalError::new("an argument has no value"))?;
@@ -66,11 +66,11 @@ impl Context for Plain<'_> {
         Ok(results.into_iter().map(|r| vec![Some(r)]).collect())
     }
 
-    fn isolated(&mut self, _: usize, _: Region, _: &[Lanes], _: &Mask) -> EvalResult<Vec<Lanes>> {
+    fn isolated(&mut self, _: usize, _: Region, _: &[Lanes], _: &Mask) -> LaneResults {
         Err(EvalError::new("one device has no mesh"))
     }
 
-    fn call(&mut self, callee: &str, _: &[Lanes], _: &Mask) -> EvalResult<Vec<Lanes>> {
+    fn call(&mut self, callee: &str, _: &[Lanes], _: &Mask) -> LaneResults {
         Err(EvalError::new(format!("no function {callee}")))
     }
 
@@ -150,5 +150,5 @@ pub(crate) fn runs_alone(def: &dyn OpDef, program: &Program, op: Op) -> bool {
 
 /// Returns the results of the op's reference evaluation.
 pub(crate) fn evaluate(program: &Program, op: Op, operands: &[Literal]) -> Result<Vec<Literal>, String> {
-    program.op(op).def.evaluate(program.view(op), operands, &mut Plain::new(program)).map_err(|e| e.message)
+    crate::eval::evaluate(program.view(op), operands, &mut Plain::new(program)).map_err(|e| e.message)
 }

@@ -10,6 +10,8 @@ use crate::ir::OpRef;
 pub enum Syntax {
     /// `"name"(operands) <{properties}> ({regions}) {attributes} : (types) -> types`
     Generic,
+    /// `name %a, %b, key = value, … {attributes} : types`: each key with the piece of its value.
+    Keys(&'static [(&'static str, Piece)], TypeForm),
     /// The name, then these pieces in order.
     Pieces(&'static [Piece]),
     /// Code for the few ops whose syntax isn't a list of pieces.

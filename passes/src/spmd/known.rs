@@ -79,7 +79,7 @@ fn computed(
                 (None, table) => table?.clone(),
             });
         }
-        let made = op.def().evaluate(op, &literals, &mut Alone).ok()?;
+        let made = dialect::eval::evaluate(op, &literals, &mut Alone).ok()?;
         let made = made.first().filter(|made| made.ty() == *ty)?;
         of_class[class as usize] = Some(integer(made)?);
     }

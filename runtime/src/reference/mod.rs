@@ -142,7 +142,7 @@ fn global(
 pub fn evaluate_op(program: &Program, op: Op, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
     let mut machine = Machine::new(program, 1, 1, Limits::default());
     let view = program.view(op);
-    view.def().evaluate(view, operands, &mut machine).map_err(|e| e.within(view))
+    dialect::eval::evaluate(view, operands, &mut machine).map_err(|e| e.within(view))
 }
 
 fn no_function(program: &Program, name: &str) -> EvalError {

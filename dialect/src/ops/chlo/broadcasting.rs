@@ -9,7 +9,7 @@ use crate::ir::build::Builder;
 use crate::ir::{ElementClass, Op, OpRef, Shape, TensorType, Value};
 use crate::kernel::{Body, Index, Input, Kernel, Nest};
 use crate::literal::Literal;
-use crate::op::{Inferred, OpDef, Problem};
+use crate::op::{Inferred, OpDef};
 use crate::ops::build;
 use crate::ops::stablehlo::elementwise::{
     ADD, AND, ATAN2, COMPLEX, DIVIDE, MAXIMUM, MINIMUM, MULTIPLY, OR, POWER, REMAINDER, SHIFT_LEFT,
@@ -109,13 +109,11 @@ fn places(op: OpRef<'_>, i: usize, rank: usize) -> Checked<Vec<usize>> {
         Some(to) => {
             let to = dims(&to, rank, "broadcast_dimensions", "C1")?;
             let ascending = to.len() == own && to.windows(2).all(|w| w[0] < w[1]);
-            require(ascending, || {
-                Problem::new(format!("expected {own} ascending broadcast_dimensions, found {to:?}"))
-            })?;
+            require!(ascending, "expected {own} ascending broadcast_dimensions, found {to:?}");
             Ok(to)
         }
         None => {
-            require(own <= rank, || Problem::operand(i, format!("expected at most {rank} dimensions, found {own}")))?;
+            require!(own <= rank, operand = i, "expected at most {rank} dimensions, found {own}");
             Ok((rank - own..rank).collect())
         }
     }
@@ -131,12 +129,8 @@ impl Broadcasting {
             let to = places(op, i, rank)?;
             for (&size, &d) in ty.shape.iter().zip(&to) {
                 let have = &mut shape[d];
-                require(*have == 1 || size == 1 || *have == size || *have < 0 || size < 0, || {
-                    Problem::operand(
-                        i,
-                        format!("expected size 1 or {have} for dimension {d} of the result, found {size}"),
-                    )
-                })?;
+                let fits = *have == 1 || size == 1 || *have == size || *have < 0 || size < 0;
+                require!(fits, operand = i, "expected size 1 or {have} for dimension {d} of the result, found {size}");
                 if *have == 1 || (*have < 0 && size > 1) {
                     *have = size;
                 }
@@ -154,10 +148,10 @@ impl Broadcasting {
                 1 if shape[d] != 1 => Index::Const(0),
                 _ => Index::Loop(d),
             });
-            Input { operand: i, index: index.collect(), guards: Vec::new(), outside: None }
+            Input::of(i, index)
         };
         let inputs = (0..types.len()).map(input).collect();
-        Some(Nest { loops: shape.iter().copied().collect(), parallel: shape.len(), inputs, init: Vec::new(), body })
+        Some(Nest::over(&shape, inputs, body))
     }
 }
 
@@ -181,9 +175,8 @@ impl OpDef for Broadcasting {
         for i in self.inner.arity - 2..self.inner.arity {
             let ty = tensor(op, i)?;
             let quantized = [ty, first].iter().any(|t| t.element.class() == ElementClass::Other);
-            require(quantized || ty.element == first.element, || {
-                Problem::operand(i, format!("expected the elements of {}, found {}", show(op, first), show(op, ty)))
-            })?;
+            let fits = quantized || ty.element == first.element;
+            require!(fits, operand = i, "expected the elements of {}, found {}", show(op, first), show(op, ty));
         }
         let (shape, _) = self.shape(op, &types)?;
         if !is_static(op) {
@@ -191,13 +184,10 @@ impl OpDef for Broadcasting {
         }
         let ty = result(op, 0)?;
         let want = TensorType::new(&shape, ty.element);
-        require(*ty == want, || {
-            Problem::new(format!("expected a result of type {}, found {}", show(op, &want), show(op, ty)))
-        })?;
+        require!(*ty == want, "expected a result of type {}, found {}", show(op, &want), show(op, ty));
         let quantized = types.iter().any(|t| t.element.class() == ElementClass::Other);
-        require(quantized || self.inner.body(op).is_some(), || {
-            Problem::new(format!("expected elements that {} is defined for", self.inner.name))
-        })?;
+        let fits = quantized || self.inner.body(op).is_some();
+        require!(fits, "expected elements that {} is defined for", self.inner.name);
         Ok(vec![want.into()])
     }
 

@@ -8,7 +8,7 @@ use super::mulhi::mulhi;
 use crate::op::OpDef;
 use crate::ops::stablehlo::elementwise::{Classes, Compute, Pointwise, Typing};
 use crate::scalar::ScalarOp::{self, *};
-use crate::text::{Piece, Syntax, TypeForm};
+use crate::text::{Syntax, TypeForm};
 
 /// The ops of this family.
 pub static OPS: &[&dyn OpDef] = &[
@@ -40,7 +40,7 @@ pub static OPS: &[&dyn OpDef] = &[
 ];
 
 /// `%a, %b : T, T -> T`
-const ARROW: Syntax = Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::Arrow)]);
+const ARROW: Syntax = Syntax::Keys(&[], TypeForm::Arrow);
 
 macro_rules! rows {
     ($make:ident, $expands:literal: $($id:ident $name:literal $typing:expr, $formula:expr, [$($e:literal $r:literal),*];)*) => {

@@ -4,7 +4,7 @@ use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
 use crate::ir::{ElementType, Op, OpRef, Value};
 use crate::literal::Literal;
-use crate::op::{Inferred, OpDef, Problem};
+use crate::op::{Inferred, OpDef};
 use crate::ops::build;
 use crate::ops::support::constraint::{Checked, declared, is_static, require, show, tensor};
 use crate::scalar::Scalar;
@@ -69,14 +69,12 @@ fn minimum(shapes: &[Vec<i64>]) -> Vec<Vec<i64>> {
 impl MinimumBroadcastShapes {
     fn check(op: OpRef<'_>) -> Checked<()> {
         let (operands, results) = (op.operands().len(), op.result_count());
-        require(operands > 0 && operands == results, || {
-            Problem::new(format!("expected as many results as shapes, found {results} of {operands}"))
-        })?;
+        let valid = operands > 0 && operands == results;
+        require!(valid, "expected as many results as shapes, found {results} of {operands}");
         for i in 0..operands {
             let ty = tensor(op, i)?;
-            require(ty.rank() == 1 && ty.element == ElementType::Index, || {
-                Problem::operand(i, format!("expected a list of sizes such as tensor<2xindex>, found {}", show(op, ty)))
-            })?;
+            let valid = ty.rank() == 1 && ty.element == ElementType::Index;
+            require!(valid, operand = i, "expected a list of sizes such as tensor<2xindex>, found {}", show(op, ty));
         }
         Ok(())
     }

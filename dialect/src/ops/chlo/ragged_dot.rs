@@ -10,7 +10,7 @@ use crate::kernel::{External, Kernel};
 use crate::literal::{Indices, Literal};
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::support::constraint::{
-    Checked, declared, dims, is_static, one, operand_count, others, require, show, tensor, unique,
+    Checked, compatible, declared, dims, is_static, one, operand_count, others, require, show, tensor, unique,
 };
 use crate::ops::support::products::Products;
 use crate::scalar::Scalar;
@@ -65,9 +65,7 @@ impl RaggedDims {
     fn of(op: OpRef<'_>) -> Checked<Self> {
         operand_count(op, 3)?;
         let (lhs, rhs, sizes) = (tensor(op, 0)?, tensor(op, 1)?, tensor(op, 2)?);
-        require(matches!(op.attr(NUMBERS), Some(AttrData::Struct(..))), || {
-            Problem::new(format!("expected an attribute '{NUMBERS}'"))
-        })?;
+        require!(matches!(op.attr(NUMBERS), Some(AttrData::Struct(..))), "expected an attribute '{NUMBERS}'");
         let list = |name: &str, rank| dims(&op.field_ints(NUMBERS, name), rank, name, "I4");
         let lhs_batch = list("lhs_batching_dimensions", lhs.rank())?;
         let rhs_batch = list("rhs_batching_dimensions", rhs.rank())?;
@@ -91,7 +89,7 @@ impl RaggedDims {
                     let (m, n) = (lhs.shape[l], rhs.shape[r]);
                     m == n || m < 0 || n < 0
                 });
-            require(fits, || Problem::operand(1, format!("expected the {what} dimensions of both sides to fit")))?;
+            require!(fits, operand = 1, "expected the {what} dimensions of both sides to fit");
         }
         let kind = match () {
             _ if lhs_contract.contains(&ragged) => Ragged::Contracted,
@@ -99,9 +97,7 @@ impl RaggedDims {
             _ => Ragged::Free,
         };
         let want = usize::from(kind == Ragged::Free);
-        require(group.len() == want, || {
-            Problem::new(format!("expected {want} group dimensions of the right operand, found {}", group.len()))
-        })?;
+        require!(group.len() == want, "expected {want} group dimensions of the right operand, found {}", group.len());
         let lhs_free = others(lhs.rank(), &lhs_taken);
         let before = |list: &[usize]| list.iter().copied().take_while(|&d| d != ragged).collect::<Vec<_>>();
         let prefix = match kind {
@@ -126,23 +122,19 @@ impl RaggedDims {
     }
 
     fn check_sizes(&self, op: OpRef<'_>, lhs: &TensorType, rhs: &TensorType, sizes: &TensorType) -> Checked<()> {
-        require(sizes.element.is_integer() && sizes.rank() > 0, || {
-            Problem::operand(2, format!("expected group sizes as integers, found {}", show(op, sizes)))
-        })?;
+        let same = sizes.element.is_integer() && sizes.rank() > 0;
+        require!(same, operand = 2, "expected group sizes as integers, found {}", show(op, sizes));
         let groups = sizes.shape[sizes.rank() - 1];
         if sizes.rank() > 1 {
             let want: Vec<i64> = self.prefix.iter().map(|&d| lhs.shape[d]).chain([groups]).collect();
-            let fits =
-                want.len() == sizes.rank() && want.iter().zip(&sizes.shape).all(|(&a, &b)| a == b || a < 0 || b < 0);
-            require(fits, || {
-                Problem::operand(2, format!("expected group sizes of shape {want:?}, found {}", show(op, sizes)))
-            })?;
+            let fits = compatible(&want, &sizes.shape);
+            require!(fits, operand = 2, "expected group sizes of shape {want:?}, found {}", show(op, sizes));
         }
         let Some(group) = self.group else { return Ok(()) };
         let found = rhs.shape[group];
-        require(found == groups || found < 0 || groups < 0, || {
-            Problem::operand(1, format!("expected {groups} groups in dimension {group}, found {found}"))
-        })
+        let same = found == groups || found < 0 || groups < 0;
+        require!(same, operand = 1, "expected {groups} groups in dimension {group}, found {found}");
+        Ok(())
     }
 
     fn result_shape(&self, lhs: &[i64], rhs: &[i64], groups: i64) -> Shape {

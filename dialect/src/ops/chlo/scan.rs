@@ -9,7 +9,7 @@ use crate::literal::{Indices, Literal};
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::build;
 use crate::ops::stablehlo::control::{RETURN, While, region};
-use crate::ops::support::constraint::{Checked, declared, int, is_static, require, tensor};
+use crate::ops::support::constraint::{Checked, compatible, declared, int, is_static, require, tensor};
 use crate::scalar::{Comparison, Scalar};
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax};
 
@@ -26,17 +26,12 @@ const OPERANDS: &str = "operandSegmentSizes";
 const RESULTS: &str = "resultSegmentSizes";
 
 fn parse(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
-    p.expect("(")?;
-    p.operands(op)?;
-    p.expect(")")?;
+    p.operands_in_parentheses(op)?;
     let inputs = op.operands.len();
     p.expect("inits")?;
-    p.expect("(")?;
-    p.operands(op)?;
-    p.expect(")")?;
+    p.operands_in_parentheses(op)?;
     let carries = op.operands.len() - inputs;
-    p.expect("dimension")?;
-    p.expect("=")?;
+    p.expect_all(&["dimension", "="])?;
     let dim = p.integer()?;
     let dim = p.program.attr_i64(dim);
     op.set(&mut p.program, "dimension", dim);
@@ -122,47 +117,38 @@ impl Scan {
         let mut size = op.int("scan_dim_size");
         for i in 0..inputs {
             let ty = tensor(op, i)?;
-            require(dim < ty.rank(), || {
-                Problem::operand(i, format!("expected more than {wanted} dimensions, found {}", ty.rank()))
-            })?;
+            require!(dim < ty.rank(), operand = i, "expected more than {wanted} dimensions, found {}", ty.rank());
             let (want, found) = (*size.get_or_insert(ty.shape[dim]), ty.shape[dim]);
-            require(want == found || want < 0 || found < 0, || {
-                Problem::operand(i, format!("expected size {want} in dimension {dim}, found {found}"))
-            })?;
+            let valid = want == found || want < 0 || found < 0;
+            require!(valid, operand = i, "expected size {want} in dimension {dim}, found {found}");
         }
         let size = size.ok_or_else(|| Problem::new("expected an input, or scan_dim_size"))?;
         let args = op.region_args(0);
         let count = op.operands().len();
-        require(args.len() == count, || {
-            Problem::new(format!("expected {count} arguments of the body, found {}", args.len()))
-        })?;
+        require!(args.len() == count, "expected {count} arguments of the body, found {}", args.len());
         for (i, &arg) in args.iter().enumerate() {
             let ty = tensor(op, i)?;
             let want = if i < inputs { without(&ty.shape, dim) } else { ty.shape.clone() };
             let fits = op.program.tensor_type(arg).is_some_and(|a| fits(a, &TensorType::new(&want, ty.element)));
-            require(fits, || Problem::operand(i, format!("expected argument {i} of the body to have its type")))?;
+            require!(fits, operand = i, "expected argument {i} of the body to have its type");
         }
         let given = op.region_results(0);
         let want = op.result_count();
-        require(given.len() == want, || {
-            Problem::new(format!("expected the body to return {want} values, found {}", given.len()))
-        })?;
+        require!(given.len() == want, "expected the body to return {want} values, found {}", given.len());
         for (i, &value) in given.iter().enumerate().skip(outputs) {
             let carried = args[inputs + i - outputs];
             let same = match (op.program.tensor_type(value), op.program.tensor_type(carried)) {
                 (Some(a), Some(b)) => fits(a, b),
                 _ => false,
             };
-            require(same, || Problem::new(format!("expected the body to return the carried type as value {i}")))?;
+            require!(same, "expected the body to return the carried type as value {i}");
         }
         Ok(ScanParams { inputs, outputs, dim, size, reverse: op.flag("is_reverse") })
     }
 }
 
 fn fits(a: &TensorType, b: &TensorType) -> bool {
-    a.element == b.element
-        && a.rank() == b.rank()
-        && a.shape.iter().zip(&b.shape).all(|(&a, &b)| a == b || a < 0 || b < 0)
+    a.element == b.element && compatible(&a.shape, &b.shape)
 }
 
 impl OpDef for Scan {

@@ -26,11 +26,10 @@ impl TopK {
         let operand = tensor(op, 0)?;
         let k = int(op, "k")?;
         let class = operand.element.class();
-        require(operand.rank() > 0 && !matches!(class, ElementClass::Complex | ElementClass::Other), || {
-            Problem::operand(0, format!("expected real numbers of rank 1 or more, found {}", show(op, operand)))
-        })?;
+        let fits = operand.rank() > 0 && !matches!(class, ElementClass::Complex | ElementClass::Other);
+        require!(fits, operand = 0, "expected real numbers of rank 1 or more, found {}", show(op, operand));
         let last = operand.shape[operand.rank() - 1];
-        require(k >= 0 && (last < 0 || k <= last), || Problem::new(format!("expected k in 0..={last}, found {k}")))?;
+        require!(k >= 0 && (last < 0 || k <= last), "expected k in 0..={last}, found {k}");
         Ok(k)
     }
 }

@@ -16,11 +16,11 @@ pub use signature::{
     signature, symbol,
 };
 
-use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
-use crate::ir::{AttrData, OpRef};
-use crate::kernel::Kernel;
+use crate::eval::{Context, EvalError, EvalResult, LaneResults, Lanes, Mask};
+use crate::ir::OpRef;
 use crate::literal::Literal;
 use crate::op::{Control, Inferred, OpDef, Problem};
+use crate::ops::support::constraint::Checked;
 use crate::ops::support::terminator::Terminator;
 use crate::text::{Piece, Syntax, TypeForm};
 
@@ -55,10 +55,6 @@ impl OpDef for Module {
     fn isolated(&self) -> bool {
         true
     }
-
-    fn examples(&self) -> &'static [&'static str] {
-        &[]
-    }
 }
 
 /// `func.func`: a function.
@@ -86,10 +82,6 @@ impl OpDef for Func {
     fn isolated(&self) -> bool {
         true
     }
-
-    fn examples(&self) -> &'static [&'static str] {
-        &[]
-    }
 }
 
 /// `func.return`: ends a function; its operands are the function's results.
@@ -108,22 +100,24 @@ pub fn is_call(op: OpRef<'_>) -> bool {
     op.name() == CALL.name()
 }
 
-/// `func.call`: runs the function its attribute `callee` names.
-pub struct Call;
+/// An op that runs the function its attribute `callee` names.
+pub struct Call {
+    /// Its full name.
+    pub(crate) name: &'static str,
+    /// Checks its other attributes.
+    pub(crate) check: fn(OpRef<'_>) -> Checked<()>,
+}
 /// `func.call`
-pub static CALL: Call = Call;
+pub static CALL: Call = Call { name: "func.call", check: |_| Ok(()) };
 
 /// Returns the name of the function that an op calls, if it is a call or a composite.
 pub fn callee<'a>(op: OpRef<'a>) -> Option<&'a str> {
-    match op.attr("callee").or_else(|| op.attr("decomposition")) {
-        Some(AttrData::Symbol(name)) => Some(name),
-        _ => None,
-    }
+    op.attr("callee").or_else(|| op.attr("decomposition"))?.as_symbol()
 }
 
 impl OpDef for Call {
     fn name(&self) -> &'static str {
-        "func.call"
+        self.name
     }
 
     fn syntax(&self) -> Syntax {
@@ -132,41 +126,19 @@ impl OpDef for Call {
 
     /// Returns the declared types; the module's verifier, which has all symbols, checks them against the callee's.
     fn infer(&self, op: OpRef<'_>) -> Inferred {
+        (self.check)(op)?;
         if callee(op).is_none() {
             return Err(Problem::new("a call needs the name of a function").note("write `call @name(…)`").into());
         }
         Ok(op.result_types().cloned().collect())
     }
 
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::Control
-    }
-
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
+    fn evaluate_spmd(&self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> LaneResults {
         let callee = callee(op).ok_or_else(|| EvalError::new("a call without the name of a function"))?;
         cx.call(callee, operands, mask)
     }
 
-    fn examples(&self) -> &'static [&'static str] {
-        &[]
-    }
-
     fn control(&self, _: OpRef<'_>) -> Option<Control> {
         Some(Control::Call)
-    }
-
-    /// The callee may have side effects, such as a check or a print.
-    fn side_effect(&self, op: OpRef<'_>) -> bool {
-        op.result_count() == 0
     }
 }

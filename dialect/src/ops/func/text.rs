@@ -1,8 +1,7 @@
 //! The text of modules, functions and calls, as MLIR prints them.
 
-use crate::diagnostic::Span;
 use crate::ir::{Attr, AttrData, Loc, Name, OpRef, Ty, TypeData};
-use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Tok};
+use crate::text::{Argument, CustomSyntax, Parse, ParsedOp, Parser, Printer, Tok};
 
 use super::signature::{ARG_ATTRS, FUNCTION_TYPE, RES_ATTRS, signature};
 
@@ -88,8 +87,9 @@ fn parse_func(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     set_dicts(p, op, RES_ATTRS, results.into_iter().map(|r| r.1).collect());
 
     let region = if p.at("{") {
-        let named: Option<Vec<(&str, Span, Ty, Loc)>> =
-            args.into_iter().map(|(name, ty, _, loc)| name.map(|(n, span)| (n, span, ty, loc))).collect();
+        let argument = |(name, span), ty, loc| Argument { name, span, ty, loc };
+        let named: Option<Vec<Argument<'_>>> =
+            args.into_iter().map(|(name, ty, _, loc)| Some(argument(name?, ty, loc))).collect();
         let Some(named) = named else {
             return p.fail(op.span, "the arguments of a function with a body need names, like %arg0");
         };
@@ -131,8 +131,7 @@ fn print_func(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     }
     p.symbol(name);
     let header = |p: &mut Printer<'_>| {
-        p.text("(");
-        p.separated(signature.inputs.iter().enumerate(), |p, (i, &ty)| {
+        p.list("(", signature.inputs.iter().enumerate(), ")", |p, (i, &ty)| {
             let arg = body.map(|b| op.program.block_args(b)[i]);
             if let Some(arg) = arg {
                 p.value(arg);
@@ -144,7 +143,6 @@ fn print_func(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
                 p.trailing_location(op.program.value_loc(arg));
             }
         });
-        p.text(")");
         print_results(p, op, signature.results);
         p.attributes_keyword(op, &["sym_name", "sym_visibility", FUNCTION_TYPE, ARG_ATTRS, RES_ATTRS]);
     };
@@ -170,12 +168,10 @@ fn print_results(p: &mut Printer<'_>, op: OpRef<'_>, results: &[Ty]) {
     if plain {
         return p.ty(results[0]);
     }
-    p.text("(");
-    p.separated(results.iter().enumerate(), |p, (i, &ty)| {
+    p.list("(", results.iter().enumerate(), ")", |p, (i, &ty)| {
         p.ty(ty);
         print_dict(p, op, RES_ATTRS, i);
     });
-    p.text(")");
 }
 
 /// Returns the dictionary of argument or result `i`, unless it is empty.
@@ -197,9 +193,7 @@ fn print_dict(p: &mut Printer<'_>, op: OpRef<'_>, list: &str, i: usize) {
 fn parse_call(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     let name = p.symbol()?;
     op.set_data(&mut p.program, "callee", AttrData::Symbol(name.into()));
-    p.expect("(")?;
-    p.operands(op)?;
-    p.expect(")")?;
+    p.operands_in_parentheses(op)?;
     p.attr_dict(op)?;
     p.types(op, crate::text::TypeForm::Functional)
 }
@@ -208,9 +202,7 @@ fn print_call(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     let Some(callee) = super::callee(op) else { return false };
     p.text(" ");
     p.symbol(callee);
-    p.text("(");
-    p.values(op.operands());
-    p.text(")");
+    p.operands_in_parentheses(op);
     p.attr_dict(op, &["callee"]);
     p.type_form(op, crate::text::TypeForm::Functional);
     true

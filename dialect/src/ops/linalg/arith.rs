@@ -282,7 +282,7 @@ impl Arith {
 
     /// Returns the body from operands with elements of types `inputs` to a result of type `ty`.
     fn body(&self, op: OpRef<'_>, inputs: &[ElementType], ty: ElementType) -> Option<Body> {
-        let mut b = Steps(Body { inputs: inputs.to_vec(), ..Body::default() });
+        let mut b = Body { inputs: inputs.to_vec(), ..Body::default() };
         let args: SmallVec<[Arg; 3]> = (0..inputs.len()).map(Arg::Input).collect();
         let &from = inputs.first()?;
         let result = match self.meaning {
@@ -292,25 +292,25 @@ impl Arith {
                 if bits && matches!(scalar, ScalarOp::Div | ScalarOp::Rem) || !bits && ty == ElementType::I1 {
                     return None;
                 }
-                let args = b.without_signs(&args)?;
+                let args = without_signs(&mut b, &args)?;
                 let unsigned = if bits || ty.is_float() { ty } else { without_sign(ty)? };
                 let result = b.op(scalar, &args, unsigned);
-                b.of_type(result, ty)
+                of_type(&mut b, result, ty)
             }
             Meaning::LowBits if ty == ElementType::I1 => {
-                let one = b.0.push(Inst::Const(Scalar::Int(1), from));
+                let one = b.push(Inst::Const(Scalar::Int(1), from));
                 let low = b.op(ScalarOp::And, &[args[0], one], from);
                 b.op(ScalarOp::Convert, &[low], ty)
             }
             Meaning::LowBits => b.op(ScalarOp::Convert, &args, ty),
             Meaning::Test => {
                 let TypeSyntax::Compare(predicates) = self.form else { return None };
-                let (_, test) = predicates.get(usize::try_from(op.int(PREDICATE)?).ok()?)?;
-                b.test(*test, args[0], *args.get(1)?)?
+                let (_, is) = predicates.get(usize::try_from(op.int(PREDICATE)?).ok()?)?;
+                test(&mut b, *is, args[0], *args.get(1)?)?
             }
         };
-        b.0.results = vec![result];
-        Some(b.0)
+        b.results = vec![result];
+        Some(b)
     }
 
     fn nest(&self, op: OpRef<'_>) -> Option<Nest> {
@@ -324,56 +324,46 @@ impl Arith {
         let inputs = operands.iter().enumerate().map(|(i, o)| Input::at(i, 0..o.1.len())).collect();
         let types: Vec<ElementType> = operands.iter().map(|o| o.0).collect();
         let body = self.body(op, &types, ty)?;
-        let loops: SmallVec<[i64; 6]> = shape.iter().copied().collect();
-        known(&body).then(|| Nest { parallel: loops.len(), loops, inputs, init: Vec::new(), body })
+        known(&body).then(|| Nest::over(&shape, inputs, body))
     }
 }
 
-/// A body under construction.
-struct Steps(Body);
+/// Reinterprets the bits as another type of the same width.
+fn of_type(b: &mut Body, arg: Arg, ty: ElementType) -> Arg {
+    if b.arg_type(arg) == ty { arg } else { b.op(ScalarOp::Bitcast, &[arg], ty) }
+}
 
-impl Steps {
-    fn op(&mut self, op: ScalarOp, args: &[Arg], ty: ElementType) -> Arg {
-        self.0.push(Inst::Op { op, args: args.into(), ty })
-    }
+fn without_signs(b: &mut Body, args: &[Arg]) -> Option<SmallVec<[Arg; 3]>> {
+    // Floats stay; only the result becomes unsigned.
+    let unsigned = |ty: ElementType| if ty.is_float() { Some(ty) } else { without_sign(ty) };
+    args.iter().map(|&arg| unsigned(b.arg_type(arg)).map(|ty| of_type(b, arg, ty))).collect()
+}
 
-    /// Reinterprets the bits as another type of the same width.
-    fn of_type(&mut self, arg: Arg, ty: ElementType) -> Arg {
-        if self.0.arg_type(arg) == ty { arg } else { self.op(ScalarOp::Bitcast, &[arg], ty) }
-    }
-
-    fn without_signs(&mut self, args: &[Arg]) -> Option<SmallVec<[Arg; 3]>> {
-        // Floats stay; only the result becomes unsigned.
-        let unsigned = |ty: ElementType| if ty.is_float() { Some(ty) } else { without_sign(ty) };
-        args.iter().map(|&arg| unsigned(self.0.arg_type(arg)).map(|ty| self.of_type(arg, ty))).collect()
-    }
-
-    /// Builds the test of two numbers.
-    fn test(&mut self, test: Test, x: Arg, y: Arg) -> Option<Arg> {
-        let truth = ElementType::I1;
-        let bits = self.0.arg_type(x) == truth;
-        let mut compare = |c: Comparison, x: Arg, y: Arg| self.op(ScalarOp::Compare(c), &[x, y], truth);
-        let (found, wanted) = match test {
-            // The set bit is -1, the smaller of the two.
-            Test::Is(c) if bits => (compare(c, y, x), true),
-            Test::Is(c) => (compare(c, x, y), true),
-            Test::IsNot(c) => (compare(c, x, y), false),
-            Test::Unsigned(c) => {
-                let args = self.without_signs(&[x, y])?;
-                (self.op(ScalarOp::Compare(c), &args, truth), true)
-            }
-            Test::Differ(wanted) => {
-                let sides = [compare(Comparison::Lt, x, y), compare(Comparison::Gt, x, y)];
-                (self.op(ScalarOp::Or, &sides, truth), wanted)
-            }
-            Test::Numbers(wanted) => {
-                let numbers = [compare(Comparison::Eq, x, x), compare(Comparison::Eq, y, y)];
-                (self.op(ScalarOp::And, &numbers, truth), wanted)
-            }
-            Test::Always(is) => (self.0.push(Inst::Const(Scalar::Int(i128::from(is)), truth)), true),
-        };
-        Some(if wanted { found } else { self.op(ScalarOp::Not, &[found], truth) })
-    }
+/// Builds the test of two numbers.
+fn test(b: &mut Body, test: Test, x: Arg, y: Arg) -> Option<Arg> {
+    let truth = ElementType::I1;
+    let bits = b.arg_type(x) == truth;
+    let mut compare = |c: Comparison, x: Arg, y: Arg| b.op(ScalarOp::Compare(c), &[x, y], truth);
+    let (found, wanted) = match test {
+        // The set bit is -1, the smaller of the two.
+        Test::Is(c) if bits => (compare(c, y, x), true),
+        Test::Is(c) => (compare(c, x, y), true),
+        Test::IsNot(c) => (compare(c, x, y), false),
+        Test::Unsigned(c) => {
+            let args = without_signs(b, &[x, y])?;
+            (b.op(ScalarOp::Compare(c), &args, truth), true)
+        }
+        Test::Differ(wanted) => {
+            let sides = [compare(Comparison::Lt, x, y), compare(Comparison::Gt, x, y)];
+            (b.op(ScalarOp::Or, &sides, truth), wanted)
+        }
+        Test::Numbers(wanted) => {
+            let numbers = [compare(Comparison::Eq, x, x), compare(Comparison::Eq, y, y)];
+            (b.op(ScalarOp::And, &numbers, truth), wanted)
+        }
+        Test::Always(is) => (b.push(Inst::Const(Scalar::Int(i128::from(is)), truth)), true),
+    };
+    Some(if wanted { found } else { b.op(ScalarOp::Not, &[found], truth) })
 }
 
 impl OpDef for Arith {
@@ -394,7 +384,7 @@ impl OpDef for Arith {
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         operand_count(op, self.arity)?;
-        require(op.result_count() == 1, || Problem::new(format!("'{}' has one result", self.name)))?;
+        require!(op.result_count() == 1, "'{}' has one result", self.name);
         let types: Vec<&TypeData> = op.operand_types().collect();
         let result = op.result_types().next().ok_or_else(|| Problem::new("expected a result"))?;
         let (from, same) = match self.form {
@@ -403,9 +393,9 @@ impl OpDef for Arith {
             _ => (0, false),
         };
         for (i, ty) in types.iter().enumerate().skip(from) {
-            require(*ty == types[from], || Problem::operand(i, "expected the type of the previous operand"))?;
+            require!(*ty == types[from], operand = i, "expected the type of the previous operand");
         }
-        require(!same || result == types[from], || Problem::new("expected the result to have the operands' type"))?;
+        require!(!same || result == types[from], "expected the result to have the operands' type");
         Ok(vec![result.clone()])
     }
 

@@ -4,7 +4,7 @@ use crate::eval::{Context, EvalResult};
 use crate::ir::OpRef;
 use crate::kernel::{Body, Inst, Kernel, Nest};
 use crate::literal::Literal;
-use crate::op::{Constancy, Inferred, OpDef, Problem};
+use crate::op::{Constancy, Inferred, OpDef};
 use crate::ops::support::constraint::{operand_count, require, result};
 use crate::scalar::Scalar;
 use crate::sharding::ShardingRule;
@@ -45,7 +45,7 @@ impl OpDef for Empty {
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         operand_count(op, 0)?;
         let ty = result(op, 0)?;
-        require(ty.is_static(), || Problem::new("dynamic sizes are not supported"))?;
+        require!(ty.is_static(), "dynamic sizes are not supported");
         Ok(op.result_types().cloned().collect())
     }
 

@@ -71,34 +71,28 @@ impl StructuredOp {
         let (args, operands) = (op.program.block_args(block), op.operands());
         let inputs = operands.len().checked_sub(op.result_count()).filter(|_| op.result_count() > 0);
         let inputs = inputs.ok_or_else(|| Problem::new("expected a result for each operand of 'outs', on tensors"))?;
-        require(maps.len() == operands.len(), || {
-            Problem::new(format!("expected a map for each of {} operands, found {}", operands.len(), maps.len()))
-        })?;
+        let fits = maps.len() == operands.len();
+        require!(fits, "expected a map for each of {} operands, found {}", operands.len(), maps.len());
         // The body of a map may leave out the results.
-        require(
-            args.len() == operands.len() || args.len() == inputs && self.text == text::StructuredSyntax::Map,
-            || Problem::new(format!("expected a region of {} arguments, found {}", operands.len(), args.len())),
-        )?;
+        let fits = args.len() == operands.len() || args.len() == inputs && self.text == text::StructuredSyntax::Map;
+        require!(fits, "expected a region of {} arguments, found {}", operands.len(), args.len());
         for (i, (&arg, &operand)) in args.iter().zip(operands).enumerate() {
             let [arg, element] = [arg, operand].map(|v| structured::element_type(op, v));
-            require(arg.is_some() && arg == element, || {
-                Problem::operand(i, "expected each argument of the region to have the element type of its operand")
-            })?;
+            let fits = arg.is_some() && arg == element;
+            require!(fits, operand = i, "expected each argument of the region to have the element type of its operand");
         }
         for (i, ty) in op.result_type_ids().into_iter().enumerate() {
-            require(ty == op.program.value_type(operands[inputs + i]), || {
-                Problem::operand(inputs + i, "expected the type of the result")
-            })?;
+            let fits = ty == op.program.value_type(operands[inputs + i]);
+            require!(fits, operand = inputs + i, "expected the type of the result");
         }
         for &inner in op.program.block_ops(block) {
             let asked = position::loop_of(op.program.view(inner));
-            require(asked.is_none_or(|l| l < reduced.len()), || {
-                let loops = reduced.len();
-                Problem::new(format!(
-                    "its body reads the position of loop {}, expected a number below {loops}",
-                    asked.unwrap_or(0)
-                ))
-            })?;
+            require!(
+                asked.is_none_or(|l| l < reduced.len()),
+                "its body reads the position of loop {}, expected a number below {loops}",
+                asked.unwrap_or(0),
+                loops = reduced.len()
+            );
         }
         let all: Vec<Arg> = (0..args.len()).map(Arg::Input).collect();
         let body =
@@ -228,14 +222,14 @@ fn permutation(op: OpRef<'_>) -> Checked<Vec<usize>> {
     let values = ints(op, "permutation")?;
     let found: Vec<usize> = values.iter().filter_map(|&d| usize::try_from(d).ok()).collect();
     let whole = found.len() == values.len() && (0..found.len()).all(|d| found.contains(&d));
-    require(whole, || Problem::new("expected each dimension once in 'permutation'"))?;
+    require!(whole, "expected each dimension once in 'permutation'");
     Ok(found)
 }
 
 fn dimensions(op: OpRef<'_>, rank: usize) -> Checked<Vec<usize>> {
     let values = ints(op, "dimensions")?;
     let found: Vec<usize> = values.iter().filter_map(|&d| usize::try_from(d).ok()).filter(|&d| d < rank).collect();
-    require(found.len() == values.len(), || Problem::new(format!("expected dimensions below {rank} in 'dimensions'")))?;
+    require!(found.len() == values.len(), "expected dimensions below {rank} in 'dimensions'");
     Ok(found)
 }
 

@@ -7,7 +7,7 @@ use crate::ir::build::Builder;
 use crate::ir::{Attr, AttrData, ElementType, Name, Op, OpRef, Renaming, TypeData, Value};
 use crate::kernel::{Index, Inst};
 use crate::literal::Literal;
-use crate::op::{Inferred, OpDef, Problem};
+use crate::op::{Inferred, OpDef};
 use crate::ops::build;
 use crate::ops::support::constraint::{int, operand_count, require};
 use crate::text::{Piece, Syntax, TypeForm};
@@ -38,7 +38,7 @@ impl OpDef for Position {
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         operand_count(op, 0)?;
-        require(int(op, DIM)? >= 0, || Problem::new("expected the number of a loop"))?;
+        require!(int(op, DIM)? >= 0, "expected the number of a loop");
         Ok(vec![TypeData::Scalar(ElementType::Index)])
     }
 

@@ -45,24 +45,21 @@ impl Structured {
     /// Returns the sizes of the loops, or the problem of the maps and types.
     pub(super) fn sizes(&self, op: OpRef<'_>) -> Checked<Vec<i64>> {
         let operands = op.operands().len();
-        require(self.maps.len() == operands && op.result_count() <= operands, || {
-            Problem::new(format!("expected a map for each of {operands} operands, found {}", self.maps.len()))
-        })?;
+        let same = self.maps.len() == operands && op.result_count() <= operands;
+        require!(same, "expected a map for each of {operands} operands, found {}", self.maps.len());
         let mut sizes: Vec<Option<i64>> = vec![None; self.reduced.len()];
         let mut shapes = Vec::new();
         for (i, (map, &value)) in self.maps.iter().zip(op.operands()).enumerate() {
             let (_, shape) = element(op, value).ok_or_else(|| Problem::operand(i, "expected a tensor or a scalar"))?;
-            require(shape.iter().all(|&d| d >= 0), || Problem::operand(i, "dynamic sizes are not supported"))?;
-            require(map.loops == sizes.len() && map.positions.len() == shape.len(), || {
-                let message = format!("expected a map from {} loops to {} dimensions", sizes.len(), shape.len());
-                Problem::operand(i, message)
-            })?;
+            require!(shape.iter().all(|&d| d >= 0), operand = i, "dynamic sizes are not supported");
+            let (loops, dims) = (sizes.len(), shape.len());
+            let fits = map.loops == loops && map.positions.len() == dims;
+            require!(fits, operand = i, "expected a map from {loops} loops to {dims} dimensions");
             for (position, &size) in map.positions.iter().zip(&shape) {
                 if let Index::Loop(l) = position {
                     let known = *sizes[*l].get_or_insert(size);
-                    require(known == size, || {
-                        Problem::operand(i, format!("loop d{l} has {known} iterations, but runs over {size} elements"))
-                    })?;
+                    let same = known == size;
+                    require!(same, operand = i, "loop d{l} has {known} iterations, but runs over {size} elements");
                 }
             }
             shapes.push(shape);
@@ -76,9 +73,7 @@ impl Structured {
         for (i, (map, shape)) in self.maps.iter().zip(&shapes).enumerate() {
             for (d, (position, &size)) in map.positions.iter().zip(shape).enumerate() {
                 let inside = bounds(position, &some).is_some_and(|(low, high)| !runs || low >= 0 && high < size);
-                require(inside, || {
-                    Problem::operand(i, format!("its map reaches positions outside of dimension {d} of size {size}"))
-                })?;
+                require!(inside, operand = i, "its map reaches positions outside of dimension {d} of size {size}");
             }
         }
         Ok(sizes)
@@ -133,12 +128,7 @@ impl Structured {
         let mut place = vec![0; sizes.len()];
         order.iter().enumerate().for_each(|(i, &l)| place[l] = i);
         let index = |at: &Index| at.substitute(&mut |l| Index::Loop(place[l]), &mut |operand| operand);
-        let read = |(operand, map): (usize, &Map)| Input {
-            operand,
-            index: map.positions.iter().map(index).collect(),
-            guards: Vec::new(),
-            outside: None,
-        };
+        let read = |(operand, map): (usize, &Map)| Input::of(operand, map.positions.iter().map(index));
         // Results are read even if they aren't needed, because that ties their dimensions to the loops.
         let inputs = self.maps.iter().enumerate().map(read).collect();
         let loops: SmallVec<[i64; 6]> = order.iter().map(|&l| sizes[l]).collect();

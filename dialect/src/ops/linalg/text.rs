@@ -217,8 +217,7 @@ fn print_named(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
 }
 
 fn parse_elementwise(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
-    p.expect(KIND)?;
-    p.expect("=")?;
+    p.expect_all(&[KIND, "="])?;
     let kind = p.attribute()?;
     op.set(&mut p.program, KIND, kind);
     let mut maps = None;
@@ -291,8 +290,7 @@ fn parse_moved(p: &mut Parser<'_>, op: &mut ParsedOp, list: &str) -> Parse<()> {
 }
 
 fn parse_ints(p: &mut Parser<'_>, op: &mut ParsedOp, name: &str) -> Parse<()> {
-    p.expect(name)?;
-    p.expect("=")?;
+    p.expect_all(&[name, "="])?;
     let values = p.int_list()?;
     let attr = p.program.attr_i64s(&values);
     op.set(&mut p.program, name, attr);
@@ -345,13 +343,7 @@ fn parse_with_body(p: &mut Parser<'_>, op: &mut ParsedOp, list: Option<&str>) ->
             }
         }
         None => {
-            let args = p.list("(", ")", |p| {
-                let (name, span) = p.value_name()?;
-                p.expect(":")?;
-                let ty = p.ty()?;
-                let loc = p.optional_loc()?.unwrap_or(crate::ir::Loc::of_text(span));
-                Ok((name, span, ty, loc))
-            })?;
+            let args = p.arguments()?;
             p.region(&args)?
         }
     };
@@ -375,12 +367,7 @@ fn print_with_body(p: &mut Printer<'_>, op: OpRef<'_>, list: Option<&str>) -> bo
     let scope = p.name_region(region, op);
     p.text(" (");
     let program = op.program;
-    p.separated(program.block_args(block).iter(), |p, &arg| {
-        p.value(arg);
-        p.text(": ");
-        p.ty(program.value_type(arg));
-        p.trailing_location(program.value_loc(arg));
-    });
+    p.arguments(program.block_args(block));
     p.text(") ");
     p.named_region(region, scope);
     true

@@ -2,70 +2,26 @@
 
 use super::region::on_mesh;
 use super::{CALL_COUNTER, topology};
-use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
+use crate::eval::{Context, EvalError, EvalResult, LaneResults, Lanes, Mask};
 use crate::ir::{AttrData, ElementType, OpRef, TypeData};
-use crate::kernel::Kernel;
-use crate::literal::Literal;
-use crate::op::{Control, Inferred, OpDef, Problem};
+use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::func;
+use crate::ops::support::constraint::Checked;
 use crate::sharding::Layout;
 use crate::text::Syntax;
 
 /// `mpmd.call @f(%a) {call_counter = 0 : ui32} : (T) -> T`: one iteration of a loop whose body is a function.
-pub struct Call;
-/// `mpmd.call`
-pub static CALL: Call = Call;
+pub static CALL: func::Call = func::Call { name: "mpmd.call", check: check_counter };
 
-impl OpDef for Call {
-    fn name(&self) -> &'static str {
-        "mpmd.call"
-    }
-
-    fn syntax(&self) -> Syntax {
-        func::CALL.syntax()
-    }
-
-    fn infer(&self, op: OpRef<'_>) -> Inferred {
-        let is_count = |ty| matches!(op.program.type_data(ty), TypeData::Scalar(ElementType::UI32));
-        match op.attr(CALL_COUNTER) {
-            Some(AttrData::Int(_, ty)) if is_count(*ty) => {}
-            None => {}
-            Some(_) => {
-                let problem = Problem::new(format!("{CALL_COUNTER} is not a ui32"));
-                return Err(problem.note(format!("write {CALL_COUNTER} = 0 : ui32")).into());
-            }
+fn check_counter(op: OpRef<'_>) -> Checked<()> {
+    let is_count = |ty| matches!(op.program.type_data(ty), TypeData::Scalar(ElementType::UI32));
+    match op.attr(CALL_COUNTER) {
+        Some(AttrData::Int(_, ty)) if is_count(*ty) => Ok(()),
+        None => Ok(()),
+        Some(_) => {
+            let problem = Problem::new(format!("{CALL_COUNTER} is not a ui32"));
+            Err(problem.note(format!("write {CALL_COUNTER} = 0 : ui32")))
         }
-        func::CALL.infer(op)
-    }
-
-    fn kernel(&self, op: OpRef<'_>) -> Kernel {
-        func::CALL.kernel(op)
-    }
-
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
-        func::CALL.evaluate_spmd(op, operands, mask, cx)
-    }
-
-    fn examples(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn control(&self, _: OpRef<'_>) -> Option<Control> {
-        Some(Control::Call)
-    }
-
-    fn side_effect(&self, op: OpRef<'_>) -> bool {
-        op.result_count() == 0
     }
 }
 
@@ -101,19 +57,9 @@ impl OpDef for FragmentCall {
         Ok(op.result_types().cloned().collect())
     }
 
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
     /// Evaluates one lane per replica, with global values. The function runs on its own set of devices, one for each
     /// device of the mesh.
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
+    fn evaluate_spmd(&self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> LaneResults {
         if cx.partitions() != 1 {
             return Err(EvalError::new(
                 "a fragment can only be called by a program over global values, on one partition",
@@ -146,13 +92,5 @@ impl OpDef for FragmentCall {
             mask.iter().enumerate().map(|(lane, &runs)| runs.then(|| replica(lane))).collect()
         };
         Ok(results.iter().zip(&outs).map(whole).collect())
-    }
-
-    fn examples(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn side_effect(&self, op: OpRef<'_>) -> bool {
-        op.result_count() == 0
     }
 }

@@ -18,7 +18,6 @@ pub use topology::{TOPOLOGY, Topology, mesh_of, origins};
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
 use crate::ir::{AttrData, MeshTensor, Op, OpRef, TypeData, Value};
-use crate::kernel::Kernel;
 use crate::literal::Literal;
 use crate::op::{Control, Inferred, OpDef, Problem};
 use crate::ops::build;
@@ -226,17 +225,9 @@ impl OpDef for Same {
         }
     }
 
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::Control
-    }
-
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let ty = op.operand_tensor(0)?;
         Some(ShardingRule::pointwise(&[ty.rank()], &[ty.rank()], &ty.shape))
-    }
-
-    fn evaluate(&self, _: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        Ok(operands.to_vec())
     }
 
     fn examples(&self) -> &'static [&'static str] {

@@ -1,103 +1,49 @@
 //! Ops with a region: named computations, fragments and loops with a fixed number of iterations.
 
 use super::{MEMORY_KINDS, MESH_NAME, ORIGIN, STAGE, text};
-use crate::eval::{Context, EvalResult, Lanes, Mask, on_one_lane};
+use crate::eval::{Context, LaneResults, Lanes, Mask};
 use crate::ir::{AttrData, ElementType, OpRef, TensorType, TypeData};
-use crate::kernel::Kernel;
 use crate::literal::Literal;
-use crate::op::{Control, DataFlow, Inferred, OpDef, Problem};
-use crate::ops::sdy::region_flow;
-use crate::ops::stablehlo::control::{region, regions_have_effects};
+use crate::op::{Inferred, OpDef, Problem};
+use crate::ops::stablehlo::control::region;
+use crate::ops::support::constraint::require;
+use crate::ops::support::inline::{InlineRegion, check_arguments, returned_types, type_list};
 use crate::scalar::Scalar;
 use crate::text::Syntax;
 
 /// The type of the iteration's number, the last argument of a loop's body: a rank-0 `ui32`.
 pub const INDEX: ElementType = ElementType::UI32;
 
-/// Checks that the region takes values of `types`.
-fn takes<'a>(op: OpRef<'a>, types: impl Iterator<Item = &'a TypeData>) -> Result<(), Problem> {
-    let program = op.program;
-    let types: Vec<&TypeData> = types.collect();
-    let args: Vec<&TypeData> = op.region_args(0).iter().map(|&v| program.type_data(program.value_type(v))).collect();
-    if args == types {
-        return Ok(());
-    }
-    let text = |types: &[&TypeData]| {
-        let texts: Vec<String> = types.iter().map(|ty| program.type_data_text(ty)).collect();
-        texts.join(", ")
-    };
-    Err(Problem::new(format!("the body takes ({}), but the operands are ({})", text(&args), text(&types))))
-}
-
-/// Returns the types of the region's results.
-fn returned<'a>(op: OpRef<'a>) -> impl Iterator<Item = &'a TypeData> {
-    op.region_results(0).iter().map(move |&v| op.program.type_data(op.program.value_type(v)))
-}
-
 /// `mpmd.named_computation<"f"(1)>(%a) (%b: T) { … } : (T) -> T`: gives ops a name, by which they may be assigned to a
 /// mesh.
-pub struct NamedComputation;
-/// `mpmd.named_computation`
-pub static NAMED_COMPUTATION: NamedComputation = NamedComputation;
-
-impl OpDef for NamedComputation {
-    fn name(&self) -> &'static str {
-        "mpmd.named_computation"
-    }
-
-    fn syntax(&self) -> Syntax {
-        Syntax::Custom(&text::NAMED_COMPUTATION)
-    }
-
-    fn infer(&self, op: OpRef<'_>) -> Inferred {
+pub static NAMED_COMPUTATION: InlineRegion = InlineRegion {
+    name: "mpmd.named_computation",
+    syntax: &text::NAMED_COMPUTATION,
+    infer: |op| {
         if !matches!(op.attr(ORIGIN), Some(AttrData::Origin(..))) {
             return Err(Problem::new("a named computation needs a name").note("write <\"name\">").into());
         }
-        takes(op, op.operand_types())?;
-        Ok(returned(op).cloned().collect())
-    }
-
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::Control
-    }
-
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
-        cx.region(region(op, 0)?, operands, mask)
-    }
-
-    fn examples(&self) -> &'static [&'static str] {
-        &["(%a: tensor<4xf32>) %r = mpmd.named_computation<\"f\"(1)> (%a) (%b: tensor<4xf32>) { \
-             %n = stablehlo.negate %b : tensor<4xf32> mpmd.return %n : tensor<4xf32> } : (tensor<4xf32>) -> tensor<4xf32>"]
-    }
-
-    fn control(&self, _: OpRef<'_>) -> Option<Control> {
-        Some(Control::Inline)
-    }
-
-    fn data_flow(&self, op: OpRef<'_>) -> Vec<DataFlow> {
-        region_flow(op)
-    }
-
-    fn side_effect(&self, op: OpRef<'_>) -> bool {
-        op.result_count() == 0 || regions_have_effects(op)
-    }
-}
+        check_arguments(op, op.operand_types())?;
+        Ok(returned_types(op))
+    },
+    has_flow: true,
+    examples: &["(%a: tensor<4xf32>) %r = mpmd.named_computation<\"f\"(1)> (%a) (%b: tensor<4xf32>) { \
+         %n = stablehlo.negate %b : tensor<4xf32> mpmd.return %n : tensor<4xf32> } : (tensor<4xf32>) -> tensor<4xf32>"],
+};
 
 /// `mpmd.fragment<mesh="m", origin=["f"]> (%a) (%b: T) { … } : (!mpmd.mesh_tensor<"m", T>) -> !mpmd.mesh_tensor<"m",
 /// T>`: a computation on one mesh. Its body works on global tensors.
-pub struct Fragment;
-/// `mpmd.fragment`
-pub static FRAGMENT: Fragment = Fragment;
+pub static FRAGMENT: InlineRegion = InlineRegion {
+    name: "mpmd.fragment",
+    syntax: &text::FRAGMENT,
+    infer: infer_fragment,
+    has_flow: false,
+    examples: &[
+        "(%a: !mpmd.mesh_tensor<\"m\", tensor<4xf32>>) %r = mpmd.fragment<mesh=\"m\", origin=[\"f\"], stage=1> (%a) \
+         (%b: tensor<4xf32>) { %n = stablehlo.negate %b : tensor<4xf32> mpmd.return %n : tensor<4xf32> } \
+         : (!mpmd.mesh_tensor<\"m\", tensor<4xf32>>) -> !mpmd.mesh_tensor<\"m\", tensor<4xf32>>",
+    ],
+};
 
 /// Returns the global types of the tensors on `mesh` that a fragment takes or returns; a token is on any mesh.
 pub(super) fn on_mesh<'a>(
@@ -120,71 +66,25 @@ pub(super) fn on_mesh<'a>(
     each.collect()
 }
 
-impl OpDef for Fragment {
-    fn name(&self) -> &'static str {
-        "mpmd.fragment"
+fn infer_fragment(op: OpRef<'_>) -> Inferred {
+    let operands = on_mesh(op, op.operand_types(), "operand")?;
+    let results = on_mesh(op, op.result_types(), "result")?;
+    check_arguments(op, operands.iter())?;
+    let returned = returned_types(op);
+    require!(
+        returned == results,
+        "the body returns ({}), but the results are ({})",
+        type_list(op, &returned),
+        type_list(op, &results)
+    );
+    if !matches!(op.attr(ORIGIN), Some(AttrData::Array(_))) {
+        return Err(Problem::new("the list of origins is missing").note("write origin=[]").into());
     }
-
-    fn syntax(&self) -> Syntax {
-        Syntax::Custom(&text::FRAGMENT)
+    if op.attr(STAGE).is_some() && super::origins(op).is_empty() {
+        let problem = Problem::new("a fragment without origins has a stage, but only fragments of the user have one");
+        return Err(problem.note("remove stage, or name the computation it came from in origin").into());
     }
-
-    fn infer(&self, op: OpRef<'_>) -> Inferred {
-        let operands = on_mesh(op, op.operand_types(), "operand")?;
-        let results = on_mesh(op, op.result_types(), "result")?;
-        takes(op, operands.iter())?;
-        let given: Vec<TypeData> = returned(op).cloned().collect();
-        if given != results {
-            let text = |types: &[TypeData]| {
-                types.iter().map(|ty| op.program.type_data_text(ty)).collect::<Vec<_>>().join(", ")
-            };
-            let message = format!("the body returns ({}), but the results are ({})", text(&given), text(&results));
-            return Err(Problem::new(message).into());
-        }
-        let origins = matches!(op.attr(ORIGIN), Some(AttrData::Array(_)));
-        if !origins {
-            return Err(Problem::new("the list of origins is missing").note("write origin=[]").into());
-        }
-        if op.attr(STAGE).is_some() && super::origins(op).is_empty() {
-            let message = "a fragment without origins has a stage, but only fragments of the user have one";
-            return Err(Problem::new(message)
-                .note("remove stage, or name the computation it came from in origin")
-                .into());
-        }
-        Ok(op.result_types().cloned().collect())
-    }
-
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::Control
-    }
-
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
-        cx.region(region(op, 0)?, operands, mask)
-    }
-
-    fn examples(&self) -> &'static [&'static str] {
-        &["(%a: !mpmd.mesh_tensor<\"m\", tensor<4xf32>>) %r = mpmd.fragment<mesh=\"m\", origin=[\"f\"], stage=1> (%a) \
-             (%b: tensor<4xf32>) { %n = stablehlo.negate %b : tensor<4xf32> mpmd.return %n : tensor<4xf32> } \
-             : (!mpmd.mesh_tensor<\"m\", tensor<4xf32>>) -> !mpmd.mesh_tensor<\"m\", tensor<4xf32>>"]
-    }
-
-    fn control(&self, _: OpRef<'_>) -> Option<Control> {
-        Some(Control::Inline)
-    }
-
-    fn side_effect(&self, op: OpRef<'_>) -> bool {
-        op.result_count() == 0 || regions_have_effects(op)
-    }
+    Ok(op.result_types().cloned().collect())
 }
 
 /// `mpmd.for (%a) {iterations = 3 : ui32} (%b: T, %i: tensor<ui32>) { … } : T`: runs the body a fixed number of times.
@@ -216,25 +116,13 @@ impl OpDef for For {
             return Err(Problem::new(message).into());
         }
         let index = TypeData::Tensor(TensorType::new(&[], INDEX));
-        takes(op, op.operand_types().chain([&index]))?;
-        let given: Vec<TypeData> = returned(op).cloned().collect();
-        if !given.iter().eq(op.operand_types()) {
-            return Err(Problem::new("the body returns other types than it takes").into());
-        }
-        Ok(given)
+        check_arguments(op, op.operand_types().chain([&index]))?;
+        let returned = returned_types(op);
+        require!(returned.iter().eq(op.operand_types()), "the body returns other types than it takes");
+        Ok(returned)
     }
 
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
+    fn evaluate_spmd(&self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> LaneResults {
         let (iterations, body) = (iterations(op)?, region(op, 0)?);
         let mut values = operands.to_vec();
         for turn in 0..iterations {
@@ -249,10 +137,6 @@ impl OpDef for For {
     fn examples(&self) -> &'static [&'static str] {
         &["(%a: tensor<4xf32>) %r = mpmd.for (%a) {iterations = 3 : ui32} (%b: tensor<4xf32>, %i: tensor<ui32>) { \
              %n = stablehlo.add %b, %b : tensor<4xf32> mpmd.return %n : tensor<4xf32> } : tensor<4xf32>"]
-    }
-
-    fn side_effect(&self, op: OpRef<'_>) -> bool {
-        op.result_count() == 0 || regions_have_effects(op)
     }
 }
 

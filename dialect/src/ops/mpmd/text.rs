@@ -1,8 +1,7 @@
 //! The text of this dialect's ops, as Shardy prints them.
 
 use super::{MESH_NAME, NAME, ORIGIN, REDUCTION, STAGE, reduction_word};
-use crate::diagnostic::Span;
-use crate::ir::{Attr, AttrData, Loc, OpRef, Ty};
+use crate::ir::{Attr, AttrData, OpRef};
 use crate::ops::func;
 use crate::ops::sdy::{IN_SHARDINGS, OUT_SHARDINGS};
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, TypeForm};
@@ -22,8 +21,7 @@ pub(super) static FOR: CustomSyntax = CustomSyntax { parse: parse_for, print: pr
 
 fn parse_named_tensor(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     p.operand(op)?;
-    p.expect("name")?;
-    p.expect("=")?;
+    p.expect_all(&["name", "="])?;
     let name = p.string()?;
     op.set_data(&mut p.program, NAME, AttrData::String(name.into()));
     p.attr_dict(op)?;
@@ -65,17 +63,9 @@ fn print_reduce(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
 
 /// Parses `(%a) {attributes} (%b: T) { … }`.
 fn parse_body(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
-    p.expect("(")?;
-    p.operands(op)?;
-    p.expect(")")?;
+    p.operands_in_parentheses(op)?;
     p.attr_dict(op)?;
-    let args: Vec<(&str, Span, Ty, Loc)> = p.list("(", ")", |p| {
-        let (name, span) = p.value_name()?;
-        p.expect(":")?;
-        let ty = p.ty()?;
-        let loc = p.optional_loc()?.unwrap_or(Loc::of_text(span));
-        Ok((name, span, ty, loc))
-    })?;
+    let args = p.arguments()?;
     let region = p.region(&args)?;
     op.regions.push(region);
     Ok(())
@@ -84,19 +74,12 @@ fn parse_body(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
 /// Prints `(%a) {attributes} (%b: T) { … }`, and the types in this form.
 fn print_body(p: &mut Printer<'_>, op: OpRef<'_>, elided: &[&str], types: TypeForm) -> bool {
     let Some(region) = op.region(0) else { return false };
-    let program = op.program;
-    p.text(" (");
-    p.values(op.operands());
-    p.text(")");
+    p.text(" ");
+    p.operands_in_parentheses(op);
     p.attr_dict(op, elided);
     let scope = p.name_region(region, op);
     p.text(" (");
-    p.separated(op.region_args(0).iter(), |p, &arg| {
-        p.value(arg);
-        p.text(": ");
-        p.ty(program.value_type(arg));
-        p.trailing_location(program.value_loc(arg));
-    });
+    p.arguments(op.region_args(0));
     p.text(") ");
     p.named_region(region, scope);
     p.type_form(op, types);
@@ -122,13 +105,10 @@ fn print_named(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
 
 /// Parses `mesh="m", origin=["f"(1)]`.
 fn parse_mesh_and_origin(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
-    p.expect("mesh")?;
-    p.expect("=")?;
+    p.expect_all(&["mesh", "="])?;
     let mesh = p.string()?;
     op.set_data(&mut p.program, MESH_NAME, AttrData::String(mesh.into()));
-    p.expect(",")?;
-    p.expect("origin")?;
-    p.expect("=")?;
+    p.expect_all(&[",", "origin", "="])?;
     let origins: Vec<Attr> = p.list("[", "]", |p| {
         let origin = p.origin()?;
         Ok(p.program.intern_attr(origin))
@@ -183,9 +163,7 @@ fn print_fragment(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     }
     for name in [IN_SHARDINGS, OUT_SHARDINGS] {
         if let Some(AttrData::ShardingPerValue(list)) = op.attr(name) {
-            p.text(&format!(", {name}=["));
-            p.separated(list.iter(), |p, s| p.sharding(s));
-            p.text("]");
+            p.list(&format!(", {name}=["), list.iter(), "]", |p, s| p.sharding(s));
         }
     }
     p.text(">");
@@ -198,9 +176,7 @@ fn parse_fragment_call(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     p.expect(">")?;
     let name = p.symbol()?;
     op.set_data(&mut p.program, "callee", AttrData::Symbol(name.into()));
-    p.expect("(")?;
-    p.operands(op)?;
-    p.expect(")")?;
+    p.operands_in_parentheses(op)?;
     p.attr_dict(op)?;
     p.types(op, TypeForm::Functional)
 }
@@ -212,9 +188,7 @@ fn print_fragment_call(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     }
     p.text("> ");
     p.symbol(callee);
-    p.text("(");
-    p.values(op.operands());
-    p.text(")");
+    p.operands_in_parentheses(op);
     p.attr_dict(op, &[MESH_NAME, ORIGIN, "callee"]);
     p.type_form(op, TypeForm::Functional);
     true

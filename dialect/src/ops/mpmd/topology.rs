@@ -79,13 +79,9 @@ pub fn mesh_of(program: &Program, value: Value) -> Option<Name> {
 
 /// Returns the names of the computations that an op came from, each with the number of times JAX transposed it.
 pub fn origins(op: OpRef<'_>) -> Vec<(Name, i64)> {
-    let of = |data: &AttrData| match data {
-        AttrData::Origin(name, transposed) => Some((*name, *transposed)),
-        _ => None,
-    };
     match op.attr(super::ORIGIN) {
-        Some(AttrData::Array(list)) => list.iter().filter_map(|&attr| of(op.program.attr_data(attr))).collect(),
-        Some(one) => of(one).into_iter().collect(),
+        Some(AttrData::Array(list)) => list.iter().filter_map(|&attr| op.program.attr_data(attr).as_origin()).collect(),
+        Some(one) => one.as_origin().into_iter().collect(),
         None => Vec::new(),
     }
 }

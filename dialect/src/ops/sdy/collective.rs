@@ -3,12 +3,9 @@
 //! Each is one row of a table: the op's name, the syntax of its axes, whether it reduces. Source: Shardy's dialect
 //! documentation, `sdy.all_gather` and the following.
 
-use crate::eval::{Context, EvalResult};
 use crate::ir::{AllToAllParam, Attr, AttrData, ElementType, Name, OpRef, Program, TypeData};
-use crate::kernel::Kernel;
-use crate::literal::Literal;
 use crate::op::{Annotation, Control, Inferred, OpDef, Problem};
-use crate::sharding::{AxisList, Move, PerDim, ReductionKind, Reshard, ShardingRule};
+use crate::sharding::{AxisList, Move, PerDim, ReductionKind, Reshard};
 use crate::text::Syntax;
 
 use super::{OUT_SHARDING, same_type, text};
@@ -235,19 +232,6 @@ impl OpDef for ShardyCollective {
             problems.push(Problem::new("attribute out_sharding is missing").note("write out_sharding=<@mesh, […]>"));
         }
         if problems.is_empty() { same_type(op) } else { Err(problems) }
-    }
-
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::Control
-    }
-
-    /// Returns no rule, because these ops are inserted after shardings are decided.
-    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
-        None
-    }
-
-    fn evaluate(&self, _: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        Ok(operands.to_vec())
     }
 
     fn examples(&self) -> &'static [&'static str] {

@@ -6,16 +6,14 @@
 //! on global tensors, and all devices along them compute the same. Thus a partitioned program can be checked against
 //! the unpartitioned program from which it came.
 
-use smallvec::smallvec;
-
 use super::mesh::{meshes, resolve};
 use super::{IN_SHARDINGS, MANUAL_AXES, OUT_SHARDINGS, text};
-use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
-use crate::ir::{AttrData, Name, OpRef, Region, Shape, TensorType, TypeData, Value};
-use crate::kernel::Kernel;
+use crate::eval::{Context, EvalError, EvalResult, LaneResults, Lanes, Mask};
+use crate::ir::{AttrData, Name, OpRef, Region, Shape, TensorType, TypeData};
 use crate::literal::Literal;
 use crate::op::{Control, DataFlow, Inferred, OpDef, Problem};
-use crate::ops::stablehlo::control::{masked, region, regions_have_effects};
+use crate::ops::stablehlo::control::{masked, region};
+use crate::ops::support::inline::{InlineRegion, check_arguments, region_flow, returned_types};
 use crate::sharding::{Axes, AxisList, AxisRef, Layout, MAX_DEVICES, Mesh, TensorSharding, groups};
 use crate::text::Syntax;
 
@@ -38,8 +36,8 @@ impl<'a> ManualComputation<'a> {
         if op.def().control(op) != Some(Control::Manual) {
             return None;
         }
-        let in_shardings = text::shardings(op, IN_SHARDINGS)?;
-        let out_shardings = text::shardings(op, OUT_SHARDINGS)?;
+        let in_shardings = op.attr(IN_SHARDINGS)?.as_shardings()?;
+        let out_shardings = op.attr(OUT_SHARDINGS)?.as_shardings()?;
         let AttrData::ManualAxes(manual_axes) = op.attr(MANUAL_AXES)? else { return None };
         let has_axes = |mesh: &&Mesh| manual_axes.iter().all(|&a| mesh.axis_size(a).is_some());
         let stated: Vec<&Mesh> =
@@ -189,21 +187,7 @@ impl OpDef for Manual {
         if problems.is_empty() { Ok(types) } else { Err(problems) }
     }
 
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::Control
-    }
-
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
+    fn evaluate_spmd(&self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> LaneResults {
         let manual =
             ManualComputation::of(op).ok_or_else(|| EvalError::new("its shardings or manual axes are missing"))?;
         let body = region(op, 0)?;
@@ -239,10 +223,6 @@ impl OpDef for Manual {
     fn data_flow(&self, op: OpRef<'_>) -> Vec<DataFlow> {
         region_flow(op)
     }
-
-    fn side_effect(&self, op: OpRef<'_>) -> bool {
-        op.result_count() == 0 || regions_have_effects(op)
-    }
 }
 
 /// Returns the groups of devices that differ only along manual axes; an error if device ids aren't a permutation.
@@ -273,7 +253,7 @@ fn lockstep(
     operands: &[Lanes],
     mask: &Mask,
     cx: &mut dyn Context,
-) -> EvalResult<Vec<Lanes>> {
+) -> LaneResults {
     let devices = cx.partitions();
     let mut args = Vec::with_capacity(operands.len());
     for (i, operand) in operands.iter().enumerate() {
@@ -317,7 +297,7 @@ fn whole(
     operands: &[Lanes],
     mask: &Mask,
     cx: &mut dyn Context,
-) -> EvalResult<Vec<Lanes>> {
+) -> LaneResults {
     let devices = mesh.devices() as usize;
     let mut running: Mask = vec![shards_further(op); devices];
     group.iter().for_each(|&device| running[device] = true);
@@ -359,76 +339,21 @@ fn shards_further(op: OpRef<'_>) -> bool {
     inner.map(|inner| inner.def().control(inner)).any(|c| matches!(c, Some(Control::Manual | Control::Call)))
 }
 
-/// Returns the flow of operands to the arguments of region 0, and of its returned values to the results.
-pub(crate) fn region_flow(op: OpRef<'_>) -> Vec<DataFlow> {
-    let edge = |owner: Value, source: Value| DataFlow { owner, sources: smallvec![source], targets: smallvec![owner] };
-    let args = op.region_args(0).iter().zip(op.operands()).map(|(&arg, &operand)| edge(arg, operand));
-    let results = op.results().zip(op.region_results(0)).map(|(result, &returned)| edge(result, returned));
-    args.chain(results).collect()
-}
-
-/// `sdy.named_computation`
-pub struct Named;
 /// `sdy.named_computation<"foo">(%0) …`: ops under a name, equivalent to inlining them.
-pub static NAMED_COMPUTATION: Named = Named;
-
-impl OpDef for Named {
-    fn name(&self) -> &'static str {
-        "sdy.named_computation"
-    }
-
-    fn syntax(&self) -> Syntax {
-        Syntax::Custom(&text::NAMED)
-    }
-
-    fn infer(&self, op: OpRef<'_>) -> Inferred {
+pub static NAMED_COMPUTATION: InlineRegion = InlineRegion {
+    name: "sdy.named_computation",
+    syntax: &text::NAMED,
+    infer: |op| {
         if op.attr("name").and_then(AttrData::as_str).is_none() {
             return Err(Problem::new("a named computation needs a name").note("write <\"name\">").into());
         }
-        let (operands, args) = (op.type_ids(op.operands()), op.type_ids(op.region_args(0)));
-        if operands != args {
-            let (found, expected) = (op.program.types_text(&args), op.program.types_text(&operands));
-            return Err(Problem::new(format!("the body takes {found}, but the operands are {expected}")).into());
-        }
-        let types = op.region_results(0).iter().map(|&v| op.program.type_data(op.program.value_type(v)).clone());
-        Ok(types.collect())
-    }
-
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::Control
-    }
-
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
-        cx.region(region(op, 0)?, operands, mask)
-    }
-
-    fn examples(&self) -> &'static [&'static str] {
-        &[
-            "(%a: tensor<8x2xi32>) %r = sdy.named_computation<\"foo\">(%a) in_shardings=[<mesh<[\"b\"=2]>, [{\"b\"}, {}]>] \
-             (%b: tensor<8x2xi32>) { %c = stablehlo.add %b, %b : tensor<8x2xi32> sdy.return %c : tensor<8x2xi32> } \
-             : (tensor<8x2xi32>) -> tensor<8x2xi32>",
-        ]
-    }
-
-    fn control(&self, _: OpRef<'_>) -> Option<Control> {
-        Some(Control::Inline)
-    }
-
-    fn data_flow(&self, op: OpRef<'_>) -> Vec<DataFlow> {
-        region_flow(op)
-    }
-
-    fn side_effect(&self, op: OpRef<'_>) -> bool {
-        op.result_count() == 0 || regions_have_effects(op)
-    }
-}
+        check_arguments(op, op.operand_types())?;
+        Ok(returned_types(op))
+    },
+    has_flow: true,
+    examples: &[
+        "(%a: tensor<8x2xi32>) %r = sdy.named_computation<\"foo\">(%a) in_shardings=[<mesh<[\"b\"=2]>, [{\"b\"}, {}]>] \
+         (%b: tensor<8x2xi32>) { %c = stablehlo.add %b, %b : tensor<8x2xi32> sdy.return %c : tensor<8x2xi32> } \
+         : (tensor<8x2xi32>) -> tensor<8x2xi32>",
+    ],
+};

@@ -2,11 +2,10 @@
 
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{AttrData, Name, Op, OpRef, Program};
-use crate::kernel::Kernel;
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::{func, mpmd};
-use crate::sharding::{Mesh, MeshRef, ShardingRule};
+use crate::sharding::{Mesh, MeshRef};
 use crate::text::Syntax;
 
 /// `sdy.mesh @mesh = <["x"=2, "y"=4]>`: gives a mesh a name.
@@ -28,14 +27,6 @@ impl OpDef for MeshOp {
             Some(_) => Ok(Vec::new()),
             None => Err(Problem::new("expected a mesh").note("write sdy.mesh @mesh = <[\"x\"=2, \"y\"=4]>").into()),
         }
-    }
-
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::None
-    }
-
-    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
-        None
     }
 
     fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {

@@ -13,7 +13,6 @@ pub use collective::{
     ALL_GATHER, ALL_REDUCE, ALL_SLICE, ALL_TO_ALL, COLLECTIVE_PERMUTE, PERMUTE_PARTS, REDUCE_SCATTER,
     REPLICATED_TO_UNREDUCED, SHARDED_TO_UNREDUCED, ShardyCollective,
 };
-pub(crate) use manual::region_flow;
 pub use manual::{MANUAL_COMPUTATION, ManualComputation, NAMED_COMPUTATION};
 pub use mesh::{MESH, mesh_named, meshes, resolve, topology_meshes};
 
@@ -100,10 +99,7 @@ pub fn stated_sharding<'a>(op: OpRef<'a>) -> Option<&'a TensorSharding> {
 
 /// Returns the shardings of an op's results, as `sdy.sharding` lists them.
 pub fn result_shardings<'a>(op: OpRef<'a>) -> Option<&'a [TensorSharding]> {
-    match op.attr(super::func::SHARDING)? {
-        AttrData::ShardingPerValue(list) => Some(list),
-        _ => None,
-    }
+    op.attr(super::func::SHARDING)?.as_shardings()
 }
 
 /// The directions in which a barrier lets shardings propagate.
@@ -176,17 +172,9 @@ macro_rules! identity_op {
                 }
             }
 
-            fn kernel(&self, _: OpRef<'_>) -> Kernel {
-                Kernel::Control
-            }
-
             fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
                 let rule: fn(OpRef<'_>) -> Option<ShardingRule> = $rule;
                 rule(op)
-            }
-
-            fn evaluate(&self, _: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-                Ok(operands.to_vec())
             }
 
             fn examples(&self) -> &'static [&'static str] {
@@ -249,7 +237,7 @@ identity_op!(
     /// `sdy.func_data_flow_edge %a : T`: a data-flow edge for an argument of a function or the result of a call.
     FuncDataFlowEdge,
     "sdy.func_data_flow_edge",
-    Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::SameOrFunctional)]),
+    Syntax::Keys(&[], TypeForm::SameOrFunctional),
     &[],
     identity_rule,
     |_| None,
@@ -273,14 +261,6 @@ impl OpDef for ShardingGroup {
             return Err(Problem::new("attribute group_id is missing").note("write group_id=0").into());
         }
         same_type(op).map(|_| Vec::new())
-    }
-
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::None
-    }
-
-    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
-        None
     }
 
     fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {

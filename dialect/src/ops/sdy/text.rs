@@ -1,7 +1,6 @@
 //! The text of Shardy's ops, as Shardy prints them.
 
-use crate::diagnostic::Span;
-use crate::ir::{AttrData, ElementType, Loc, OpRef, Ty, TypeData};
+use crate::ir::{AttrData, ElementType, OpRef, TypeData};
 use crate::sharding::TensorSharding;
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, TypeForm};
 
@@ -85,8 +84,7 @@ fn print_constraint(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
 
 fn parse_barrier(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     p.operand(op)?;
-    p.expect("allowed_direction")?;
-    p.expect("=")?;
+    p.expect_all(&["allowed_direction", "="])?;
     let Some(value) = DIRECTIONS.iter().position(|d| p.at(d.0)) else {
         return p.fail_expected("NONE, FORWARD or BACKWARD");
     };
@@ -138,8 +136,7 @@ fn print_edge(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
 
 fn parse_group(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     p.operand(op)?;
-    p.expect("group_id")?;
-    p.expect("=")?;
+    p.expect_all(&["group_id", "="])?;
     let id = p.integer()?;
     let attr = p.program.attr_i64(id);
     op.set(&mut p.program, "group_id", attr);
@@ -182,8 +179,7 @@ fn parse_collective(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
         op.set_data(&mut p.program, row.axes, axes);
     }
     p.operand(op)?;
-    p.expect(OUT_SHARDING)?;
-    p.expect("=")?;
+    p.expect_all(&[OUT_SHARDING, "="])?;
     let sharding = p.sharding()?;
     op.set_data(&mut p.program, OUT_SHARDING, AttrData::Sharding(sharding));
     parse_rest(p, op)
@@ -222,8 +218,7 @@ fn print_collective(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
 
 /// Parses `name=[<…>, <…>]`.
 fn parse_shardings(p: &mut Parser<'_>, op: &mut ParsedOp, name: &str) -> Parse<()> {
-    p.expect(name)?;
-    p.expect("=")?;
+    p.expect_all(&[name, "="])?;
     let shardings = p.list("[", "]", Parser::sharding)?;
     op.set_data(&mut p.program, name, AttrData::ShardingPerValue(shardings));
     Ok(())
@@ -231,13 +226,7 @@ fn parse_shardings(p: &mut Parser<'_>, op: &mut ParsedOp, name: &str) -> Parse<(
 
 /// Parses `(%x: T) { … } {attributes} : (T) -> T`.
 fn parse_body(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
-    let args: Vec<(&str, Span, Ty, Loc)> = p.list("(", ")", |p| {
-        let (name, span) = p.value_name()?;
-        p.expect(":")?;
-        let ty = p.ty()?;
-        let loc = p.optional_loc()?.unwrap_or(Loc::of_text(span));
-        Ok((name, span, ty, loc))
-    })?;
+    let args = p.arguments()?;
     let region = p.region(&args)?;
     op.regions.push(region);
     p.attr_dict(op)?;
@@ -245,22 +234,14 @@ fn parse_body(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
 }
 
 fn print_shardings(p: &mut Printer<'_>, name: &str, shardings: &[TensorSharding]) {
-    p.text(&format!(" {name}=["));
-    p.separated(shardings.iter(), |p, s| p.sharding(s));
-    p.text("]");
+    p.list(&format!(" {name}=["), shardings.iter(), "]", |p, s| p.sharding(s));
 }
 
 fn print_body(p: &mut Printer<'_>, op: OpRef<'_>, elided: &[&str]) -> bool {
     let Some(region) = op.region(0) else { return false };
-    let program = op.program;
     let scope = p.name_region(region, op);
     p.text(" (");
-    p.separated(op.region_args(0).iter(), |p, &arg| {
-        p.value(arg);
-        p.text(": ");
-        p.ty(program.value_type(arg));
-        p.trailing_location(program.value_loc(arg));
-    });
+    p.arguments(op.region_args(0));
     p.text(") ");
     p.named_region(region, scope);
     p.attr_dict(op, elided);
@@ -268,33 +249,25 @@ fn print_body(p: &mut Printer<'_>, op: OpRef<'_>, elided: &[&str]) -> bool {
     true
 }
 
-/// Returns the shardings of attribute `name`.
-pub(super) fn shardings<'a>(op: OpRef<'a>, name: &str) -> Option<&'a [TensorSharding]> {
-    match op.attr(name)? {
-        AttrData::ShardingPerValue(list) => Some(list),
-        _ => None,
-    }
-}
-
 fn parse_manual(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
-    p.expect("(")?;
-    p.operands(op)?;
-    p.expect(")")?;
+    p.operands_in_parentheses(op)?;
     parse_shardings(p, op, "in_shardings")?;
     parse_shardings(p, op, "out_shardings")?;
-    p.expect("manual_axes")?;
-    p.expect("=")?;
+    p.expect_all(&["manual_axes", "="])?;
     let axes = p.manual_axes()?;
     op.set_data(&mut p.program, "manual_axes", AttrData::ManualAxes(axes));
     parse_body(p, op)
 }
 
 fn print_manual(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
-    let (Some(ins), Some(outs)) = (shardings(op, "in_shardings"), shardings(op, "out_shardings")) else { return false };
+    let (Some(ins), Some(outs)) = (
+        op.attr("in_shardings").and_then(AttrData::as_shardings),
+        op.attr("out_shardings").and_then(AttrData::as_shardings),
+    ) else {
+        return false;
+    };
     let Some(AttrData::ManualAxes(axes)) = op.attr("manual_axes") else { return false };
-    p.text("(");
-    p.values(op.operands());
-    p.text(")");
+    p.operands_in_parentheses(op);
     print_shardings(p, "in_shardings", ins);
     print_shardings(p, "out_shardings", outs);
     p.text(" manual_axes=");
@@ -307,9 +280,7 @@ fn parse_named(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     let name = p.string()?;
     op.set_data(&mut p.program, "name", AttrData::String(name.into()));
     p.expect(">")?;
-    p.expect("(")?;
-    p.operands(op)?;
-    p.expect(")")?;
+    p.operands_in_parentheses(op)?;
     for name in ["in_shardings", "out_shardings"] {
         if p.at(name) {
             parse_shardings(p, op, name)?;
@@ -322,11 +293,10 @@ fn print_named(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     let Some(name) = op.attr("name").and_then(AttrData::as_str) else { return false };
     p.text("<");
     p.string(name);
-    p.text(">(");
-    p.values(op.operands());
-    p.text(")");
+    p.text(">");
+    p.operands_in_parentheses(op);
     for name in ["in_shardings", "out_shardings"] {
-        if let Some(list) = shardings(op, name) {
+        if let Some(list) = op.attr(name).and_then(AttrData::as_shardings) {
             print_shardings(p, name, list);
         }
     }

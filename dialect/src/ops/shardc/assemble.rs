@@ -8,16 +8,17 @@ use smallvec::smallvec;
 
 use crate::eval::{Context, EvalResult};
 use crate::ir::build::Builder;
-use crate::ir::{ElementType, OpRef, Shape, TensorType, Value};
-use crate::kernel::{Arg, Body, Guard, Index, Input, Inst, Kernel, Nest, Outside};
+use crate::ir::{OpRef, Shape, TensorType, Value};
+use crate::kernel::{Guard, Index, Input, Kernel, Nest, Outside};
 use crate::literal::Literal;
 use crate::localize::Localize;
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::build;
+use crate::ops::stablehlo::joining::input_before;
 use crate::ops::support::constraint::{
-    Checked, int, ints, is_static, one, rearrange, require, same_element, show, tensor,
+    Checked, dim, dims, ints, is_static, one, rearrange, require, same_element, show, tensor,
 };
-use crate::scalar::{Comparison, Scalar, ScalarOp};
+use crate::scalar::Scalar;
 use crate::sharding::{Assembly, AssemblyPiece, FactorKind, ShardingRule};
 use crate::text::{Piece, Syntax, TypeForm};
 
@@ -41,7 +42,6 @@ impl Assemble {
     }
 
     fn check(op: OpRef<'_>) -> Checked<(TensorType, Assembly)> {
-        let dim = int(op, "dimension")?;
         let count = op.operands().len();
         let mut result: Option<TensorType> = None;
         let mut sizes = smallvec![None; count];
@@ -51,42 +51,32 @@ impl Assemble {
             if ty.rank() == 0 {
                 continue;
             }
-            let d = usize::try_from(dim).ok().filter(|&d| d < ty.rank());
-            let d =
-                d.ok_or_else(|| Problem::new(format!("expected dimension in 0..{}, found {dim} (C2)", ty.rank())))?;
+            let d = dim(op, "dimension", ty.rank(), "C2")?;
             sizes[i] = Some(ty.shape[d]);
             let like = result.get_or_insert_with(|| ty.clone());
             let same = like.rank() == ty.rank() && (0..ty.rank()).all(|e| e == d || like.shape[e] == ty.shape[e]);
-            require(same, || {
-                let (want, found) = (show(op, like), show(op, ty));
-                Problem::operand(i, format!("expected the shape of {want} except in dimension {d}, found {found} (C3)"))
-            })?;
+            let (want, found) = (show(op, like), show(op, ty));
+            require!(same, operand = i, "expected the shape of {want} except in dimension {d}, found {found} (C3)");
         }
         let mut result = result.ok_or_else(|| Problem::new("expected an operand of rank 1 or more (C2)"))?;
         let [operands, starts, counts, reversed] =
             ["operands", "starts", "counts", "reversed"].map(|name| ints(op, name));
         let (operands, starts, counts, reversed) = (operands?, starts?, counts?, reversed?);
         let lengths = [starts.len(), counts.len(), reversed.len()];
-        require(lengths == [operands.len(); 3], || {
-            Problem::new("expected operands, starts, counts and reversed of one length (C4)")
-        })?;
-        let mut assembly = Assembly { dim: dim as usize, sizes, pieces: Default::default() };
+        require!(lengths == [operands.len(); 3], "expected operands, starts, counts and reversed of one length (C4)");
+        let mut assembly =
+            Assembly { dim: dim(op, "dimension", result.rank(), "C2")?, sizes, pieces: Default::default() };
         let mut total: i64 = 0;
         for (i, &operand) in operands.iter().enumerate() {
             let (start, rows) = (starts[i], counts[i]);
-            let known = usize::try_from(operand).ok().filter(|&o| o < count);
-            let operand =
-                known.ok_or_else(|| Problem::new(format!("expected operands in 0..{count}, found {operand} (C5)")))?;
+            let operand = dims(&[operand], count, "operands", "C5")?[0];
             let inside = match assembly.sizes[operand] {
                 Some(size) => start.checked_add(rows).is_some_and(|end| end <= size),
                 None => start == 0,
             };
-            require(start >= 0 && rows >= 0 && inside, || {
-                Problem::operand(operand, format!("rows {start}:{start} + {rows} are outside of it (C6)"))
-            })?;
-            require(matches!(reversed[i], 0 | 1), || {
-                Problem::new(format!("expected reversed to be 0 or 1, found {} (C7)", reversed[i]))
-            })?;
+            let fits = start >= 0 && rows >= 0 && inside;
+            require!(fits, operand = operand, "rows {start}:{start} + {rows} are outside of it (C6)");
+            require!(matches!(reversed[i], 0 | 1), "expected reversed to be 0 or 1, found {} (C7)", reversed[i]);
             total = total.checked_add(rows).ok_or_else(|| Problem::new("the result has too many rows (C8)"))?;
             assembly.pieces.push(AssemblyPiece { operand, start, count: rows, reversed: reversed[i] == 1 });
         }
@@ -101,35 +91,20 @@ impl OpDef for Assemble {
     }
 
     fn syntax(&self) -> Syntax {
-        Syntax::Pieces(&[
-            Piece::Operands,
-            Piece::Token(","),
-            Piece::Token("dim"),
-            Piece::Token("="),
-            Piece::Int("dimension"),
-            Piece::Token(","),
-            Piece::Token("operands"),
-            Piece::Token("="),
-            Piece::Ints("operands"),
-            Piece::Token(","),
-            Piece::Token("starts"),
-            Piece::Token("="),
-            Piece::Ints("starts"),
-            Piece::Token(","),
-            Piece::Token("counts"),
-            Piece::Token("="),
-            Piece::Ints("counts"),
-            Piece::Token(","),
-            Piece::Token("reversed"),
-            Piece::Token("="),
-            Piece::Ints("reversed"),
-            Piece::AttrDict,
-            Piece::Types(TypeForm::Functional),
-        ])
+        Syntax::Keys(
+            &[
+                ("dim", Piece::Int("dimension")),
+                ("operands", Piece::Ints("operands")),
+                ("starts", Piece::Ints("starts")),
+                ("counts", Piece::Ints("counts")),
+                ("reversed", Piece::Ints("reversed")),
+            ],
+            TypeForm::Functional,
+        )
     }
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
-        require(is_static(op), || Problem::new("expected operands of known shapes"))?;
+        require!(is_static(op), "expected operands of known shapes");
         one(Self::check(op)?.0)
     }
 
@@ -156,24 +131,10 @@ impl OpDef for Assemble {
         if inputs.is_empty() {
             // There are no rows, so nothing is read.
             let Some(operand) = assembly.sizes.iter().position(Option::is_some) else { return Kernel::None };
-            inputs.push(Input::at(operand, 0..result.rank()));
+            (inputs, ends) = (vec![Input::at(operand, 0..result.rank())], vec![0]);
         }
-        // Select the last input, unless the position is before the end of an earlier input.
-        let mut body = Body { inputs: vec![result.element; inputs.len()], ..Body::default() };
-        let mut value = Arg::Input(inputs.len() - 1);
-        if inputs.len() > 1 {
-            let at = body.push(Inst::Index(Index::Loop(dim), ElementType::I64));
-            for i in (0..inputs.len() - 1).rev() {
-                let end = body.push(Inst::Const(Scalar::Int(i128::from(ends[i])), ElementType::I64));
-                let before = ScalarOp::Compare(Comparison::Lt);
-                let before = body.push(Inst::Op { op: before, args: smallvec![at, end], ty: ElementType::I1 });
-                let args = smallvec![before, Arg::Input(i), value];
-                value = body.push(Inst::Op { op: ScalarOp::Select, args, ty: result.element });
-            }
-        }
-        body.results = vec![value];
-        let loops = result.shape.iter().copied().collect();
-        Kernel::Nest(Nest { loops, parallel: result.rank(), inputs, init: Vec::new(), body })
+        let body = input_before(&ends, dim, result.element);
+        Kernel::Nest(Nest::over(&result.shape, inputs, body))
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {

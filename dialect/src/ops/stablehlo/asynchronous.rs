@@ -2,7 +2,7 @@
 //! immediately.
 
 use super::control::region;
-use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
+use crate::eval::{Context, EvalError, EvalResult, LaneResults, Lanes, Mask};
 use crate::ir::{OpRef, TypeData};
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
@@ -29,7 +29,7 @@ impl OpDef for AsyncStart {
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         let regions = op.program.op(op.op).regions.len();
-        require(regions == 1, || Problem::new(format!("expected one region, found {regions}")))?;
+        require!(regions == 1, "expected one region, found {regions}");
         let ops = op.block(0).map(|b| op.program.block_ops(b)).unwrap_or_default();
         let &[inner, end] = ops else {
             return Err(
@@ -39,33 +39,17 @@ impl OpDef for AsyncStart {
         let (inner, end) = (op.program.view(inner), op.program.view(end));
         let slices = ["stablehlo.slice", "stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"];
         let may = inner.def().collective(inner).is_some() || slices.contains(&inner.name());
-        require(may, || {
-            Problem::new(format!("expected a collective or a slice in the region, found {} (C2)", inner.name()))
-        })?;
-        require(end.def().terminator(), || Problem::new("expected one op and a return in the region (C1)"))?;
+        require!(may, "expected a collective or a slice in the region, found {} (C2)", inner.name());
+        require!(end.def().terminator(), "expected one op and a return in the region (C1)");
         let given = op.type_ids(op.operands());
         let passed = inner.operands() == op.region_args(0) && inner.type_ids(inner.operands()) == given;
-        require(passed, || {
-            Problem::new(format!(
-                "expected the region's arguments to pass every operand to {}, and no others (C3)",
-                inner.name()
-            ))
-        })?;
+        let fits = passed;
+        require!(fits, "expected the region's arguments to pass every operand to {}, and no others (C3)", inner.name());
         // (C4)
         Ok(vec![TypeData::Opaque(future(op, &op.type_ids(op.region_results(0))).into())])
     }
 
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
+    fn evaluate_spmd(&self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> LaneResults {
         let results = cx.region(region(op, 0)?, operands, mask)?;
         if results.len() != 1 {
             return Err(EvalError::new("a future of several values can't be evaluated"));
@@ -94,10 +78,13 @@ impl OpDef for AsyncDone {
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         operand_count(op, 1)?;
         let want = TypeData::Opaque(future(op, &op.result_type_ids()).into());
-        require(op.operand_types().next() == Some(&want), || {
-            let (want, found) = (op.program.type_data_text(&want), op.program.types_text(&op.type_ids(op.operands())));
-            Problem::operand(0, format!("expected {want}, found {found} (C1)"))
-        })?;
+        require!(
+            op.operand_types().next() == Some(&want),
+            operand = 0,
+            "expected {want}, found {found} (C1)",
+            want = op.program.type_data_text(&want),
+            found = op.program.types_text(&op.type_ids(op.operands()))
+        );
         Ok(op.result_types().cloned().collect())
     }
 

@@ -8,7 +8,7 @@ use crate::literal::{Indices, Literal};
 use crate::localize::Localize;
 use crate::op::{Constancy, Inferred, OpDef, Problem};
 use crate::ops::build;
-use crate::ops::support::constraint::{Checked, int, one, require, result, show};
+use crate::ops::support::constraint::{Checked, dim, one, require, result, show};
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::ShardingRule;
 use crate::text::{CustomSyntax, Piece, Syntax, TypeForm};
@@ -75,10 +75,8 @@ impl OpDef for Constant {
             if declared.element.class() == ElementClass::Other && declared.shape == value.shape {
                 return one(declared.clone());
             }
-            require(declared == value, || {
-                let (want, found) = (show(op, value), show(op, declared));
-                Problem::new(format!("expected result type {want}, the type of the value, found {found} (C1)"))
-            })?;
+            let (want, found) = (show(op, value), show(op, declared));
+            require!(declared == value, "expected result type {want}, the type of the value, found {found} (C1)");
         }
         one(value.clone())
     }
@@ -171,18 +169,9 @@ fn over(shape: &[i64], body: Body) -> Nest {
 impl Iota {
     fn check(op: OpRef<'_>) -> Checked<(TensorType, usize)> {
         let ty = result(op, 0)?;
-        require(Classes::NUMBER.has(ty.element), || {
-            Problem::new(format!(
-                "expected elements of integer, floating-point or complex type, found {} (O1)",
-                show(op, ty)
-            ))
-        })?;
-        let dim = int(op, "iota_dimension")?;
-        let dim = usize::try_from(dim)
-            .ok()
-            .filter(|&d| d < ty.rank())
-            .ok_or_else(|| Problem::new(format!("expected iota_dimension in 0..{}, found {dim} (C1)", ty.rank())))?;
-        Ok((ty.clone(), dim))
+        let fits = Classes::NUMBER.has(ty.element);
+        require!(fits, "expected elements of integer, floating-point or complex type, found {} (O1)", show(op, ty));
+        Ok((ty.clone(), dim(op, "iota_dimension", ty.rank(), "C1")?))
     }
 }
 

@@ -61,9 +61,7 @@ impl DotDims {
 
     fn general(op: OpRef<'_>) -> Checked<Self> {
         operand_count(op, 2)?;
-        require(matches!(op.attr(DIMS), Some(AttrData::Struct(..))), || {
-            Problem::new(format!("expected an attribute '{DIMS}'"))
-        })?;
+        require!(matches!(op.attr(DIMS), Some(AttrData::Struct(..))), "expected an attribute '{DIMS}'");
         let (lhs, rhs) = (tensor(op, 0)?, tensor(op, 1)?);
         let list = |name: &str, rank, label| dims(&op.field_ints(DIMS, name), rank, name, label);
         let lhs_batch = list("lhs_batching_dimensions", lhs.rank(), "C5")?;
@@ -78,7 +76,7 @@ impl DotDims {
         let rank = |i| -> Checked<usize> {
             let rank = tensor(op, i)?.rank();
             let ok = (1..=2).contains(&rank);
-            require(ok, || Problem::operand(i, format!("expected a vector or a matrix, found rank {rank}")))?;
+            require!(ok, operand = i, "expected a vector or a matrix, found rank {rank}");
             Ok(rank)
         };
         rank(1)?;
@@ -93,16 +91,12 @@ impl DotDims {
             (&lhs_contract, &rhs_contract, "contracting", "C2", "C10"),
         ];
         for (a, b, what, count, size) in pairs {
-            require(a.len() == b.len(), || {
-                Problem::new(format!(
-                    "expected as many {what} dimensions on both sides, found {a:?} and {b:?} ({count})"
-                ))
-            })?;
+            let fits = a.len() == b.len();
+            require!(fits, "expected as many {what} dimensions on both sides, found {a:?} and {b:?} ({count})");
             for (&l, &r) in a.iter().zip(b) {
                 let (m, n) = (lhs.shape[l], rhs.shape[r]);
-                require(m == n || m < 0 || n < 0, || {
-                    Problem::operand(1, format!("expected {what} dimension {r} to have size {m}, found {n} ({size})"))
-                })?;
+                let fits = m == n || m < 0 || n < 0;
+                require!(fits, operand = 1, "expected {what} dimension {r} to have size {m}, found {n} ({size})");
             }
         }
         let all = |a: &[usize], b: &[usize]| [a, b].concat();
@@ -154,13 +148,11 @@ pub(crate) fn check_precision(op: OpRef<'_>, count: &str) -> Checked<()> {
         _ => &[],
     };
     // An absent list is sometimes printed as an empty list.
-    require(precision.len() <= 2, || {
-        Problem::new(format!("expected at most 2 values of precision_config, found {} ({count})", precision.len()))
-    })?;
+    let fits = precision.len() <= 2;
+    require!(fits, "expected at most 2 values of precision_config, found {} ({count})", precision.len());
     let default = precision.iter().all(|&p| op.program.attr_data(p).as_enum() == Some("DEFAULT"));
-    require(default || op.attr("algorithm").is_none(), || {
-        Problem::new("expected precision_config to be DEFAULT where an algorithm is given (C21)")
-    })?;
+    let fits = default || op.attr("algorithm").is_none();
+    require!(fits, "expected precision_config to be DEFAULT where an algorithm is given (C21)");
     if let Some(name) = summed_in(op).filter(|&name| name != "tf32" && ElementType::from_text(name).is_none()) {
         return Err(Problem::new(format!("products can't be summed in {name}; f32 and f64 are possible")));
     }
@@ -168,7 +160,7 @@ pub(crate) fn check_precision(op: OpRef<'_>, count: &str) -> Checked<()> {
         [("lhs_component_count", "C22"), ("rhs_component_count", "C23"), ("num_primitive_operations", "C24")]
     {
         if let Some(n) = op.field("algorithm", name).and_then(AttrData::as_int) {
-            require(n > 0, || Problem::new(format!("expected a positive {name}, found {n} ({label})")))?;
+            require!(n > 0, "expected a positive {name}, found {n} ({label})");
         }
     }
     Ok(())

@@ -37,15 +37,7 @@ impl OpDef for Broadcast {
     }
 
     fn syntax(&self) -> Syntax {
-        Syntax::Pieces(&[
-            Piece::Operands,
-            Piece::Token(","),
-            Piece::Token("sizes"),
-            Piece::Token("="),
-            Piece::Ints("broadcast_sizes"),
-            Piece::AttrDict,
-            Piece::Types(TypeForm::Functional),
-        ])
+        Syntax::Keys(&[("sizes", Piece::Ints("broadcast_sizes"))], TypeForm::Functional)
     }
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
@@ -102,21 +94,16 @@ impl TorchIndexSelect {
     fn check(op: OpRef<'_>) -> Checked<(usize, usize)> {
         operand_count(op, 2)?;
         let (operand, index) = (tensor(op, 0)?, tensor(op, 1)?);
-        require(index.element.is_integer(), || {
-            Problem::operand(1, format!("expected integers, found {}", show(op, index)))
-        })?;
+        require!(index.element.is_integer(), operand = 1, "expected integers, found {}", show(op, index));
         let batches = usize::try_from(int(op, "batch_dims")?).unwrap_or(usize::MAX);
         let dim = usize::try_from(int(op, "dim")?).unwrap_or(usize::MAX);
-        require(batches <= dim && dim < operand.rank() && batches <= index.rank(), || {
-            Problem::new(
-                "expected 0 <= batch_dims <= dim < the operand's rank, and no more batches than the index has dimensions",
-            )
-        })?;
+        require!(
+            batches <= dim && dim < operand.rank() && batches <= index.rank(),
+            "expected 0 <= batch_dims <= dim < the operand's rank, and no more batches than the index has dimensions"
+        );
         for d in 0..batches {
             let (a, b) = (operand.shape[d], index.shape[d]);
-            require(a == b || a < 0 || b < 0, || {
-                Problem::operand(1, format!("expected size {a} in dimension {d}, found {b}"))
-            })?;
+            require!(a == b || a < 0 || b < 0, operand = 1, "expected size {a} in dimension {d}, found {b}");
         }
         Ok((dim, batches))
     }

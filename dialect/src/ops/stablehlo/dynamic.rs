@@ -11,7 +11,7 @@ use crate::literal::{Indices, Literal};
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::build;
 use crate::ops::support::constraint::{
-    Checked, declared, dims, int, ints, is_static, operand_count, rearrange, require, result, same_element, scalar,
+    Checked, declared, dim, dims, ints, is_static, operand_count, rearrange, require, result, same_element, scalar,
     show, tensor, unique,
 };
 use crate::scalar::{Scalar, ScalarOp};
@@ -42,34 +42,10 @@ pub struct Dynamic {
     examples: &'static [&'static str],
 }
 
-const FUNCTIONAL: Syntax = Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::Functional)]);
-const IOTA_SYNTAX: Syntax = Syntax::Pieces(&[
-    Piece::Operands,
-    Piece::Token(","),
-    Piece::Token("dim"),
-    Piece::Token("="),
-    Piece::Int("iota_dimension"),
-    Piece::AttrDict,
-    Piece::Types(TypeForm::Functional),
-]);
-const DIM_SYNTAX: Syntax = Syntax::Pieces(&[
-    Piece::Operands,
-    Piece::Token(","),
-    Piece::Token("dim"),
-    Piece::Token("="),
-    Piece::Int("dimension"),
-    Piece::AttrDict,
-    Piece::Types(TypeForm::Functional),
-]);
-const DIMS_SYNTAX: Syntax = Syntax::Pieces(&[
-    Piece::Operands,
-    Piece::Token(","),
-    Piece::Token("dims"),
-    Piece::Token("="),
-    Piece::Ints("broadcast_dimensions"),
-    Piece::AttrDict,
-    Piece::Types(TypeForm::Functional),
-]);
+const FUNCTIONAL: Syntax = Syntax::Keys(&[], TypeForm::Functional);
+const IOTA_SYNTAX: Syntax = Syntax::Keys(&[("dim", Piece::Int("iota_dimension"))], TypeForm::Functional);
+const DIM_SYNTAX: Syntax = Syntax::Keys(&[("dim", Piece::Int("dimension"))], TypeForm::Functional);
+const DIMS_SYNTAX: Syntax = Syntax::Keys(&[("dims", Piece::Ints("broadcast_dimensions"))], TypeForm::Functional);
 
 /// `dynamic_iota`: <https://openxla.org/stablehlo/spec#dynamic_iota>
 pub static DYNAMIC_IOTA: Dynamic = Dynamic {
@@ -79,11 +55,11 @@ pub static DYNAMIC_IOTA: Dynamic = Dynamic {
     check: |op| {
         sizes(op, 0, result(op, 0)?.rank(), "C2")?;
         sizes_of_result(op, 0, "C2")?;
-        dimension(op, "iota_dimension", result(op, 0)?.rank()).map(drop)
+        dim(op, "iota_dimension", result(op, 0)?.rank(), "C1").map(drop)
     },
     evaluate: |op, operands| {
         let ty = result(op, 0)?;
-        let dim = dimension(op, "iota_dimension", ty.rank())?;
+        let dim = dim(op, "iota_dimension", ty.rank(), "C1")?;
         let shape = to_shape(&operands[0])?;
         let count = |at: Shape| ScalarOp::Convert.apply(ElementType::I64, ty.element, &[Scalar::Int(at[dim].into())]);
         Ok(Literal::from_scalars(ty.element, &shape, Indices::of(&shape).map(count)))
@@ -107,29 +83,20 @@ pub static DYNAMIC_BROADCAST_IN_DIM: Dynamic = Dynamic {
         let (operand, ty) = (tensor(op, 0)?, result(op, 0)?);
         same_result_element(op, "C1")?;
         let to = dims(&ints(op, "broadcast_dimensions")?, ty.rank(), "broadcast_dimensions", "C3")?;
-        require(to.len() == operand.rank(), || {
-            Problem::new(format!("expected {} broadcast_dimensions, found {} (C2)", operand.rank(), to.len()))
-        })?;
+        let fits = to.len() == operand.rank();
+        require!(fits, "expected {} broadcast_dimensions, found {} (C2)", operand.rank(), to.len());
         unique(&to, "broadcast_dimensions", "C4")?;
         for (&from, &d) in operand.shape.iter().zip(&to) {
             let size = ty.shape[d];
-            require(from == 1 || from == size || from < 0 || size < 0, || {
-                Problem::operand(
-                    0,
-                    format!("expected size 1 or {size} for dimension {d} of the result, found {from} (C5)"),
-                )
-            })?;
+            let fits = from == 1 || from == size || from < 0 || size < 0;
+            require!(fits, operand = 0, "expected size 1 or {size} for dimension {d} of the result, found {from} (C5)");
         }
         sizes(op, 1, ty.rank(), "C7")?;
         sizes_of_result(op, 1, "C7")?;
         for ((&from, &d), sizes) in operand.shape.iter().zip(&to).zip(std::iter::repeat(known(op, 1))) {
             let Some(size) = sizes.map(|s| s[d]) else { break };
-            require(from == 1 || from == size || from < 0, || {
-                Problem::operand(
-                    0,
-                    format!("expected size 1 or {size} for dimension {d} of the result, found {from} (C5)"),
-                )
-            })?;
+            let fits = from == 1 || from == size || from < 0;
+            require!(fits, operand = 0, "expected size 1 or {size} for dimension {d} of the result, found {from} (C5)");
         }
         let mut known = op.ints("known_expanding_dimensions").unwrap_or_default();
         known.extend(op.ints("known_nonexpanding_dimensions").unwrap_or_default());
@@ -179,9 +146,9 @@ pub static DYNAMIC_RESHAPE: Dynamic = Dynamic {
         let asked =
             known(op, 1).and_then(|s| s.iter().try_fold(1usize, |n, &d| n.checked_mul(usize::try_from(d).ok()?)));
         let same = |a: Option<usize>, b: Option<usize>| a.is_none() || b.is_none() || a == b;
-        require(same(from, to) && same(from, asked), || {
-            Problem::new("expected the result to have as many elements as the operand (C2)")
-        })
+        let fits = same(from, to) && same(from, asked);
+        require!(fits, "expected the result to have as many elements as the operand (C2)");
+        Ok(())
     },
     evaluate: |_, operands| {
         let shape = to_shape(&operands[1])?;
@@ -283,14 +250,14 @@ pub static GET_DIMENSION_SIZE: Dynamic = Dynamic {
     operands: 1,
     syntax: DIM_SYNTAX,
     check: |op| {
-        dimension(op, "dimension", tensor(op, 0)?.rank())?;
+        dim(op, "dimension", tensor(op, 0)?.rank(), "C1")?;
         let ty = result(op, 0)?;
-        require(ty.rank() == 0 && ty.element == ElementType::I32, || {
-            Problem::new(format!("expected tensor<i32> as result, found {} (O1)", show(op, ty)))
-        })
+        let fits = ty.rank() == 0 && ty.element == ElementType::I32;
+        require!(fits, "expected tensor<i32> as result, found {} (O1)", show(op, ty));
+        Ok(())
     },
     evaluate: |op, operands| {
-        let dim = dimension(op, "dimension", operands[0].shape.len())?;
+        let dim = dim(op, "dimension", operands[0].shape.len(), "C1")?;
         Ok(Literal::scalar(ElementType::I32, Scalar::Int(operands[0].shape[dim].into())))
     },
     expand: |op, b, _| {
@@ -311,18 +278,15 @@ pub static SET_DIMENSION_SIZE: Dynamic = Dynamic {
     check: |op| {
         same_result_element(op, "C1")?;
         let (operand, size) = (tensor(op, 0)?, scalar(op, 1, "I2")?);
-        require(size.element == ElementType::I32, || {
-            Problem::operand(1, format!("expected tensor<i32>, found {} (I2)", show(op, size)))
-        })?;
-        dimension(op, "dimension", operand.rank())?;
+        require!(size.element == ElementType::I32, operand = 1, "expected tensor<i32>, found {} (I2)", show(op, size));
+        dim(op, "dimension", operand.rank(), "C1")?;
         let rank = result(op, 0)?.rank();
-        require(rank == operand.rank(), || {
-            Problem::new(format!("expected a result of rank {}, found {rank} (C1)", operand.rank()))
-        })
+        require!(rank == operand.rank(), "expected a result of rank {}, found {rank} (C1)", operand.rank());
+        Ok(())
     },
     evaluate: |op, operands| {
         let (operand, size) = (&operands[0], operands[1].get(0).as_i64().unwrap_or(-1));
-        let dim = dimension(op, "dimension", operand.shape.len())?;
+        let dim = dim(op, "dimension", operand.shape.len(), "C1")?;
         let mut limit = operand.shape.to_vec();
         if !(0..=limit[dim]).contains(&size) {
             return Err(EvalError::new(format!("size {size} is not in 0..={}", limit[dim])));
@@ -357,30 +321,25 @@ fn sizes_of_result(op: OpRef<'_>, i: usize, label: &str) -> Checked<()> {
 fn result_is(op: OpRef<'_>, sizes: &[i64], label: &str) -> Checked<()> {
     let ty = result(op, 0)?;
     let fits = sizes.len() == ty.rank() && sizes.iter().zip(&ty.shape).all(|(&a, &b)| a >= 0 && (a == b || b < 0));
-    require(fits, || Problem::new(format!("expected a result of sizes {sizes:?}, found {} ({label})", show(op, ty))))
+    require!(fits, "expected a result of sizes {sizes:?}, found {} ({label})", show(op, ty));
+    Ok(())
 }
 
 /// Checks that operand `i` has `n` integers.
 fn sizes(op: OpRef<'_>, i: usize, n: usize, label: &str) -> Checked<()> {
     let ty = tensor(op, i)?;
     let integers = ty.element.is_integer() && ty.element.class() != ElementClass::Other;
-    require(integers && ty.rank() == 1 && ty.shape[0] == n as i64, || {
-        Problem::operand(i, format!("expected {n} integers, found {} ({label})", show(op, ty)))
-    })
+    let same = integers && ty.rank() == 1 && ty.shape[0] == n as i64;
+    require!(same, operand = i, "expected {n} integers, found {} ({label})", show(op, ty));
+    Ok(())
 }
 
 fn same_result_element(op: OpRef<'_>, label: &str) -> Checked<()> {
     let (operand, ty) = (tensor(op, 0)?, result(op, 0)?);
     let quantized = operand.element.class() == ElementClass::Other;
-    require(quantized || operand.element == ty.element, || {
-        Problem::new(format!("expected the elements of {}, found {} ({label})", show(op, operand), show(op, ty)))
-    })
-}
-
-fn dimension(op: OpRef<'_>, name: &str, rank: usize) -> Checked<usize> {
-    let dim = int(op, name)?;
-    let found = usize::try_from(dim).ok().filter(|&d| d < rank);
-    found.ok_or_else(|| Problem::new(format!("expected {name} in 0..{rank}, found {dim} (C1)")))
+    let same = quantized || operand.element == ty.element;
+    require!(same, "expected the elements of {}, found {} ({label})", show(op, operand), show(op, ty));
+    Ok(())
 }
 
 fn op_result(op: OpRef<'_>) -> Option<TensorType> {
@@ -418,7 +377,8 @@ impl OpDef for Dynamic {
         let fits =
             ty.shape.len() == value.shape.len() && ty.shape.iter().zip(&value.shape).all(|(&a, &b)| a == b || a < 0);
         if !fits {
-            let (want, found) = (show(op, ty), show(op, &value.ty()));
+            let value = value.ty();
+            let (want, found) = (show(op, ty), show(op, &value));
             return Err(EvalError::new(format!("the operands imply the result shape {found}, not {want}")));
         }
         Ok(vec![value])

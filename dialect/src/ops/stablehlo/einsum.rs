@@ -4,7 +4,7 @@
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
 use crate::ir::{AttrData, ElementClass, ElementType, Op, OpRef, TensorType, Value};
-use crate::kernel::{Arg, Body, Init, Input, Inst, Kernel, Nest, product_type};
+use crate::kernel::{Arg, Body, Init, Input, Kernel, Nest, product_type};
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::build;
@@ -22,39 +22,33 @@ pub struct Einsum;
 pub struct UnaryEinsum;
 
 const CONFIG: &str = "einsum_config";
-const SYNTAX: Syntax = Syntax::Pieces(&[
-    Piece::Operands,
-    Piece::Token(","),
-    Piece::Token("config"),
-    Piece::Token("="),
-    Piece::Attr(CONFIG),
-    Piece::AttrDict,
-    Piece::Types(TypeForm::Functional),
-]);
+const SYNTAX: Syntax = Syntax::Keys(&[("config", Piece::Attr(CONFIG))], TypeForm::Functional);
 
 /// Returns the letters of every operand's dimensions, then of the result's dimensions.
 fn letters(op: OpRef<'_>, operands: usize) -> Checked<(Vec<Vec<char>>, Vec<char>)> {
     operand_count(op, operands)?;
     let config = op.attr(CONFIG).and_then(AttrData::as_str);
     let config = config.ok_or_else(|| Problem::new(format!("expected an attribute '{CONFIG}' of text")))?;
-    let wrong = |what: &str| Problem::new(format!("expected {what} in '{config}'"));
-    let (inputs, result) = config.split_once("->").ok_or_else(|| wrong("one '->'"))?;
+    let (inputs, result) =
+        config.split_once("->").ok_or_else(|| Problem::new(format!("expected one '->' in '{config}'")))?;
     let list = |text: &str| -> Checked<Vec<char>> {
         let letters: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
-        require(letters.iter().all(char::is_ascii_alphabetic), || wrong("only letters"))?;
+        require!(letters.iter().all(char::is_ascii_alphabetic), "expected only letters in '{config}'");
         Ok(letters)
     };
     let inputs: Vec<Vec<char>> = inputs.split(',').map(list).collect::<Checked<_>>()?;
     let result = list(result)?;
-    require(inputs.len() == operands, || wrong(&format!("the letters of {operands} operands")))?;
+    require!(inputs.len() == operands, "expected the letters of {operands} operands in '{config}'");
     let known =
         result.iter().enumerate().all(|(i, c)| !result[..i].contains(c) && inputs.iter().any(|l| l.contains(c)));
-    require(known, || wrong("each letter of the result to be in the operands, and at most once in the result"))?;
+    require!(
+        known,
+        "expected each letter of the result to be in the operands, and at most once in the result in '{config}'"
+    );
     for (i, letters) in inputs.iter().enumerate() {
         let ty = tensor(op, i)?;
-        require(letters.len() == ty.rank(), || {
-            Problem::operand(i, format!("expected rank {} as in '{config}', found {}", letters.len(), show(op, ty)))
-        })?;
+        let fits = letters.len() == ty.rank();
+        require!(fits, operand = i, "expected rank {} as in '{config}', found {}", letters.len(), show(op, ty));
     }
     Ok((inputs, result))
 }
@@ -73,9 +67,8 @@ fn loops(types: &[TensorType], inputs: &[Vec<char>], result: &[char]) -> Checked
     for (i, (ty, letters)) in types.iter().zip(inputs).enumerate() {
         for (&size, letter) in ty.shape.iter().zip(letters) {
             let Some(slot) = order.iter().position(|c| c == letter).map(|at| &mut sizes[at]) else { continue };
-            require(*slot < 0 || size < 0 || *slot == size, || {
-                Problem::operand(i, format!("expected size {slot} for '{letter}', found {size}"))
-            })?;
+            let fits = *slot < 0 || size < 0 || *slot == size;
+            require!(fits, operand = i, "expected size {slot} for '{letter}', found {size}");
             *slot = (*slot).max(size);
         }
     }
@@ -106,15 +99,11 @@ fn sum_body(from: &TensorType, element: ElementType, reduced: bool) -> Body {
     let mut body = Body { inputs: vec![from.element], ..Body::default() };
     let mut value = Arg::Input(0);
     if from.element != element {
-        value = body.push(Inst::Op { op: ScalarOp::Convert, args: smallvec::smallvec![value], ty: element });
+        value = body.op(ScalarOp::Convert, &[value], element);
     }
     if reduced {
         body.accumulators.push(element);
-        value = body.push(Inst::Op {
-            op: ScalarOp::Add,
-            args: smallvec::smallvec![Arg::Accumulator(0), value],
-            ty: element,
-        });
+        value = body.op(ScalarOp::Add, &[Arg::Accumulator(0), value], element);
     }
     body.results = vec![value];
     body

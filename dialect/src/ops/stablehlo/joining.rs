@@ -12,8 +12,8 @@ use crate::literal::Literal;
 use crate::localize::Localize;
 use crate::op::{ExplicitReshard, Inferred, OpDef, Problem};
 use crate::ops::support::constraint::{
-    Checked, declared, int, ints, is_static, length, one, operand_count, rearrange, require, same_element, scalar,
-    show, tensor,
+    Checked, compatible, declared, dim, ints, is_static, length, one, operand_count, rearrange, require, same_element,
+    scalar, show, tensor,
 };
 use crate::scalar::{Comparison, Scalar, ScalarOp};
 use crate::sharding::{Assembly, AssemblyPiece, FactorKind, ShardingRule};
@@ -35,33 +35,24 @@ impl Concatenate {
     }
 
     fn dim(op: OpRef<'_>) -> Checked<usize> {
-        let (dim, rank) = (int(op, "dimension")?, tensor(op, 0)?.rank());
-        usize::try_from(dim)
-            .ok()
-            .filter(|&d| d < rank)
-            .ok_or_else(|| Problem::new(format!("expected dimension in 0..{rank}, found {dim} (C4)")))
+        dim(op, "dimension", tensor(op, 0)?.rank(), "C4")
     }
 
     fn check(op: OpRef<'_>) -> Checked<TensorType> {
-        require(!op.operands().is_empty(), || Problem::new("expected at least one operand (C3)"))?;
+        require!(!op.operands().is_empty(), "expected at least one operand (C3)");
         let first = tensor(op, 0)?;
         let dim = Self::dim(op)?;
         let mut result = TensorType::new(&first.shape, first.element);
         for i in 1..op.operands().len() {
             same_element(op, i, 0, "C1")?;
             let ty = tensor(op, i)?;
-            let same = ty.rank() == first.rank()
-                && (0..ty.rank()).all(|d| {
-                    let (a, b) = (ty.shape[d], first.shape[d]);
-                    d == dim || a == b || a < 0 || b < 0
-                });
-            require(same, || {
-                let (want, found) = (show(op, first), show(op, ty));
-                Problem::operand(
-                    i,
-                    format!("expected the shape of {want} except in dimension {dim}, found {found} (C2)"),
-                )
-            })?;
+            let mut like = ty.shape.clone();
+            if let (Some(size), Some(&own)) = (like.get_mut(dim), first.shape.get(dim)) {
+                *size = own;
+            }
+            let same = compatible(&like, &first.shape);
+            let (want, found) = (show(op, first), show(op, ty));
+            require!(same, operand = i, "expected the shape of {want} except in dimension {dim}, found {found} (C2)");
             // (C6)
             result.shape[dim] = result.shape[dim]
                 .checked_add(ty.shape[dim])
@@ -101,15 +92,7 @@ impl OpDef for Concatenate {
     }
 
     fn syntax(&self) -> Syntax {
-        Syntax::Pieces(&[
-            Piece::Operands,
-            Piece::Token(","),
-            Piece::Token("dim"),
-            Piece::Token("="),
-            Piece::Int("dimension"),
-            Piece::AttrDict,
-            Piece::Types(TypeForm::Functional),
-        ])
+        Syntax::Keys(&[("dim", Piece::Int("dimension"))], TypeForm::Functional)
     }
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
@@ -142,32 +125,14 @@ impl OpDef for Concatenate {
         }
         if inputs.is_empty() {
             // Every operand is empty in this dimension, so nothing is read.
-            inputs.push(Input::at(0, 0..result.rank()));
+            (inputs, ends) = (vec![Input::at(0, 0..result.rank())], vec![0]);
         }
-        // Select the last input, unless the position is before the end of an earlier input.
-        let mut body = Body { inputs: vec![result.element; inputs.len()], ..Body::default() };
-        let mut value = Arg::Input(inputs.len() - 1);
-        if inputs.len() > 1 {
-            let at = body.push(Inst::Index(Index::Loop(dim), ElementType::I64));
-            for i in (0..inputs.len() - 1).rev() {
-                let end = body.push(Inst::Const(Scalar::Int(i128::from(ends[i])), ElementType::I64));
-                let args = smallvec![at, end];
-                let before = body.push(Inst::Op { op: ScalarOp::Compare(Comparison::Lt), args, ty: ElementType::I1 });
-                let args = smallvec![before, Arg::Input(i), value];
-                value = body.push(Inst::Op { op: ScalarOp::Select, args, ty: result.element });
-            }
-        } else {
-            inputs[0].guards.clear();
-            inputs[0].outside = None;
+        if let [only] = &mut inputs[..] {
+            only.guards.clear();
+            only.outside = None;
         }
-        body.results = vec![value];
-        Kernel::Nest(Nest {
-            loops: result.shape.iter().copied().collect(),
-            parallel: result.rank(),
-            inputs,
-            init: Vec::new(),
-            body,
-        })
+        let body = input_before(&ends, dim, result.element);
+        Kernel::Nest(Nest::over(&result.shape, inputs, body))
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
@@ -224,6 +189,23 @@ impl OpDef for Concatenate {
             "(%a: tensor<2x1x3xf32>, %b: tensor<2x2x3xf32>, %c: tensor<2x0x3xf32>) %r = stablehlo.concatenate %a, %b, %c, %a, %b, %c, %a, %b, %c, %a, %b, %c, %a, %b, %c, %a, %b, %c, %a, dim = 1 : (tensor<2x1x3xf32>, tensor<2x2x3xf32>, tensor<2x0x3xf32>, tensor<2x1x3xf32>, tensor<2x2x3xf32>, tensor<2x0x3xf32>, tensor<2x1x3xf32>, tensor<2x2x3xf32>, tensor<2x0x3xf32>, tensor<2x1x3xf32>, tensor<2x2x3xf32>, tensor<2x0x3xf32>, tensor<2x1x3xf32>, tensor<2x2x3xf32>, tensor<2x0x3xf32>, tensor<2x1x3xf32>, tensor<2x2x3xf32>, tensor<2x0x3xf32>, tensor<2x1x3xf32>) -> tensor<2x19x3xf32>",
         ]
     }
+}
+
+/// Returns a body of one input for each of `ends`, whose result is the first input whose end the position in loop `dim`
+/// is before.
+pub(crate) fn input_before(ends: &[i64], dim: usize, element: ElementType) -> Body {
+    let mut body = Body { inputs: vec![element; ends.len()], ..Body::default() };
+    let mut value = Arg::Input(ends.len() - 1);
+    if ends.len() > 1 {
+        let at = body.push(Inst::Index(Index::Loop(dim), ElementType::I64));
+        for i in (0..ends.len() - 1).rev() {
+            let end = body.push(Inst::Const(Scalar::Int(i128::from(ends[i])), ElementType::I64));
+            let before = body.op(ScalarOp::Compare(Comparison::Lt), &[at, end], ElementType::I1);
+            value = body.op(ScalarOp::Select, &[before, Arg::Input(i), value], element);
+        }
+    }
+    body.results = vec![value];
+    body
 }
 
 /// The elements that `pad` adds to each dimension: before, after, and between elements; negative values before and
@@ -304,23 +286,14 @@ impl OpDef for Pad {
     }
 
     fn syntax(&self) -> Syntax {
-        Syntax::Pieces(&[
-            Piece::Operands,
-            Piece::Token(","),
-            Piece::Token("low"),
-            Piece::Token("="),
-            Piece::Ints("edge_padding_low"),
-            Piece::Token(","),
-            Piece::Token("high"),
-            Piece::Token("="),
-            Piece::Ints("edge_padding_high"),
-            Piece::Token(","),
-            Piece::Token("interior"),
-            Piece::Token("="),
-            Piece::Ints("interior_padding"),
-            Piece::AttrDict,
-            Piece::Types(TypeForm::Functional),
-        ])
+        Syntax::Keys(
+            &[
+                ("low", Piece::Ints("edge_padding_low")),
+                ("high", Piece::Ints("edge_padding_high")),
+                ("interior", Piece::Ints("interior_padding")),
+            ],
+            TypeForm::Functional,
+        )
     }
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
@@ -350,7 +323,7 @@ impl OpDef for Pad {
         if !is_static(op) || result.rank() != operand.rank() {
             return Kernel::None;
         }
-        let mut input = Input { operand: 0, index: smallvec![], guards: Vec::new(), outside: None };
+        let mut input = Input::of(0, []);
         for d in 0..operand.rank() {
             // A single element has nothing in between.
             let step = if operand.shape[d] > 1 { padding.interior[d] + 1 } else { 1 };
@@ -368,13 +341,7 @@ impl OpDef for Pad {
         if !input.guards.is_empty() {
             input.outside = Some(Outside::Operand(1));
         }
-        Kernel::Nest(Nest {
-            loops: result.shape.iter().copied().collect(),
-            parallel: result.rank(),
-            inputs: vec![input],
-            init: Vec::new(),
-            body: Body::copy(result.element),
-        })
+        Kernel::Nest(Nest::over(&result.shape, vec![input], Body::copy(result.element)))
     }
 
     /// Returns a rule by which shifted elements come from other shards, even if the size stays the same.

@@ -12,7 +12,7 @@ use crate::literal::{Indices, Literal};
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::build;
 use crate::ops::support::constraint::{
-    Checked, declared, int, is_static, operand_count, require, same_element, show, tensor,
+    Checked, compatible, declared, dim, is_static, operand_count, require, same_element, show, tensor,
 };
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ShardingRule};
@@ -33,28 +33,18 @@ fn check(op: OpRef<'_>, count: usize, whole: &[usize]) -> Checked<(usize, f64)> 
     operand_count(op, count)?;
     let operand = tensor(op, 0)?;
     element(op, 0, Classes::REAL, "I1")?;
-    let feature = int(op, "feature_index")?;
-    let feature = usize::try_from(feature).ok().filter(|&d| d < operand.rank());
-    let feature =
-        feature.ok_or_else(|| Problem::new(format!("expected feature_index in 0..{} (C1)", operand.rank())))?;
+    let feature = dim(op, "feature_index", operand.rank(), "C1")?;
     let size = operand.shape[feature];
     for i in 1..count {
         same_element(op, i, 0, "C2")?;
         let ty = tensor(op, i)?;
-        let same =
-            |a: &[i64], b: &[i64]| a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a == b || a < 0 || b < 0);
         if whole.contains(&i) {
-            require(same(&ty.shape, &operand.shape), || {
-                let (want, found) = (show(op, operand), show(op, ty));
-                Problem::operand(i, format!("expected {want} like the first operand, found {found} (C3)"))
-            })?;
+            let fits = compatible(&ty.shape, &operand.shape);
+            let (want, found) = (show(op, operand), show(op, ty));
+            require!(fits, operand = i, "expected {want} like the first operand, found {found} (C3)");
         } else {
-            require(same(&ty.shape, &[size]), || {
-                Problem::operand(
-                    i,
-                    format!("expected one value for each of {size} features, found {} (C5)", show(op, ty)),
-                )
-            })?;
+            let fits = compatible(&ty.shape, &[size]);
+            require!(fits, operand = i, "expected one value for each of {size} features, found {} (C5)", show(op, ty));
         }
     }
     let epsilon = op.attr("epsilon").and_then(AttrData::as_float);
@@ -142,7 +132,7 @@ impl OpDef for BatchNormInference {
         let mut body = Body { inputs: vec![ty; 5], ..Body::default() };
         let [x, scale, offset, mean, variance] = [0, 1, 2, 3, 4].map(Arg::Input);
         let epsilon = body.push(Inst::Const(Scalar::Float(epsilon).round(ty), ty));
-        let mut op = |op: ScalarOp, args: &[Arg]| body.push(Inst::Op { op, args: args.iter().copied().collect(), ty });
+        let mut op = |op: ScalarOp, args: &[Arg]| body.op(op, args, ty);
         let centered = op(ScalarOp::Sub, &[x, mean]);
         let square = op(ScalarOp::Add, &[variance, epsilon]);
         let deviation = op(ScalarOp::Sqrt, &[square]);
@@ -152,13 +142,7 @@ impl OpDef for BatchNormInference {
         body.results = vec![shifted];
         let rank = result.rank();
         let inputs = (0..5).map(|i| if i == 0 { Input::at(0, 0..rank) } else { Input::at(i, [feature]) }).collect();
-        Kernel::Nest(Nest {
-            loops: result.shape.iter().copied().collect(),
-            parallel: rank,
-            inputs,
-            init: Vec::new(),
-            body,
-        })
+        Kernel::Nest(Nest::over(&result.shape, inputs, body))
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {

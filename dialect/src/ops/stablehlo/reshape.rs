@@ -10,12 +10,12 @@ use crate::ir::{OpRef, TensorType, gcd};
 use crate::kernel::{Index, Kernel};
 use crate::literal::Literal;
 use crate::memory::Residence;
-use crate::op::{Constancy, Inferred, OpDef, OpPriority, Problem};
+use crate::op::{Constancy, Inferred, OpDef, OpPriority};
 use crate::ops::support::constraint::{
     Checked, declared, is_static, one, operand_count, require, result, show, tensor,
 };
 use crate::sharding::{FactorKind, ShardingRule};
-use crate::text::{Piece, Syntax, TypeForm};
+use crate::text::{Syntax, TypeForm};
 
 /// The ops of this family.
 pub static OPS: &[&dyn OpDef] = &[&Reshape];
@@ -27,17 +27,15 @@ impl Reshape {
     fn check(op: OpRef<'_>) -> Checked<TensorType> {
         operand_count(op, 1)?;
         let (operand, result) = (tensor(op, 0)?, result(op, 0)?);
-        require(operand.element == result.element, || {
-            Problem::new(format!("expected the operand's element type in {} (C1)", show(op, result)))
-        })?;
+        require!(operand.element == result.element, "expected the operand's element type in {} (C1)", show(op, result));
         if is_static(op) {
             let (want, found) = (elements(&operand.shape), elements(&result.shape));
-            require(want.is_some() && want == found, || {
-                let (operand, result) = (show(op, operand), show(op, result));
-                Problem::new(format!(
-                    "expected the result {result} to have as many elements as the operand {operand} (C2)"
-                ))
-            })?;
+            require!(
+                want.is_some() && want == found,
+                "expected the result {result} to have as many elements as the operand {operand} (C2)",
+                operand = show(op, operand),
+                result = show(op, result)
+            );
         }
         Ok(result.clone())
     }
@@ -140,7 +138,7 @@ impl OpDef for Reshape {
     }
 
     fn syntax(&self) -> Syntax {
-        Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::Functional)])
+        Syntax::Keys(&[], TypeForm::Functional)
     }
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {

@@ -10,7 +10,7 @@ use crate::ir::{OpRef, Shape, TensorType};
 use crate::kernel::{Body, Index, Input, Kernel, Nest};
 use crate::literal::Literal;
 use crate::memory::Residence;
-use crate::op::{Constancy, Inferred, OpDef, OpPriority, Problem};
+use crate::op::{Constancy, Inferred, OpDef, OpPriority};
 use crate::ops::support::constraint::{
     Checked, agreeing, declared, dims, ints, is_static, one, operand_count, rearrange, require, result, row_major,
     show, strided, tensor, unique,
@@ -30,13 +30,7 @@ pub struct Reverse;
 
 /// Returns a nest that copies operand 0 from `index` into a result of `ty`.
 pub(crate) fn copy_nest(ty: &TensorType, index: impl IntoIterator<Item = Index>) -> Kernel {
-    Kernel::Nest(Nest {
-        loops: ty.shape.iter().copied().collect(),
-        parallel: ty.rank(),
-        inputs: vec![Input { operand: 0, index: index.into_iter().collect(), guards: Vec::new(), outside: None }],
-        init: Vec::new(),
-        body: Body::copy(ty.element),
-    })
+    Kernel::Nest(Nest::over(&ty.shape, vec![Input::of(0, index)], Body::copy(ty.element)))
 }
 
 impl BroadcastInDim {
@@ -50,18 +44,19 @@ impl BroadcastInDim {
         // The scales of quantized elements may move with a dimension; the verifier compares them.
         let base = |ty: &TensorType| crate::ir::Quantized::of(op.program, ty.element).map(|q| (q.storage, q.expressed));
         let same = operand.element == result.element || base(operand).is_some() && base(operand) == base(result);
-        require(same, || Problem::new(format!("expected the operand's element type in {} (C1)", show(op, result))))?;
+        require!(same, "expected the operand's element type in {} (C1)", show(op, result));
         let dims = Self::dims(op, result.rank())?;
-        require(dims.len() == operand.rank(), || {
-            Problem::new(format!("expected {} broadcast_dimensions, found {} (C2)", operand.rank(), dims.len()))
-        })?;
+        let fits = dims.len() == operand.rank();
+        require!(fits, "expected {} broadcast_dimensions, found {} (C2)", operand.rank(), dims.len());
         unique(&dims, "broadcast_dimensions", "C4")?;
         for (d, &to) in dims.iter().enumerate() {
             let (from, to_size) = (operand.shape[d], result.shape[to]);
-            require(from == 1 || from == to_size || from < 0 || to_size < 0, || {
-                let want = format!("expected dimension {d} to have size 1 or {to_size} (result dimension {to})");
-                Problem::operand(0, format!("{want}, found {from} (C5)"))
-            })?;
+            require!(
+                from == 1 || from == to_size || from < 0 || to_size < 0,
+                operand = 0,
+                "{want}, found {from} (C5)",
+                want = format!("expected dimension {d} to have size 1 or {to_size} (result dimension {to})")
+            );
         }
         Ok(result.clone())
     }
@@ -73,15 +68,7 @@ impl OpDef for BroadcastInDim {
     }
 
     fn syntax(&self) -> Syntax {
-        Syntax::Pieces(&[
-            Piece::Operands,
-            Piece::Token(","),
-            Piece::Token("dims"),
-            Piece::Token("="),
-            Piece::Ints("broadcast_dimensions"),
-            Piece::AttrDict,
-            Piece::Types(TypeForm::Functional),
-        ])
+        Syntax::Keys(&[("dims", Piece::Ints("broadcast_dimensions"))], TypeForm::Functional)
     }
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
@@ -168,9 +155,7 @@ impl Transpose {
     fn permutation(op: OpRef<'_>) -> Checked<Vec<usize>> {
         let rank = tensor(op, 0)?.rank();
         let permutation = dims(&ints(op, "permutation")?, rank, "permutation", "C2")?;
-        require(permutation.len() == rank, || {
-            Problem::new(format!("expected a permutation of {rank} dimensions, found {permutation:?} (C2)"))
-        })?;
+        require!(permutation.len() == rank, "expected a permutation of {rank} dimensions, found {permutation:?} (C2)");
         unique(&permutation, "permutation", "C2")?;
         Ok(permutation)
     }
@@ -182,15 +167,7 @@ impl OpDef for Transpose {
     }
 
     fn syntax(&self) -> Syntax {
-        Syntax::Pieces(&[
-            Piece::Operands,
-            Piece::Token(","),
-            Piece::Token("dims"),
-            Piece::Token("="),
-            Piece::Ints("permutation"),
-            Piece::AttrDict,
-            Piece::Types(TypeForm::Functional),
-        ])
+        Syntax::Keys(&[("dims", Piece::Ints("permutation"))], TypeForm::Functional)
     }
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
@@ -265,15 +242,7 @@ impl OpDef for Reverse {
     }
 
     fn syntax(&self) -> Syntax {
-        Syntax::Pieces(&[
-            Piece::Operands,
-            Piece::Token(","),
-            Piece::Token("dims"),
-            Piece::Token("="),
-            Piece::Ints("dimensions"),
-            Piece::AttrDict,
-            Piece::Types(TypeForm::SameOrFunctional),
-        ])
+        Syntax::Keys(&[("dims", Piece::Ints("dimensions"))], TypeForm::SameOrFunctional)
     }
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {

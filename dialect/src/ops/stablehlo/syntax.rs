@@ -37,14 +37,12 @@ fn print_slice(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     }
     p.text(" ");
     p.values(op.operands());
-    p.text(" [");
-    p.separated(start.iter().zip(limit).zip(stride), |p, ((start, limit), stride)| {
+    p.list(" [", start.iter().zip(limit).zip(stride), "]", |p, ((start, limit), stride)| {
         p.text(&format!("{start}:{limit}"));
         if *stride != 1 {
             p.text(&format!(":{stride}"));
         }
     });
-    p.text("]");
     p.attr_dict(op, &SLICE_ATTRS);
     p.type_form(op, TypeForm::Functional);
     true
@@ -92,8 +90,7 @@ fn parse_dot(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     if p.eat(",") {
         let mut algorithm = p.at("algorithm");
         if !algorithm {
-            p.expect("precision")?;
-            p.expect("=")?;
+            p.expect_all(&["precision", "="])?;
             let items = p.list("[", "]", |p| {
                 let word = p.enum_value("precision")?;
                 Ok(p.program.attr_enum("precision", word))
@@ -103,8 +100,7 @@ fn parse_dot(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
             algorithm = p.eat(",");
         }
         if algorithm {
-            p.expect("algorithm")?;
-            p.expect("=")?;
+            p.expect_all(&["algorithm", "="])?;
             let fields = p.struct_fields()?;
             let attr = p.program.intern_attr(AttrData::Struct("stablehlo.dot_algorithm".into(), fields));
             op.set(&mut p.program, DOT_ATTRS[2], attr);
@@ -147,9 +143,7 @@ fn print_dot(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     p.text(", contracting_dims = ");
     pair(p, "contracting");
     if let Some(words) = precision {
-        p.text(", precision = [");
-        p.separated(words.into_iter(), |p, word| p.text(word));
-        p.text("]");
+        p.list(", precision = [", words.into_iter(), "]", |p, word| p.text(word));
     }
     if let Some(fields) = algorithm {
         p.text(", algorithm = ");

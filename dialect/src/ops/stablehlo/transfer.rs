@@ -39,7 +39,7 @@ pub(crate) fn token() -> Literal {
 fn ends_with_token(op: OpRef<'_>, label: &str) -> Checked<()> {
     let types: Vec<&TypeData> = op.operand_types().collect();
     let last = matches!(types.last(), Some(TypeData::Token));
-    require(last, || Problem::new(format!("expected a token as last operand ({label})")))?;
+    require!(last, "expected a token as last operand ({label})");
     match types[..types.len() - 1].iter().position(|t| t.tensor().is_none()) {
         Some(i) => Err(Problem::operand(i, "expected a tensor (I1)")),
         None => Ok(()),
@@ -50,9 +50,9 @@ fn ends_with_token(op: OpRef<'_>, label: &str) -> Checked<()> {
 fn tensors_and_token(op: OpRef<'_>, labels: [&str; 2]) -> Inferred {
     let types: Vec<TypeData> = op.result_types().cloned().collect();
     let last = matches!(types.last(), Some(TypeData::Token));
-    require(last, || Problem::new(format!("expected a token as last result ({})", labels[1])))?;
+    require!(last, "expected a token as last result ({})", labels[1]);
     let tensors = types[..types.len() - 1].iter().all(|t| t.tensor().is_some());
-    require(tensors, || Problem::new(format!("expected tensors, then a token, as results ({})", labels[0])))?;
+    require!(tensors, "expected tensors, then a token, as results ({})", labels[0]);
     Ok(types)
 }
 
@@ -75,19 +75,19 @@ fn check_channel(op: OpRef<'_>, host: i64) -> Checked<()> {
     let kind = op.field("channel_handle", "type").and_then(AttrData::as_int);
     let kind = kind.ok_or_else(|| Problem::new("expected an attribute 'channel_handle' (I2)"))?;
     let want = if op.flag("is_host_transfer") { host } else { 1 };
-    require(kind == want, || Problem::new(format!("expected a channel of type {want}, found {kind} (C5)")))?;
+    require!(kind == want, "expected a channel of type {want}, found {kind} (C5)");
     if let Some(literal) = op.dense(PAIRS) {
         let fits = literal.shape.len() == 2 && literal.shape[1] == 2;
-        require(fits, || Problem::new(format!("expected {PAIRS} of shape Nx2 (C1)")))?;
+        require!(fits, "expected {PAIRS} of shape Nx2 (C1)");
     }
     let pairs = pairs(op);
     let n = func::num_replicas(op.program).max(func::num_partitions(op.program));
     let (mut sources, mut targets) = (HashSet::new(), HashSet::new());
     for &(source, target) in &pairs {
-        require(sources.insert(source), || Problem::new(format!("device {source} sends twice (C2)")))?;
-        require(targets.insert(target), || Problem::new(format!("device {target} receives twice (C3)")))?;
+        require!(sources.insert(source), "device {source} sends twice (C2)");
+        require!(targets.insert(target), "device {target} receives twice (C3)");
         let known = (0..n).contains(&source) && (0..n).contains(&target);
-        require(known, || Problem::new(format!("expected devices in 0..{n}, found {source} and {target} (C4)")))?;
+        require!(known, "expected devices in 0..{n}, found {source} and {target} (C4)");
     }
     Ok(())
 }
@@ -101,13 +101,14 @@ fn address(op: OpRef<'_>, target: Option<i64>) -> ChannelKey {
 fn check_layouts(op: OpRef<'_>) -> Checked<()> {
     let Some(AttrData::Array(layouts)) = op.attr("layout") else { return Ok(()) };
     let (want, found) = (op.result_count() - 1, layouts.len());
-    require(found == want, || Problem::new(format!("expected a layout for each of {want} results, found {found}")))?;
+    require!(found == want, "expected a layout for each of {want} results, found {found}");
     let integers = |attr: &AttrData| match attr {
         AttrData::Array(dims) => dims.iter().all(|&d| matches!(op.program.attr_data(d), AttrData::Int(..))),
         _ => false,
     };
     let fits = layouts.iter().all(|&l| integers(op.program.attr_data(l)));
-    require(fits, || Problem::new("expected layouts as lists of integers"))
+    require!(fits, "expected layouts as lists of integers");
+    Ok(())
 }
 
 impl OpDef for AfterAll {
@@ -116,7 +117,7 @@ impl OpDef for AfterAll {
     }
 
     fn syntax(&self) -> Syntax {
-        Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::SameOrFunctional)])
+        Syntax::Keys(&[], TypeForm::SameOrFunctional)
     }
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
@@ -242,7 +243,7 @@ impl OpDef for Infeed {
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         ends_with_token(op, "I1")?;
-        require(op.result_count() > 0, || Problem::new("expected at least one result (C1)"))?;
+        require!(op.result_count() > 0, "expected at least one result (C1)");
         check_layouts(op)?;
         tensors_and_token(op, ["C2", "C3"])
     }

@@ -6,7 +6,7 @@ use crate::ir::build::Builder;
 use crate::ir::{ElementType, Op, OpRef, Program, Ty, TypeData, Value, ValueSource};
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
-use crate::ops::support::constraint::{Checked, int, operand_count};
+use crate::ops::support::constraint::{Checked, dim, operand_count};
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax, TypeForm};
 
 /// The ops of this family.
@@ -134,10 +134,7 @@ impl GetTupleElement {
         let Some(TypeData::Tuple(parts)) = op.operand_types().next() else {
             return Err(Problem::operand(0, "expected a tuple (I1)"));
         };
-        let index = int(op, "index")?;
-        let found = usize::try_from(index).ok().filter(|&i| i < parts.len());
-        let count = parts.len();
-        Ok((parts, found.ok_or_else(|| Problem::new(format!("expected index in 0..{count}, found {index} (C1)")))?))
+        Ok((parts, dim(op, "index", parts.len(), "C1")?))
     }
 }
 

@@ -3,8 +3,6 @@
 //!
 //! Such a region takes N accumulators, then N elements, and returns N accumulators.
 
-use smallvec::smallvec;
-
 use super::constraint::{Checked, require};
 use crate::eval::{Context, EvalError, EvalResult, region_on_lane};
 use crate::ir::{Block, ElementClass, ElementType, OpRef, Program, Quantized, TensorType};
@@ -34,7 +32,7 @@ fn convert_inputs(body: Body, elements: &[ElementType]) -> Body {
     let inputs: Vec<Arg> = (0..elements.len())
         .map(|i| match body.inputs[i] {
             ty if ty == elements[i] => Arg::Input(i),
-            ty => out.push(Inst::Op { op: ScalarOp::Convert, args: smallvec![Arg::Input(i)], ty }),
+            ty => out.op(ScalarOp::Convert, &[Arg::Input(i)], ty),
         })
         .collect();
     let shift = out.insts.len();
@@ -159,9 +157,7 @@ pub(crate) fn check_region(
     let block = op.block(region).ok_or_else(|| Problem::new(format!("expected a region ({label})")))?;
     let program = op.program;
     let args = program.block_args(block);
-    require(args.len() == 2 * n, || {
-        Problem::new(format!("expected a region of {} arguments, found {} ({label})", 2 * n, args.len()))
-    })?;
+    require!(args.len() == 2 * n, "expected a region of {} arguments, found {} ({label})", 2 * n, args.len());
     let scalar = |ty: Option<&TensorType>| ty.filter(|t| t.rank() == 0).map(|t| t.element);
     let types: Option<Vec<ElementType>> = args.iter().map(|&a| scalar(program.tensor_type(a))).collect();
     let types = types.ok_or_else(|| Problem::new(format!("expected region arguments of rank 0 ({label})")))?;
@@ -169,17 +165,13 @@ pub(crate) fn check_region(
         Problem::new(format!("expected the region to end by returning {n} tensors of rank 0 ({label})"))
     })?;
     let same = types[..n] == types[n..] && results == types[..n];
-    require(same, || {
-        Problem::new(format!(
-            "expected the region's first {n} and last {n} arguments and its results to have the same types ({label})"
-        ))
-    })?;
+    require!(
+        same,
+        "expected the region's first {n} and last {n} arguments and its results to have the same types ({label})"
+    );
     for (i, (&from, &to)) in inputs.iter().zip(&types).enumerate() {
-        require(promotable(program, from, to), || {
-            Problem::new(format!(
-                "expected the region to take elements of the type of input {i} or a wider one ({label})"
-            ))
-        })?;
+        let fits = promotable(program, from, to);
+        require!(fits, "expected the region to take elements of the type of input {i} or a wider one ({label})");
     }
     Ok(types[..n].to_vec())
 }

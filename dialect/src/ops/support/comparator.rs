@@ -59,10 +59,9 @@ pub(crate) fn check_comparator(op: OpRef<'_>, region: usize, types: &[ElementTyp
         values.iter().map(|&v| program.tensor_type(v).filter(|t| t.rank() == 0).map(|t| t.element)).collect()
     };
     let want: Vec<ElementType> = types.iter().flat_map(|&e| [e, e]).collect();
-    require(scalars(op.region_args(region)) == Some(want), || {
-        Problem::new(format!("expected the region to take two elements of each tensor, of rank 0 ({label})"))
-    })?;
-    require(scalars(op.region_results(region)).as_deref() == Some(&[ElementType::I1]), || {
-        Problem::new(format!("expected the region to return one tensor<i1> ({label})"))
-    })
+    let fits = scalars(op.region_args(region)) == Some(want);
+    require!(fits, "expected the region to take two elements of each tensor, of rank 0 ({label})");
+    let fits = scalars(op.region_results(region)).as_deref() == Some(&[ElementType::I1]);
+    require!(fits, "expected the region to return one tensor<i1> ({label})");
+    Ok(())
 }

@@ -4,11 +4,9 @@
 //! Every function returns the first violated constraint as a [`Problem`] that ends with the specification's label.
 //! Sizes are compared only between static types: an op with a dynamic dimension anywhere keeps its declared types.
 
-use std::fmt::Write;
-
 use smallvec::SmallVec;
 
-use crate::ir::{OpRef, TensorType, TypeData, ValueSource};
+use crate::ir::{ElementType, OpRef, TensorType, TypeData, ValueSource};
 use crate::literal::{Indices, Literal};
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::stablehlo::shape::BroadcastInDim;
@@ -20,7 +18,8 @@ pub type Checked<T> = Result<T, Problem>;
 /// Checks that there are exactly `n` operands.
 pub fn operand_count(op: OpRef<'_>, n: usize) -> Checked<()> {
     let found = op.operands().len();
-    require(found == n, || Problem::new(format!("expected {n} operands, found {found}")))
+    require!(found == n, "expected {n} operands, found {found}");
+    Ok(())
 }
 
 /// Returns operand `i` as a tensor.
@@ -41,10 +40,21 @@ pub fn int(op: OpRef<'_>, name: &str) -> Checked<i64> {
     op.int(name).ok_or_else(|| Problem::new(format!("expected an integer attribute '{name}'")))
 }
 
-/// Returns `problem` as an error unless `ok`.
-pub fn require(ok: bool, problem: impl FnOnce() -> Problem) -> Checked<()> {
-    if ok { Ok(()) } else { Err(problem()) }
+/// Returns a problem from the calling function unless a condition holds: `require!(n > 0, "expected {name} above 0")`;
+/// `operand = i` after the condition blames that operand.
+macro_rules! require {
+    ($ok:expr, operand = $operand:expr, $($message:tt)+) => {
+        if !$ok {
+            return Err($crate::op::Problem::operand($operand, format!($($message)+)).into());
+        }
+    };
+    ($ok:expr, $($message:tt)+) => {
+        if !$ok {
+            return Err($crate::op::Problem::new(format!($($message)+)).into());
+        }
+    };
 }
+pub(crate) use require;
 
 /// Checks `0 <= values < rank`, and returns the values as dimensions.
 pub fn dims(values: &[i64], rank: usize, what: &str, label: &str) -> Checked<Vec<usize>> {
@@ -53,6 +63,11 @@ pub fn dims(values: &[i64], rank: usize, what: &str, label: &str) -> Checked<Vec
         .map(|&v| usize::try_from(v).ok().filter(|&d| d < rank).ok_or(v))
         .collect::<Result<_, _>>()
         .map_err(|v| Problem::new(format!("expected {what} in 0..{rank}, found {v} ({label})")))
+}
+
+/// Returns integer attribute `name`, which must be a dimension of `0..rank`.
+pub fn dim(op: OpRef<'_>, name: &str, rank: usize, label: &str) -> Checked<usize> {
+    Ok(dims(&[int(op, name)?], rank, name, label)?[0])
 }
 
 /// Checks that no dimension occurs twice.
@@ -67,26 +82,35 @@ pub fn unique(values: &[usize], what: &str, label: &str) -> Checked<()> {
 
 /// Checks that there are exactly `n` values.
 pub fn length(values: &[i64], n: usize, what: &str, label: &str) -> Checked<()> {
-    require(values.len() == n, || {
-        Problem::new(format!("expected {n} values of {what}, found {} ({label})", values.len()))
-    })
+    require!(values.len() == n, "expected {n} values of {what}, found {} ({label})", values.len());
+    Ok(())
 }
 
 /// Checks that operand `i` has the element type of operand `j`.
 pub fn same_element(op: OpRef<'_>, i: usize, j: usize, label: &str) -> Checked<()> {
     let (a, b) = (tensor(op, i)?, tensor(op, j)?);
-    require(a.element == b.element, || {
-        let (want, found) = (show(op, b), show(op, a));
-        Problem::operand(i, format!("expected the element type of {want}, found {found} ({label})"))
-    })
+    let same = a.element == b.element;
+    require!(same, operand = i, "expected the element type of {}, found {} ({label})", show(op, b), show(op, a));
+    Ok(())
+}
+
+/// Returns whether the shapes are equal where both are known.
+pub fn compatible(a: &[i64], b: &[i64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a == b || a < 0 || b < 0)
+}
+
+/// Checks that operand `i` has the shape of operand `j`, where both are known.
+pub fn same_shape(op: OpRef<'_>, i: usize, j: usize, label: &str) -> Checked<()> {
+    let (a, b) = (tensor(op, i)?, tensor(op, j)?);
+    let same = compatible(&a.shape, &b.shape);
+    require!(same, operand = i, "expected the shape of {}, found {} ({label})", show(op, b), show(op, a));
+    Ok(())
 }
 
 /// Returns operand `i`, which must have one element, of any type.
 pub fn scalar<'a>(op: OpRef<'a>, i: usize, label: &str) -> Checked<&'a TensorType> {
     let ty = tensor(op, i)?;
-    require(ty.rank() == 0, || {
-        Problem::operand(i, format!("expected a tensor of rank 0, found {} ({label})", show(op, ty)))
-    })?;
+    require!(ty.rank() == 0, operand = i, "expected a tensor of rank 0, found {} ({label})", show(op, ty));
     Ok(ty)
 }
 
@@ -108,11 +132,9 @@ pub fn agreeing(op: OpRef<'_>, inferred: &[TensorType], label: &str) -> Inferred
     for (i, want) in inferred.iter().enumerate() {
         let Some(found) = op.result_tensor(i) else { continue };
         let quantized = [want, found].iter().any(|t| t.element.class() == crate::ir::ElementClass::Other);
-        let shape =
-            want.rank() == found.rank() && want.shape.iter().zip(&found.shape).all(|(&a, &b)| a == b || a < 0 || b < 0);
-        require(shape && (quantized || want.element == found.element), || {
-            Problem::new(format!("expected a result of type {}, found {} ({label})", show(op, want), show(op, found)))
-        })?;
+        let shape = compatible(&want.shape, &found.shape);
+        let fits = shape && (quantized || want.element == found.element);
+        require!(fits, "expected a result of type {}, found {} ({label})", show(op, want), show(op, found));
     }
     declared(op)
 }
@@ -127,18 +149,28 @@ pub fn one(ty: TensorType) -> Inferred {
     Ok(vec![TypeData::Tensor(ty)])
 }
 
-/// Returns the text `tensor<2x3xf32>`.
-pub fn show(op: OpRef<'_>, ty: &TensorType) -> String {
-    let mut text = String::from("tensor<");
-    for &d in &ty.shape {
-        let _ = if d < 0 { write!(text, "?x") } else { write!(text, "{d}x") };
+/// The text `tensor<2x3xf32>` of a type, for messages; it is formatted only if it is printed.
+pub struct Shown<'a> {
+    op: OpRef<'a>,
+    ty: &'a TensorType,
+}
+
+/// Returns the text of `ty`.
+pub fn show<'a>(op: OpRef<'a>, ty: &'a TensorType) -> Shown<'a> {
+    Shown { op, ty }
+}
+
+impl std::fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("tensor<")?;
+        for &d in &self.ty.shape {
+            if d < 0 { f.write_str("?x")? } else { write!(f, "{d}x")? }
+        }
+        match self.ty.element {
+            ElementType::Other(name) => write!(f, "{}>", self.op.program.name_text(name)),
+            known => write!(f, "{}>", known.text().unwrap_or("?")),
+        }
     }
-    match ty.element {
-        crate::ir::ElementType::Other(name) => text.push_str(op.program.name_text(name)),
-        known => text.push_str(known.text().unwrap_or("?")),
-    }
-    text.push('>');
-    text
 }
 
 /// Returns the literal of `shape` whose every element is copied from a row-major position of a literal.

@@ -3,5 +3,6 @@
 pub mod combiner;
 pub(crate) mod comparator;
 pub mod constraint;
+pub(crate) mod inline;
 pub(crate) mod products;
 pub(crate) mod terminator;

@@ -31,10 +31,6 @@ impl OpDef for Terminator {
         Ok(Vec::new())
     }
 
-    fn examples(&self) -> &'static [&'static str] {
-        &[]
-    }
-
     fn terminator(&self) -> bool {
         true
     }

@@ -4,10 +4,10 @@ use smallvec::SmallVec;
 
 use super::super::lexer::{Lexer, Tok};
 use super::super::syntax::{Piece, Syntax, TypeForm};
-use super::{Binding, Label, Nest, Parse, ParsedOp, Parser, nearest, short, too_many_ops};
+use super::{Argument, Binding, Label, Nest, Parse, ParsedOp, Parser, nearest, short, too_many_ops};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::ir::{AttrData, Block, ElementType, LOC_ALIAS, Loc, MAX_OPS, Region, Ty, Value};
+use crate::ir::{AttrData, Block, ElementType, LOC_ALIAS, Loc, MAX_OPS, Region, Value};
 
 /// The advice for converting a module of MHLO to StableHLO.
 const CONVERT_MHLO: &str =
@@ -313,9 +313,7 @@ impl<'s> Parser<'s> {
 
     /// Parses the rest of an op after its name, in generic form.
     pub fn generic_rest(&mut self, op: &mut ParsedOp) -> Parse<()> {
-        self.expect("(")?;
-        self.operands(op)?;
-        self.expect(")")?;
+        self.operands_in_parentheses(op)?;
         if self.at("[") {
             self.list("[", "]", |p| p.successor(op))?;
         }
@@ -353,6 +351,15 @@ impl<'s> Parser<'s> {
         match op.def.syntax() {
             Syntax::Generic => self.fail(op.span, format!("'{0}' has no short form; write \"{0}\"(…)", op.name)),
             Syntax::Custom(custom) => (custom.parse)(self, op),
+            Syntax::Keys(keys, types) => {
+                self.operands(op)?;
+                for (key, piece) in keys {
+                    [",", key, "="].into_iter().try_for_each(|token| self.expect(token))?;
+                    self.piece(op, piece)?;
+                }
+                self.attr_dict(op)?;
+                self.types(op, types)
+            }
             Syntax::Pieces(pieces) => pieces.iter().try_for_each(|piece| self.piece(op, piece)),
         }
     }
@@ -477,19 +484,17 @@ impl<'s> Parser<'s> {
 
     /// Parses `{ ops }` of one block. `args` are the block's arguments if the op's own text names them; otherwise a
     /// label `^bb0(%a: T):` may follow. Names defined inside go out of scope at the end of the region.
-    pub fn region(&mut self, args: &[(&'s str, Span, Ty, Loc)]) -> Parse<Region> {
+    pub fn region(&mut self, args: &[Argument<'s>]) -> Parse<Region> {
         self.region_of(Nest::Region, args)
     }
 
-    fn region_of(&mut self, kind: Nest, args: &[(&'s str, Span, Ty, Loc)]) -> Parse<Region> {
+    fn region_of(&mut self, kind: Nest, args: &[Argument<'s>]) -> Parse<Region> {
         self.nested(kind, |p| {
             let block = p.program.new_block();
             let region = p.program.new_region(&[block]);
             let mark = p.bound.len();
             let outer = std::mem::take(&mut p.labels);
-            for &(name, span, ty, loc) in args {
-                p.block_arg(block, name, span, ty, loc);
-            }
+            args.iter().for_each(|&arg| p.block_arg(block, arg));
             let result = p.region_inside(region, block);
             let labels = std::mem::replace(&mut p.labels, outer);
             let missing = labels.iter().filter(|l| !l.1.defined).min_by_key(|l| l.1.span.start);
@@ -509,7 +514,7 @@ impl<'s> Parser<'s> {
     }
 
     /// Parses a region that can't use values defined outside of it, so that names may be reused.
-    pub fn isolated_region(&mut self, args: &[(&'s str, Span, Ty, Loc)]) -> Parse<Region> {
+    pub fn isolated_region(&mut self, args: &[Argument<'s>]) -> Parse<Region> {
         let outer = std::mem::take(&mut self.values);
         let region = self.region_of(Nest::Isolated, args);
         self.values = outer;
@@ -517,10 +522,9 @@ impl<'s> Parser<'s> {
     }
 
     /// Adds an argument to `block` and names it.
-    pub fn block_arg(&mut self, block: Block, name: &'s str, span: Span, ty: Ty, loc: Loc) -> Value {
-        let value = self.program.add_block_arg(block, ty, loc, span);
-        self.bind(name, Binding::Values(value, 1), span);
-        value
+    fn block_arg(&mut self, block: Block, arg: Argument<'s>) {
+        let value = self.program.add_block_arg(block, arg.ty, arg.loc, arg.span);
+        self.bind(arg.name, Binding::Values(value, 1), arg.span);
     }
 
     /// Parses a successor block `^bb1`, which may be defined later.
@@ -554,11 +558,8 @@ impl<'s> Parser<'s> {
         }
         if self.at("(") {
             self.list("(", ")", |p| {
-                let (name, span) = p.value_name()?;
-                p.expect(":")?;
-                let ty = p.ty()?;
-                let loc = p.optional_loc()?.unwrap_or(Loc::of_text(span));
-                p.block_arg(block, name, span, ty, loc);
+                let arg = p.argument()?;
+                p.block_arg(block, arg);
                 Ok(())
             })?;
         }

@@ -50,8 +50,23 @@ impl Printer<'_> {
                 }
                 done
             }
+            Syntax::Keys(keys, types) => {
+                let fits = keys.iter().all(|(_, piece)| fits(op, piece)) && fits(op, &Piece::Types(types));
+                if !fits || has_regions(op) {
+                    return false;
+                }
+                self.text(name);
+                self.piece(op, &Piece::Operands);
+                for (key, piece) in keys {
+                    [", ", key, " ="].into_iter().for_each(|text| self.text(text));
+                    self.piece(op, piece);
+                }
+                self.piece(op, &Piece::AttrDict);
+                self.type_form(op, types);
+                true
+            }
             Syntax::Pieces(pieces) => {
-                if !fits(op, pieces) {
+                if has_regions(op) || !pieces.iter().all(|piece| fits(op, piece)) {
                     return false;
                 }
                 self.text(name);
@@ -194,13 +209,9 @@ impl Printer<'_> {
 
     /// Prints the rest of an op after its name, in generic form.
     pub fn generic_rest(&mut self, op: OpRef<'_>) {
-        self.text("(");
-        self.values(op.operands());
-        self.text(")");
+        self.operands_in_parentheses(op);
         if let Some(successors) = &self.program.op(op.op).successors {
-            self.text("[");
-            self.separated(successors.iter(), |p, &block| p.block_name(block));
-            self.text("]");
+            self.list("[", successors.iter(), "]", |p, &block| p.block_name(block));
         }
         let name = op.name();
         let properties = self.remaining(op, &[], |n| is_property(name, n));
@@ -300,12 +311,7 @@ impl Printer<'_> {
                 self.newline();
                 self.block_name(block);
                 self.text("(");
-                self.separated(args.iter(), |p, &a| {
-                    p.value(a);
-                    p.text(": ");
-                    p.ty(program.value_type(a));
-                    p.trailing_location(program.value_loc(a));
-                });
+                self.arguments(args);
                 self.text("):");
             } else if label && (i > 0 || program.block_ops(block).is_empty()) {
                 // Without the label the text would have no block.
@@ -325,9 +331,13 @@ impl Printer<'_> {
     }
 }
 
-/// Returns whether the op has everything that its syntax pieces print.
-fn fits(op: OpRef<'_>, pieces: &[Piece]) -> bool {
-    pieces.iter().all(|piece| match *piece {
+fn has_regions(op: OpRef<'_>) -> bool {
+    !op.program.op(op.op).regions.is_empty()
+}
+
+/// Returns whether the op has everything that a piece of its syntax prints.
+fn fits(op: OpRef<'_>, piece: &Piece) -> bool {
+    match *piece {
         Piece::Int(name) => matches!(op.attr(name), Some(AttrData::Int(..))),
         Piece::Ints(name) => matches!(op.attr(name), Some(AttrData::DenseArray(ElementType::I64, _))),
         Piece::Enum(name, _) => op.enum_value(name).is_some(),
@@ -336,7 +346,7 @@ fn fits(op: OpRef<'_>, pieces: &[Piece]) -> bool {
             _ => false,
         },
         Piece::Attr(name) => op.attr(name).is_some(),
-        Piece::Optional(name, pieces) => op.attr(name).is_none() || fits(op, pieces),
+        Piece::Optional(name, pieces) => op.attr(name).is_none() || pieces.iter().all(|piece| fits(op, piece)),
         Piece::Types(TypeForm::Result) => op.operands().is_empty() && op.result_count() == 1,
         Piece::Types(TypeForm::Pairwise) => {
             let results = op.result_type_ids();
@@ -344,5 +354,5 @@ fn fits(op: OpRef<'_>, pieces: &[Piece]) -> bool {
         }
         Piece::Types(TypeForm::OperandsOnly) => op.result_count() == 0,
         _ => true,
-    }) && op.program.op(op.op).regions.is_empty()
+    }
 }

@@ -96,7 +96,7 @@ impl Formula {
     }
 
     fn typed(&mut self, op: ScalarOp, args: &[Arg], ty: ElementType) -> Arg {
-        self.body.push(Inst::Op { op, args: args.iter().copied().collect(), ty })
+        self.body.op(op, args, ty)
     }
 
     /// Runs `f` with the part type of the complex working type as the working type.

@@ -3,7 +3,7 @@
 use super::reduction::{combined, computation, computation_type};
 use super::{GROUPS, collective, groups, in_groups, pointwise_rule, running_groups, tensors};
 use crate::collective::{GroupsRule, IdMode};
-use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
+use crate::eval::{Context, EvalError, LaneResults, Lanes, Mask};
 use crate::ir::{ElementType, OpRef, TensorType, TypeData};
 use crate::kernel::{Body, External, Kernel};
 use crate::literal::Literal;
@@ -64,17 +64,7 @@ impl OpDef for CollectiveReduce {
         Some(pointwise_rule(op))
     }
 
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
+    fn evaluate_spmd(&self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> LaneResults {
         let groups = running_groups(op, mask, cx)?;
         let body = computation(op);
         let mut results: Vec<Lanes> = vec![vec![None; mask.len()]; op.result_count()];
@@ -142,25 +132,11 @@ impl OpDef for CrossReplicaSum {
         Some(GroupsRule::covering(GROUPS, IdMode::CrossReplica, ["C1", "C2", "C3"]))
     }
 
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::External(External::Collective)
-    }
-
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         Some(pointwise_rule(op))
     }
 
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
+    fn evaluate_spmd(&self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> LaneResults {
         let groups = running_groups(op, mask, cx)?;
         let body = Self::body(op).ok_or_else(|| EvalError::new("expected a tensor"))?;
         in_groups(op, operands, &groups, mask, |members| {

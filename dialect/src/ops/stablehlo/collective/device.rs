@@ -6,7 +6,6 @@ use crate::kernel::{External, Kernel};
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef};
 use crate::scalar::Scalar;
-use crate::sharding::ShardingRule;
 use crate::text::{Piece, Syntax, TypeForm};
 
 const SYNTAX: &[Piece] = &[Piece::AttrDict, Piece::Types(TypeForm::Result)];
@@ -43,10 +42,6 @@ impl OpDef for PartitionId {
         true
     }
 
-    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
-        None
-    }
-
     fn evaluate(&self, _: OpRef<'_>, _: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         Ok(id(cx.lane() % cx.partitions().max(1)))
     }
@@ -74,10 +69,6 @@ impl OpDef for ReplicaId {
 
     fn kernel(&self, _: OpRef<'_>) -> Kernel {
         Kernel::External(External::ReplicaId)
-    }
-
-    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
-        None
     }
 
     fn evaluate(&self, _: OpRef<'_>, _: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {

@@ -5,9 +5,8 @@ use super::{
     running_groups, tensors,
 };
 use crate::collective::GroupsRule;
-use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
+use crate::eval::{Context, EvalError, LaneResults, Lanes, Mask};
 use crate::ir::{ElementType, OpRef, TensorType, TypeData};
-use crate::kernel::{External, Kernel};
 use crate::literal::Literal;
 use crate::op::{Collective, CollectiveKind, Inferred, OpDef, Problem};
 use crate::scalar::Scalar;
@@ -68,10 +67,6 @@ impl OpDef for AllToAll {
         Some(GroupsRule { even: Some("C8"), ..rule })
     }
 
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::External(External::Collective)
-    }
-
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let split = usize::try_from(op.int("split_dimension")?).ok()?;
         let concat = usize::try_from(op.int("concat_dimension")?).ok()?;
@@ -79,17 +74,7 @@ impl OpDef for AllToAll {
         Some(replicated_dims_rule(op, whole))
     }
 
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
+    fn evaluate_spmd(&self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> LaneResults {
         let (split, concat) = (evaluated_dim(op, "split_dimension")?, evaluated_dim(op, "concat_dimension")?);
         let groups = running_groups(op, mask, cx)?;
         in_groups(op, operands, &groups, mask, |members| {
@@ -139,25 +124,11 @@ impl OpDef for CollectivePermute {
         Some(GroupsRule { cover: false, pairs: true, ..rule })
     }
 
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::External(External::Collective)
-    }
-
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         Some(pointwise_rule(op))
     }
 
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
+    fn evaluate_spmd(&self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> LaneResults {
         let rule = self.groups(op);
         let pairs = rule.and_then(|rule| rule.groups_on(op, cx.replicas() as i64, cx.partitions() as i64));
         let pairs = pairs.filter(|p| p.rows().width() == 2);
@@ -216,25 +187,11 @@ impl OpDef for CollectiveBroadcast {
         Some(GroupsRule { cover: false, ..rule })
     }
 
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::External(External::Collective)
-    }
-
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         Some(pointwise_rule(op))
     }
 
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
+    fn evaluate_spmd(&self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> LaneResults {
         let groups = running_groups(op, mask, cx)?;
         let (roots, operands) = match operands.split_last() {
             Some((roots, rest)) if op.flag("has_dynamic_root") => (Some(roots), rest),

@@ -19,9 +19,9 @@ pub use exchange::{AllToAll, CollectiveBroadcast, CollectivePermute};
 pub use reduction::{AllReduce, ReduceScatter};
 
 use crate::collective::{Groups, GroupsRule, is_along_axes};
-use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
+use crate::eval::{Context, EvalError, EvalResult, LaneResults, Lanes, Mask};
 use crate::ir::{OpRef, TensorType};
-use crate::kernel::{Body, External, Kernel};
+use crate::kernel::Body;
 use crate::literal::Literal;
 use crate::op::{Collective, CollectiveKind, Inferred, OpDef, Problem};
 use crate::sharding::{FactorKind, ShardingRule};
@@ -71,27 +71,13 @@ impl OpDef for AllGather {
         Some(GroupsRule { even: Some("C6"), ..rule })
     }
 
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::External(External::Collective)
-    }
-
     /// Returns a rule with the gathered dimension replicated; the others pass through.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let dim = usize::try_from(op.int("all_gather_dim")?).ok()?;
         Some(replicated_dims_rule(op, &[dim]))
     }
 
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
+    fn evaluate_spmd(&self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> LaneResults {
         let dim = evaluated_dim(op, "all_gather_dim")?;
         let groups = running_groups(op, mask, cx)?;
         in_groups(op, operands, &groups, mask, |members| Ok(vec![Literal::concatenate(members, dim); members.len()]))
@@ -207,7 +193,7 @@ fn in_groups(
     groups: &[Vec<usize>],
     mask: &Mask,
     mut f: impl FnMut(&[&Literal]) -> EvalResult<Vec<Literal>>,
-) -> EvalResult<Vec<Lanes>> {
+) -> LaneResults {
     let mut results: Vec<Lanes> = vec![vec![None; mask.len()]; op.result_count()];
     for (operand, result) in operands.iter().zip(&mut results) {
         for group in groups {

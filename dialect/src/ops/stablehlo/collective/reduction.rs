@@ -8,10 +8,10 @@ use super::{
     replicated_dims_rule, running_groups, tensors,
 };
 use crate::collective::GroupsRule;
-use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane, region_on_lane};
+use crate::eval::{Context, EvalError, EvalResult, LaneResults, Lanes, Mask, region_on_lane};
 use crate::ir::{ElementType, OpRef, TensorType};
 use crate::kernel::body_of_region;
-use crate::kernel::{Arg, Body, External, Kernel};
+use crate::kernel::{Arg, Body};
 use crate::literal::Literal;
 use crate::op::{Collective, CollectiveKind, Inferred, OpDef, Problem};
 use crate::ops::stablehlo::control::region;
@@ -43,25 +43,11 @@ impl OpDef for AllReduce {
         Some(GroupsRule::covering(GROUPS, groups::maybe_global(op), ["C1", "C2", "C3"]))
     }
 
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::External(External::Collective)
-    }
-
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         Some(pointwise_rule(op))
     }
 
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
+    fn evaluate_spmd(&self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> LaneResults {
         let groups = running_groups(op, mask, cx)?;
         let body = computation(op);
         let mut lanes = leaders(&groups, operands.len());
@@ -127,26 +113,12 @@ impl OpDef for ReduceScatter {
         Some(GroupsRule { even: Some("C8"), ..rule })
     }
 
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::External(External::Collective)
-    }
-
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let dim = usize::try_from(op.int("scatter_dimension")?).ok()?;
         Some(replicated_dims_rule(op, &[dim]))
     }
 
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
+    fn evaluate_spmd(&self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> LaneResults {
         let dim = evaluated_dim(op, "scatter_dimension")?;
         let groups = running_groups(op, mask, cx)?;
         let body = computation(op);

@@ -1,7 +1,7 @@
 //! The custom call `ApproxTopK` of `jax.lax.approx_max_k`, evaluated exactly: the exact result satisfies any requested
 //! recall. Source: XLA, `ApproxTopK`.
 
-use crate::eval::{Context, EvalError, EvalResult, Lanes};
+use crate::eval::{Context, EvalError, EvalResult, on_lane};
 use crate::ir::{AttrData, OpRef};
 use crate::literal::{Indices, Literal};
 use crate::ops::func;
@@ -74,14 +74,10 @@ fn comparator<'a>(op: OpRef<'a>) -> Option<&'a str> {
 
 /// Returns whether element `a` of the tensors comes before element `b`.
 fn before(comparator: &str, tensors: &[Literal], a: usize, b: usize, cx: &mut dyn Context) -> EvalResult<bool> {
-    let (lane, devices) = (cx.lane(), cx.replicas() * cx.partitions());
-    let mask: Vec<bool> = (0..devices).map(|d| d == lane).collect();
-    let on_lane = |value: Literal| -> Lanes { mask.iter().map(|&runs| runs.then(|| value.clone())).collect() };
-    let pair = |t: &Literal| [a, b].map(|i| on_lane(Literal::scalar(t.element, t.get(i))));
-    let arguments: Vec<Lanes> = tensors.iter().flat_map(pair).collect();
-    let results = cx.call(comparator, &arguments, &mask)?;
-    cx.set_lane(lane);
-    let first = results.first().and_then(|lanes| lanes[lane].as_ref()).filter(|v| v.len() == 1);
+    let pair = |t: &Literal| [a, b].map(|i| Literal::scalar(t.element, t.get(i)));
+    let arguments: Vec<Literal> = tensors.iter().flat_map(pair).collect();
+    let results = on_lane(cx, &arguments, |cx, arguments, mask| cx.call(comparator, arguments, mask))?;
+    let first = results.first().filter(|v| v.len() == 1);
     first.map(|v| v.get(0).is_true()).ok_or_else(|| EvalError::new("the comparator doesn't return a truth value"))
 }
 

@@ -1,10 +1,8 @@
 //! `stablehlo.composite`: a named op of another library, with the function that defines its computation. Except for its
 //! text, it is treated as a call of that function.
 
-use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
+use crate::eval::{Context, EvalError, LaneResults, Lanes, Mask};
 use crate::ir::{AttrData, OpRef};
-use crate::kernel::Kernel;
-use crate::literal::Literal;
 use crate::op::{Control, Inferred, OpDef, Problem};
 use crate::ops::func;
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax, TypeForm};
@@ -69,21 +67,7 @@ impl OpDef for Composite {
         Ok(op.result_types().cloned().collect())
     }
 
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::Control
-    }
-
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
+    fn evaluate_spmd(&self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> LaneResults {
         let callee = func::callee(op).ok_or_else(|| EvalError::new("a composite without a decomposition"))?;
         cx.call(callee, operands, mask)
     }

@@ -5,7 +5,7 @@
 //! decompositions of LAPACK and of TPU that JAX calls are computed. Others are kept but can't be evaluated.
 
 use super::{device_placement, ragged_all_to_all as ragged};
-use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, each_lane, on_one_lane};
+use crate::eval::{Context, EvalError, EvalResult, LaneResults, Lanes, Mask, each_lane};
 use crate::ir::build::Builder;
 use crate::ir::{AttrData, Op, OpRef, TensorType, Value};
 use crate::kernel::{External, Kernel};
@@ -176,7 +176,6 @@ impl OpDef for CustomCall {
                 min: op.int("min_ulp_difference").unwrap_or(0),
                 max: op.int("max_ulp_difference").unwrap_or(CLOSE),
             },
-            ragged::TARGET => return on_one_lane(op, operands, cx),
             "ApproxTopK" => return super::approx_top_k::evaluate(op, operands, cx),
             // The host receives nothing, because the evaluator has no host.
             _ if self.host_effect(op).is_some_and(|effect| !effect.returns_data) => {
@@ -207,13 +206,7 @@ impl OpDef for CustomCall {
         }
     }
 
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
+    fn evaluate_spmd(&self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> LaneResults {
         if target(op) == ragged::TARGET {
             return ragged::evaluate(op, operands, mask, cx);
         }
@@ -289,10 +282,7 @@ const CALLBACKS: &[&str] = &[
 
 /// Returns the user's custom rule.
 fn own_rule(op: OpRef<'_>) -> Option<ShardingRule> {
-    match op.attr(crate::ops::sdy::SHARDING_RULE) {
-        Some(AttrData::ShardingRule(rule)) => Some((**rule).clone()),
-        _ => None,
-    }
+    op.attr(crate::ops::sdy::SHARDING_RULE)?.as_rule().cloned()
 }
 
 /// Returns the rule of a known target. Source: Shardy's registry of sharding rules; the table of custom calls.
@@ -361,9 +351,7 @@ fn parse(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     let name = p.symbol()?;
     let attr = p.program.attr_str(&name);
     op.set(&mut p.program, "call_target_name", attr);
-    p.expect("(")?;
-    p.operands(op)?;
-    p.expect(")")?;
+    p.operands_in_parentheses(op)?;
     p.attr_dict(op)?;
     p.types(op, TypeForm::Functional)
 }
@@ -374,9 +362,7 @@ fn print(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     }
     p.text(" ");
     p.symbol(target(op));
-    p.text("(");
-    p.values(op.operands());
-    p.text(")");
+    p.operands_in_parentheses(op);
     p.attr_dict(op, &["call_target_name"]);
     p.type_form(op, TypeForm::Functional);
     true

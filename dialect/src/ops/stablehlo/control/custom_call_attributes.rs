@@ -16,11 +16,12 @@ pub(super) fn check(op: OpRef<'_>) -> Checked<()> {
         Some(AttrData::String(text)) => !typed || text.is_empty(),
         _ => true,
     };
-    require(fits, || {
-        let wanted =
-            if typed { "a dictionary, because api_version is 4" } else { "a string, because api_version isn't 4" };
-        Problem::new(format!("expected backend_config to be {wanted}"))
-    })
+    require!(
+        fits,
+        "expected backend_config to be {wanted}",
+        wanted = if typed { "a dictionary, because api_version is 4" } else { "a string, because api_version isn't 4" }
+    );
+    Ok(())
 }
 
 /// Checks that operands and results have one layout per value, or neither has any; a layout lists the dimensions from
@@ -45,13 +46,8 @@ fn layouts(op: OpRef<'_>) -> Checked<()> {
     };
     for (what, types, layouts) in [("operand", op.type_ids(op.operands()), operands), ("result", result_types, results)]
     {
-        require(types.len() == layouts.len(), || {
-            Problem::new(format!(
-                "expected {} {what}_layouts, one for each value, found {}",
-                types.len(),
-                layouts.len()
-            ))
-        })?;
+        let valid = types.len() == layouts.len();
+        require!(valid, "expected {} {what}_layouts, one for each value, found {}", types.len(), layouts.len());
         for (i, (&ty, &layout)) in types.iter().zip(layouts).enumerate() {
             let dims = op.program.attr_ints(layout).unwrap_or_default();
             let rank = match op.program.type_data(ty) {
@@ -61,12 +57,11 @@ fn layouts(op: OpRef<'_>) -> Checked<()> {
             };
             let mut sorted = dims.clone();
             sorted.sort_unstable();
-            require(sorted.iter().copied().eq(0..rank as i64), || {
-                let ty = op.program.type_text(ty);
-                Problem::new(format!(
-                    "expected the layout of {what} {i} to order the {rank} dimensions of {ty}, found {dims:?}"
-                ))
-            })?;
+            require!(
+                sorted.iter().copied().eq(0..rank as i64),
+                "expected the layout of {what} {i} to order the {rank} dimensions of {ty}, found {dims:?}",
+                ty = op.program.type_text(ty)
+            );
         }
     }
     Ok(())
@@ -96,10 +91,12 @@ fn aliases(op: OpRef<'_>) -> Checked<()> {
         let made = result
             .and_then(|ty| part(op, ty, &to))
             .ok_or_else(|| Problem::new("output_tuple_indices don't name a part of the result"))?;
-        require(given == made, || {
-            let (given, made) = (op.program.type_text(given), op.program.type_text(made));
-            Problem::new(format!("a result of {made} can't share the memory of {given}"))
-        })?;
+        require!(
+            given == made,
+            "a result of {made} can't share the memory of {given}",
+            given = op.program.type_text(given),
+            made = op.program.type_text(made)
+        );
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::ir::{AttrData, OpRef, Value};
 use crate::memory::{KNOWN_KINDS, MemorySpace};
 use crate::op::Problem;
 use crate::ops::mhlo;
-use crate::ops::support::constraint::{Checked, require};
+use crate::ops::support::constraint::Checked;
 
 const PLACE: &str = "annotate_device_placement";
 const PLACEMENT: &str = "_xla_buffer_placement";
@@ -30,9 +30,10 @@ pub(super) fn memory(op: OpRef<'_>) -> Option<MemorySpace> {
 /// Checks that the memory kind is known.
 pub(super) fn check(op: OpRef<'_>) -> Checked<()> {
     let kind = stated(op);
-    require(kind.is_none_or(|kind| MemorySpace::of_kind(kind).is_some()), || {
-        Problem::new(format!("unknown memory kind \"{}\"", kind.unwrap_or_default())).note(KNOWN_KINDS)
-    })
+    match kind.filter(|kind| MemorySpace::of_kind(kind).is_none()) {
+        Some(kind) => Err(Problem::new(format!("unknown memory kind \"{kind}\"")).note(KNOWN_KINDS)),
+        None => Ok(()),
+    }
 }
 
 /// Copies a value to a memory: `annotate_device_placement`.

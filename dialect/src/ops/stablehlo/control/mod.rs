@@ -17,10 +17,8 @@ pub(crate) use custom_call::target;
 
 use smallvec::smallvec;
 
-use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
+use crate::eval::{Context, EvalError, EvalResult, LaneResults, Lanes, Mask};
 use crate::ir::{ElementType, OpRef, Ty, TypeData, Value};
-use crate::kernel::Kernel;
-use crate::literal::Literal;
 use crate::op::{Control, DataFlow, Inferred, OpDef, Problem};
 use crate::ops::support::terminator::Terminator;
 use crate::scalar::Scalar;
@@ -77,21 +75,7 @@ impl OpDef for While {
         if problems.is_empty() { Ok(op.operand_types().cloned().collect()) } else { Err(problems) }
     }
 
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::Control
-    }
-
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
+    fn evaluate_spmd(&self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> LaneResults {
         let (cond, body) = (region(op, 0)?, region(op, 1)?);
         let mut values: Vec<Lanes> = operands.iter().map(|o| masked(o, mask)).collect();
         let mut running = mask.clone();
@@ -140,10 +124,6 @@ impl OpDef for While {
                     .collect(),
             })
             .collect()
-    }
-
-    fn side_effect(&self, op: OpRef<'_>) -> bool {
-        op.result_count() == 0 || regions_have_effects(op)
     }
 
     fn block_arg_name(&self) -> Option<&'static str> {
@@ -238,21 +218,7 @@ impl OpDef for Branch {
         Ok(given)
     }
 
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::Control
-    }
-
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
+    fn evaluate_spmd(&self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> LaneResults {
         let branches = op.program.op(op.op).regions.len();
         let mut chosen = vec![None; mask.len()];
         for lane in (0..mask.len()).filter(|&l| mask[l]) {
@@ -293,10 +259,6 @@ impl OpDef for Branch {
             })
             .collect()
     }
-
-    fn side_effect(&self, op: OpRef<'_>) -> bool {
-        op.result_count() == 0 || regions_have_effects(op)
-    }
 }
 
 /// `stablehlo.optimization_barrier`: returns its operands, all computed before any user of a result.
@@ -314,14 +276,6 @@ impl OpDef for OptimizationBarrier {
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         Ok(op.operand_types().cloned().collect())
-    }
-
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::Control
-    }
-
-    fn evaluate(&self, _: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        Ok(operands.to_vec())
     }
 
     fn examples(&self) -> &'static [&'static str] {
@@ -356,14 +310,6 @@ pub(crate) fn region(op: OpRef<'_>, i: usize) -> EvalResult<crate::ir::Region> {
 /// Returns `lanes` where `mask` is set, and nothing elsewhere.
 pub(crate) fn masked(lanes: &Lanes, mask: &Mask) -> Lanes {
     lanes.iter().zip(mask).map(|(value, &runs)| if runs { value.clone() } else { None }).collect()
-}
-
-/// Returns whether an op inside must be kept even if its results are unused.
-pub(crate) fn regions_have_effects(op: OpRef<'_>) -> bool {
-    let regions = &op.program.op(op.op).regions;
-    let blocks = regions.iter().flat_map(|&r| op.program.region_blocks(r));
-    let mut ops = blocks.flat_map(|&b| op.program.block_ops(b)).map(|&inner| op.program.view(inner));
-    ops.any(|inner| !inner.def().terminator() && inner.def().side_effect(inner))
 }
 
 /// Returns the single element of the first value on `lane`.

@@ -1,7 +1,7 @@
 //! The custom call `ragged_all_to_all` of `jax.lax.ragged_all_to_all`: a collective without an op in StableHLO.
 
 use crate::collective::{Collective, CollectiveKind, Groups, IdMode, Ragged, rows};
-use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask};
+use crate::eval::{Context, EvalError, EvalResult, LaneResults, Lanes, Mask};
 use crate::ir::{Attr, AttrData, OpRef};
 use crate::literal::Literal;
 use crate::op::Problem;
@@ -40,7 +40,7 @@ pub(super) fn collective(op: OpRef<'_>) -> Option<Collective> {
 }
 
 /// Runs it on all devices in lockstep. A device in no group keeps its output.
-pub(super) fn evaluate(op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> EvalResult<Vec<Lanes>> {
+pub(super) fn evaluate(op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> LaneResults {
     let ragged = Ragged::of(op).map_err(EvalError::new)?;
     let groups = groups(op, cx.replicas() as i64, cx.partitions() as i64);
     let groups = groups.ok_or_else(|| EvalError::new("replica_groups are missing"))?;

@@ -1,8 +1,7 @@
 //! The text of loops and barriers, as StableHLO prints them.
 
-use crate::diagnostic::Span;
 use crate::ir::{Loc, OpRef, Ty};
-use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, TypeForm};
+use crate::text::{Argument, CustomSyntax, Parse, ParsedOp, Parser, Printer, TypeForm};
 
 /// `stablehlo.while(%iterArg = %a) : T cond { … } do { … }`
 pub(super) static WHILE: CustomSyntax = CustomSyntax { parse: parse_while, print: print_while };
@@ -24,8 +23,8 @@ fn parse_while(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     }
     op.results.extend(types.iter().copied());
     p.attributes_keyword(op)?;
-    let args: Vec<(&str, Span, Ty, Loc)> =
-        names.into_iter().zip(types).map(|((name, span), ty)| (name, span, ty, Loc::of_text(span))).collect();
+    let argument = |((name, span), ty)| Argument { name, span, ty, loc: Loc::of_text(span) };
+    let args: Vec<Argument<'_>> = names.into_iter().zip(types).map(argument).collect();
     for word in ["cond", "do"] {
         p.expect(word)?;
         let region = p.region(&args)?;

@@ -3,13 +3,13 @@
 //!
 //! Source: <https://openxla.org/stablehlo/spec#bitcast_convert>
 
-use super::{FUNCTIONAL, compatible, known};
+use super::{FUNCTIONAL, known};
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{ElementClass, ElementType, OpRef, TensorType};
 use crate::kernel::{Arg, Body, Index, Input, Inst, Kernel, Nest};
 use crate::literal::Literal;
-use crate::op::{Constancy, Inferred, OpDef, OpPriority, Problem};
-use crate::ops::support::constraint::{Checked, one, operand_count, require, result, show, tensor};
+use crate::op::{Constancy, Inferred, OpDef, OpPriority};
+use crate::ops::support::constraint::{Checked, compatible, one, operand_count, require, result, show, tensor};
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ShardingRule};
 use crate::text::Syntax;
@@ -21,9 +21,8 @@ impl BitcastConvert {
     fn check(op: OpRef<'_>) -> Checked<TensorType> {
         operand_count(op, 1)?;
         let (from, to) = (tensor(op, 0)?, result(op, 0)?);
-        require(from.element.is_complex() == to.element.is_complex(), || {
-            Problem::new(format!("expected both or none of {} and {} to be complex (C2)", show(op, from), show(op, to)))
-        })?;
+        let fits = from.element.is_complex() == to.element.is_complex();
+        require!(fits, "expected both or none of {} and {} to be complex (C2)", show(op, from), show(op, to));
         let other = |ty: &TensorType| ty.element.class() == ElementClass::Other;
         if other(from) || other(to) {
             return Ok(to.clone());
@@ -36,10 +35,12 @@ impl BitcastConvert {
         if n != m {
             want.push(parts);
         }
-        require(parts * n.min(m) == n.max(m) && compatible(&want, narrow), || {
-            let (from, to) = (show(op, from), show(op, to));
-            Problem::new(format!("expected elements of {from} and {to} to have the same number of bits (C1)"))
-        })?;
+        require!(
+            parts * n.min(m) == n.max(m) && compatible(&want, narrow),
+            "expected elements of {from} and {to} to have the same number of bits (C1)",
+            from = show(op, from),
+            to = show(op, to)
+        );
         Ok(to.clone())
     }
 }
@@ -55,7 +56,6 @@ fn nest(op: OpRef<'_>) -> Option<Nest> {
     let (n, m) = (from.element.bits(), to.element.bits());
     let rank = to.rank();
     let mut nest = Nest { loops: to.shape.iter().copied().collect(), parallel: rank, ..Nest::default() };
-    let inst = |op, args: &[Arg], ty| Inst::Op { op, args: args.iter().copied().collect(), ty };
     if n == m {
         nest.inputs.push(Input::at(0, 0..rank));
         nest.body = Body::of(ScalarOp::Bitcast, &[from.element], to.element);
@@ -66,13 +66,13 @@ fn nest(op: OpRef<'_>) -> Option<Nest> {
     let last = if n > m {
         nest.inputs.push(Input::at(0, 0..rank.checked_sub(1)?));
         body.inputs.push(from.element);
-        let bits = body.push(inst(ScalarOp::Bitcast, &[Arg::Input(0)], source));
+        let bits = body.op(ScalarOp::Bitcast, &[Arg::Input(0)], source);
         let shift = body.push(Inst::Index(Index::Loop(rank - 1).times(m.into()), source));
-        let moved = body.push(inst(ScalarOp::ShrLogical, &[bits, shift], source));
+        let moved = body.op(ScalarOp::ShrLogical, &[bits, shift], source);
         // Converting to i1 tests all bits, not only the lowest one.
         let mask = body.push(Inst::Const(Scalar::Int((1i128 << m) - 1), source));
-        let low = body.push(inst(ScalarOp::And, &[moved, mask], source));
-        body.push(inst(ScalarOp::Convert, &[low], target))
+        let low = body.op(ScalarOp::And, &[moved, mask], source);
+        body.op(ScalarOp::Convert, &[low], target)
     } else {
         let mut all = None;
         for part in 0..m / n {
@@ -80,15 +80,15 @@ fn nest(op: OpRef<'_>) -> Option<Nest> {
             input.index.push(Index::Const(part.into()));
             nest.inputs.push(input);
             body.inputs.push(from.element);
-            let bits = body.push(inst(ScalarOp::Bitcast, &[Arg::Input(part as usize)], source));
-            let wide = body.push(inst(ScalarOp::Convert, &[bits], target));
+            let bits = body.op(ScalarOp::Bitcast, &[Arg::Input(part as usize)], source);
+            let wide = body.op(ScalarOp::Convert, &[bits], target);
             let shift = body.push(Inst::Const(Scalar::Int((part * n).into()), target));
-            let moved = body.push(inst(ScalarOp::Shl, &[wide, shift], target));
-            all = Some(all.map_or(moved, |all| body.push(inst(ScalarOp::Or, &[all, moved], target))));
+            let moved = body.op(ScalarOp::Shl, &[wide, shift], target);
+            all = Some(all.map_or(moved, |all| body.op(ScalarOp::Or, &[all, moved], target)));
         }
         all?
     };
-    let result = body.push(inst(ScalarOp::Bitcast, &[last], to.element));
+    let result = body.op(ScalarOp::Bitcast, &[last], to.element);
     body.results = vec![result];
     Some(nest)
 }

@@ -9,7 +9,7 @@ use crate::kernel::{Arg, Body, Kernel};
 use crate::kernel::{body_of_region, map};
 use crate::literal::Literal;
 use crate::op::{Constancy, Inferred, OpDef, OpPriority, Problem};
-use crate::ops::support::constraint::{Checked, declared, ints, is_static, one, require, show, tensor};
+use crate::ops::support::constraint::{Checked, declared, ints, is_static, one, require, same_shape, tensor};
 use crate::sharding::ShardingRule;
 
 /// `stablehlo.map`
@@ -19,25 +19,19 @@ impl Map {
     fn check(op: OpRef<'_>) -> Checked<TensorType> {
         let first = tensor(op, 0)?;
         for i in 1..op.operands().len() {
-            let other = tensor(op, i)?;
-            require(super::compatible(&first.shape, &other.shape), || {
-                let (want, found) = (show(op, first), show(op, other));
-                Problem::operand(i, format!("expected the shape of {want}, found {found} (C1)"))
-            })?;
+            same_shape(op, i, 0, "C1")?;
         }
         let dims = ints(op, "dimensions")?;
-        require(dims.iter().copied().eq(0..first.rank() as i64), || {
-            Problem::new(format!("expected dimensions 0 to {}, found {dims:?} (C3)", first.rank()))
-        })?;
+        let same = dims.iter().copied().eq(0..first.rank() as i64);
+        require!(same, "expected dimensions 0 to {}, found {dims:?} (C3)", first.rank());
         let block = op.block(0).ok_or_else(|| Problem::new("expected a region of one block"))?;
         let params = op.program.block_args(block);
         let fits = |(i, &p): (usize, &crate::ir::Value)| {
             let (param, operand) = (op.program.tensor_type(p), op.operand_tensor(i));
             param.zip(operand).is_some_and(|(p, o)| p.rank() == 0 && p.element == o.element)
         };
-        require(params.len() == op.operands().len() && params.iter().enumerate().all(fits), || {
-            Problem::new("expected one argument of the region for each operand, its elements as tensors of rank 0 (C4)")
-        })?;
+        let same = params.len() == op.operands().len() && params.iter().enumerate().all(fits);
+        require!(same, "expected one argument of the region for each operand, its elements as tensors of rank 0 (C4)");
         let result = op.program.terminator(block).map(|t| op.program.view(t)).filter(|t| t.operands().len() == 1);
         let result = result.and_then(|t| t.operand_tensor(0)).filter(|t| t.rank() == 0);
         let result = result.ok_or_else(|| Problem::new("expected the region to return one tensor of rank 0 (C4)"))?;

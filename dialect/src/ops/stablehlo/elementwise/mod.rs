@@ -21,10 +21,10 @@ use crate::kernel::map;
 use crate::kernel::{Body, Input, Kernel, Nest};
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
-use crate::ops::support::constraint::{Checked, operand_count, require, show, tensor};
+use crate::ops::support::constraint::{Checked, compatible, operand_count, require, show, tensor};
 use crate::scalar::ScalarOp;
 use crate::sharding::ShardingRule;
-use crate::text::{Piece, Syntax, TypeForm};
+use crate::text::{Syntax, TypeForm};
 
 /// The ops of this family.
 pub static OPS: &[&dyn OpDef] = &[
@@ -188,9 +188,9 @@ pub struct Pointwise {
 }
 
 /// `%a, %b : T`
-pub const PLAIN: Syntax = Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::SameOrFunctional)]);
+pub const PLAIN: Syntax = Syntax::Keys(&[], TypeForm::SameOrFunctional);
 /// `%a, %b : (T, T) -> T`
-pub const FUNCTIONAL: Syntax = Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::Functional)]);
+pub const FUNCTIONAL: Syntax = Syntax::Keys(&[], TypeForm::Functional);
 
 impl Pointwise {
     /// Returns the scalar computation of one instance.
@@ -221,10 +221,9 @@ impl Pointwise {
             let operand = tensor(op, i)?;
             // Quantized operands may have different types.
             let quantized = [operand, first].iter().any(|t| t.element.class() == ElementClass::Other);
-            require(quantized || operand.element == first.element, || {
-                let (want, found) = (show(op, first), show(op, operand));
-                Problem::operand(i, format!("expected {want} as the first operand's, found {found} (C1)"))
-            })?;
+            let fits = quantized || operand.element == first.element;
+            let (want, found) = (show(op, first), show(op, operand));
+            require!(fits, operand = i, "expected {want} as the first operand's, found {found} (C1)");
         }
         let part = ty.element.part();
         let label = if let Typing::Complex | Typing::Part(_) = self.typing { "C2" } else { "C1" };
@@ -257,19 +256,17 @@ pub(crate) fn known(body: &Body) -> bool {
 /// Checks that operand `i` is a tensor with elements of these classes.
 pub(crate) fn element(op: OpRef<'_>, i: usize, accepts: Classes, label: &str) -> Checked<()> {
     let ty = tensor(op, i)?;
-    require(accepts.has(ty.element), || {
-        let found = show(op, ty);
-        Problem::operand(i, format!("expected elements of {} type, found {found} ({label})", accepts.text()))
-    })
+    let fits = accepts.has(ty.element);
+    let found = show(op, ty);
+    require!(fits, operand = i, "expected elements of {} type, found {found} ({label})", accepts.text());
+    Ok(())
 }
 
 /// Returns `ty` with its dynamic sizes replaced by those of operand `i`, which has the same shape.
 pub(crate) fn merge(op: OpRef<'_>, i: usize, mut ty: TensorType, label: &str) -> Checked<TensorType> {
     let other = tensor(op, i)?;
-    require(compatible(&ty.shape, &other.shape), || {
-        let (want, found) = (show(op, &ty), show(op, other));
-        Problem::operand(i, format!("expected the shape of {want}, found {found} ({label})"))
-    })?;
+    let (want, found) = (show(op, &ty), show(op, other));
+    require!(compatible(&ty.shape, &other.shape), operand = i, "expected the shape of {want}, found {found} ({label})");
     for (d, &size) in ty.shape.iter_mut().zip(&other.shape) {
         if *d < 0 {
             *d = size;
@@ -278,18 +275,12 @@ pub(crate) fn merge(op: OpRef<'_>, i: usize, mut ty: TensorType, label: &str) ->
     Ok(ty)
 }
 
-/// Returns whether the shapes are equal where both are known.
-pub(crate) fn compatible(a: &[i64], b: &[i64]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a == b || a < 0 || b < 0)
-}
-
 /// Returns `ty`, or the declared result type if it agrees apart from dynamic sizes and unclassified elements.
 pub(crate) fn declared(op: OpRef<'_>, ty: TensorType, label: &str) -> Checked<TensorType> {
     let Some(declared) = op.result_tensor(0) else { return Ok(ty) };
     let quantized = [declared.element, ty.element].iter().any(|e| e.class() == ElementClass::Other);
-    require(compatible(&ty.shape, &declared.shape) && (quantized || declared.element == ty.element), || {
-        Problem::new(format!("expected result type {}, found {} ({label})", show(op, &ty), show(op, declared)))
-    })?;
+    let fits = compatible(&ty.shape, &declared.shape) && (quantized || declared.element == ty.element);
+    require!(fits, "expected result type {}, found {} ({label})", show(op, &ty), show(op, declared));
     Ok(if quantized || !ty.is_static() || !declared.is_static() { declared.clone() } else { ty })
 }
 
@@ -299,7 +290,7 @@ pub(crate) fn nest(op: OpRef<'_>, body: Body) -> Option<Nest> {
     let rank = ty.rank();
     let input = |i: usize| Input::at(i, 0..op.operand_tensor(i).map_or(0, TensorType::rank).min(rank));
     let inputs = (0..body.inputs.len()).map(input).collect();
-    Some(Nest { loops: ty.shape.iter().copied().collect(), parallel: rank, inputs, init: Vec::new(), body })
+    Some(Nest::over(&ty.shape, inputs, body))
 }
 
 impl OpDef for Pointwise {

@@ -3,16 +3,13 @@
 
 use super::{Classes, Compute, PLAIN, Pointwise, Typing, element, merge};
 use crate::ir::{ElementClass, OpRef, TensorType};
-use crate::op::Problem;
-use crate::ops::support::constraint::{Checked, require, result, show, tensor};
+use crate::ops::support::constraint::{Checked, compatible, require, result, show, tensor};
 
 /// Returns the declared result type, with the operand's shape.
 fn declared(op: OpRef<'_>, label: &str) -> Checked<TensorType> {
     let (operand, ty) = (tensor(op, 0)?, result(op, 0)?);
-    let fits = super::compatible(&operand.shape, &ty.shape);
-    require(fits, || {
-        Problem::new(format!("expected the shape of {}, found {} ({label})", show(op, operand), show(op, ty)))
-    })?;
+    let fits = compatible(&operand.shape, &ty.shape);
+    require!(fits, "expected the shape of {}, found {} ({label})", show(op, operand), show(op, ty));
     merge(op, 0, ty.clone(), label)?;
     Ok(ty.clone())
 }
@@ -25,9 +22,8 @@ pub static UNIFORM_QUANTIZE: Pointwise = Pointwise {
     typing: Typing::Own(|op| {
         element(op, 0, Classes::REAL, "I1")?;
         let ty = declared(op, "C1")?;
-        require(ty.element.class() == ElementClass::Other, || {
-            Problem::new(format!("expected a result of quantized elements, found {} (C2)", show(op, &ty)))
-        })?;
+        let same = ty.element.class() == ElementClass::Other;
+        require!(same, "expected a result of quantized elements, found {} (C2)", show(op, &ty));
         Ok(ty)
     }),
     compute: Compute::Own(|_| None),
@@ -44,13 +40,10 @@ pub static UNIFORM_DEQUANTIZE: Pointwise = Pointwise {
     syntax: PLAIN,
     typing: Typing::Own(|op| {
         let operand = tensor(op, 0)?;
-        require(operand.element.class() == ElementClass::Other, || {
-            Problem::operand(0, format!("expected quantized elements, found {} (I1)", show(op, operand)))
-        })?;
+        let same = operand.element.class() == ElementClass::Other;
+        require!(same, operand = 0, "expected quantized elements, found {} (I1)", show(op, operand));
         let ty = declared(op, "C1")?;
-        require(Classes::REAL.has(ty.element), || {
-            Problem::new(format!("expected a result of real numbers, found {} (C2)", show(op, &ty)))
-        })?;
+        require!(Classes::REAL.has(ty.element), "expected a result of real numbers, found {} (C2)", show(op, &ty));
         Ok(ty)
     }),
     compute: Compute::Own(|_| None),

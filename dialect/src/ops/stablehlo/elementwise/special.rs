@@ -3,9 +3,8 @@
 
 use super::{Classes, Compute, PLAIN, Pointwise, Typing, declared, element, known, merge};
 use crate::ir::{AttrData, ElementClass, ElementType, OpRef, TypeData};
-use crate::kernel::{Arg, Body, Inst};
-use crate::op::Problem;
-use crate::ops::support::constraint::{int, require, result, show, tensor};
+use crate::kernel::{Arg, Body};
+use crate::ops::support::constraint::{int, require, result, same_element, show, tensor};
 use crate::scalar::{Comparison, ScalarOp};
 use crate::text::{CustomSyntax, Piece, Syntax, TypeForm};
 
@@ -17,23 +16,18 @@ pub static CLAMP: Pointwise = Pointwise {
     typing: Typing::Own(|op| {
         let operand = tensor(op, 1)?;
         for (i, label) in [(0, "C1"), (2, "C2")] {
-            let bound = tensor(op, i)?;
-            if bound.rank() != 0 {
+            if tensor(op, i)?.rank() != 0 {
                 merge(op, i, operand.clone(), label)?;
             }
-            require(bound.element == operand.element, || {
-                let (want, found) = (show(op, operand), show(op, bound));
-                Problem::operand(i, format!("expected the element type of {want}, found {found} (C3)"))
-            })?;
+            same_element(op, i, 1, "C3")?;
         }
         declared(op, operand.clone(), "C4")
     }),
     compute: Compute::Own(|op| {
         let ty = op.operand_tensor(1)?.element;
         let mut body = Body { inputs: vec![ty; 3], ..Body::default() };
-        let inst = |op, a, b| Inst::Op { op, args: [a, b].into_iter().collect(), ty };
-        let above = body.push(inst(ScalarOp::Max, Arg::Input(0), Arg::Input(1)));
-        let both = body.push(inst(ScalarOp::Min, above, Arg::Input(2)));
+        let above = body.op(ScalarOp::Max, &[Arg::Input(0), Arg::Input(1)], ty);
+        let both = body.op(ScalarOp::Min, &[above, Arg::Input(2)], ty);
         body.results = vec![both];
         known(&body).then_some(body)
     }),
@@ -57,15 +51,10 @@ pub static COMPARE: Pointwise = Pointwise {
         Piece::Types(TypeForm::Functional),
     ]),
     typing: Typing::Own(|op| {
-        let (lhs, rhs) = (tensor(op, 0)?, tensor(op, 1)?);
-        require(lhs.element == rhs.element, || {
-            let (want, found) = (show(op, lhs), show(op, rhs));
-            Problem::operand(1, format!("expected the element type of {want}, found {found} (C1)"))
-        })?;
+        let lhs = tensor(op, 0)?;
+        same_element(op, 1, 0, "C1")?;
         let ty = merge(op, 1, lhs.clone(), "C2")?.with_element(ElementType::I1);
-        require(direction(op).is_some(), || {
-            Problem::new("expected a comparison_direction out of EQ, NE, GE, GT, LE, LT (I3)")
-        })?;
+        require!(direction(op).is_some(), "expected a comparison_direction out of EQ, NE, GE, GT, LE, LT (I3)");
         let fits: &[&str] = match lhs.element.class() {
             ElementClass::Signed => &["SIGNED"],
             ElementClass::Unsigned | ElementClass::Bool => &["UNSIGNED"],
@@ -74,10 +63,13 @@ pub static COMPARE: Pointwise = Pointwise {
             ElementClass::Other => &["SIGNED", "UNSIGNED", "FLOAT", "TOTALORDER"],
         };
         let found = op.enum_value("compare_type");
-        require(found.is_none_or(|f| f == "NOTYPE" || fits.contains(&f)), || {
-            let (want, found, ty) = (fits.join(" or "), found.unwrap_or_default(), show(op, lhs));
-            Problem::new(format!("expected compare_type {want} for {ty}, found {found} (C3)"))
-        })?;
+        require!(
+            found.is_none_or(|f| f == "NOTYPE" || fits.contains(&f)),
+            "expected compare_type {want} for {ty}, found {found} (C3)",
+            want = fits.join(" or "),
+            found = found.unwrap_or_default(),
+            ty = show(op, lhs)
+        );
         declared(op, ty, "C2")
     }),
     compute: Compute::Own(|op| {
@@ -161,9 +153,7 @@ pub static REDUCE_PRECISION: Pointwise = Pointwise {
         element(op, 0, Classes::REAL, "I1")?;
         for (name, least, label) in [("exponent_bits", 1, "C2"), ("mantissa_bits", 0, "C3")] {
             let bits = int(op, name)?;
-            require(bits >= least, || {
-                Problem::new(format!("expected {name} of at least {least}, found {bits} ({label})"))
-            })?;
+            require!(bits >= least, "expected {name} of at least {least}, found {bits} ({label})");
         }
         declared(op, tensor(op, 0)?.clone(), "C1")
     }),
@@ -218,20 +208,16 @@ static REDUCE_PRECISION_SYNTAX: CustomSyntax = CustomSyntax {
 pub static SELECT: Pointwise = Pointwise {
     name: "stablehlo.select",
     arity: 3,
-    syntax: Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::Select)]),
+    syntax: Syntax::Keys(&[], TypeForm::Select),
     typing: Typing::Own(|op| {
-        let (pred, on_true, on_false) = (tensor(op, 0)?, tensor(op, 1)?, tensor(op, 2)?);
-        require(pred.element == ElementType::I1, || {
-            Problem::operand(0, format!("expected elements of type i1, found {} (I1)", show(op, pred)))
-        })?;
+        let (pred, on_true) = (tensor(op, 0)?, tensor(op, 1)?);
+        let fits = pred.element == ElementType::I1;
+        require!(fits, operand = 0, "expected elements of type i1, found {} (I1)", show(op, pred));
         if pred.rank() != 0 {
             merge(op, 0, on_true.clone(), "C1")?;
         }
         let ty = merge(op, 2, on_true.clone(), "C2")?;
-        require(on_true.element == on_false.element, || {
-            let (want, found) = (show(op, on_true), show(op, on_false));
-            Problem::operand(2, format!("expected {want}, found {found} (C2)"))
-        })?;
+        same_element(op, 2, 1, "C2")?;
         declared(op, ty, "C2")
     }),
     compute: Compute::Own(|op| {

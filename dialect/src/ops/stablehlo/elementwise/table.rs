@@ -2,10 +2,10 @@
 
 use super::{Classes, Compute, FUNCTIONAL, PLAIN, Pointwise, Typing};
 use crate::scalar::ScalarOp;
-use crate::text::{Piece, Syntax, TypeForm};
+use crate::text::{Syntax, TypeForm};
 
 /// `%re, %im : T`, where T is the type of the result.
-const COMPLEX_FORM: Syntax = Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::Complex)]);
+const COMPLEX_FORM: Syntax = Syntax::Keys(&[], TypeForm::Complex);
 
 /// An example with one element type, or with different types for operand and result.
 macro_rules! example {

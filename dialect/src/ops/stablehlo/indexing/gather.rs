@@ -10,7 +10,7 @@ use crate::ir::{DYNAMIC, Op, OpRef, Shape, TensorType, Value};
 use crate::kernel::{External, Index, Kernel};
 use crate::literal::Literal;
 use crate::localize::Localize;
-use crate::op::{Inferred, OpDef, Problem};
+use crate::op::{Inferred, OpDef};
 use crate::ops::stablehlo::shape::copy_nest;
 use crate::ops::support::constraint::{
     Checked, agreeing, ints, is_static, length, one, operand_count, rearrange, require, show, tensor,
@@ -56,9 +56,7 @@ impl GatherDims {
     fn check(op: OpRef<'_>) -> Checked<Self> {
         operand_count(op, 2)?;
         let (operand, indices) = (tensor(op, 0)?, tensor(op, 1)?);
-        require(indices.element.is_integer(), || {
-            Problem::operand(1, format!("expected integers, found {} (I2)", show(op, indices)))
-        })?;
+        require!(indices.element.is_integer(), operand = 1, "expected integers, found {} (I2)", show(op, indices));
         let dims = SliceDims::check(op, operand, 1, &WORDS)?;
         Self { dims, sizes: ints(op, "slice_sizes")? }.within(operand)
     }
@@ -68,18 +66,13 @@ impl GatherDims {
         let Self { dims, sizes } = &self;
         length(sizes, operand.rank(), "slice_sizes", "C20")?;
         for (d, (&n, &size)) in sizes.iter().zip(&operand.shape).enumerate() {
-            require(0 <= n && (n <= size || size < 0), || {
-                Problem::new(format!("expected slice_sizes in 0..={size} in dimension {d}, found {n} (C21)"))
-            })?;
+            let fits = 0 <= n && (n <= size || size < 0);
+            require!(fits, "expected slice_sizes in 0..={size} in dimension {d}, found {n} (C21)");
         }
         for (list, label) in [(&dims.collapsed, "C9"), (&dims.operand_batching, "C12")] {
             for &d in list {
-                require(sizes[d] <= 1, || {
-                    Problem::new(format!(
-                        "expected slice_sizes of at most 1 in dimension {d}, found {} ({label})",
-                        sizes[d]
-                    ))
-                })?;
+                let fits = sizes[d] <= 1;
+                require!(fits, "expected slice_sizes of at most 1 in dimension {d}, found {} ({label})", sizes[d]);
             }
         }
         Ok(self)
@@ -207,14 +200,10 @@ impl DynamicGather {
         operand_count(op, 3)?;
         let (operand, indices, sizes) = (tensor(op, 0)?, tensor(op, 1)?, tensor(op, 2)?);
         for (i, ty) in [(1, indices), (2, sizes)] {
-            require(ty.element.is_integer(), || {
-                Problem::operand(i, format!("expected integers, found {} (I{})", show(op, ty), i + 1))
-            })?;
+            require!(ty.element.is_integer(), operand = i, "expected integers, found {} (I{})", show(op, ty), i + 1);
         }
         let fits = sizes.rank() == 1 && (sizes.shape[0] < 0 || sizes.shape[0] == operand.rank() as i64);
-        require(fits, || {
-            Problem::operand(2, format!("expected {} slice_sizes, found {} (C11)", operand.rank(), show(op, sizes)))
-        })?;
+        require!(fits, operand = 2, "expected {} slice_sizes, found {} (C11)", operand.rank(), show(op, sizes));
         SliceDims::check(op, operand, 1, &WORDS)
     }
 }

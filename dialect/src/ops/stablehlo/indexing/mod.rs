@@ -17,7 +17,6 @@ use smallvec::SmallVec;
 use crate::ir::{AttrData, OpRef, Shape, TensorType};
 use crate::literal::Literal;
 use crate::op::OpDef;
-use crate::op::Problem;
 use crate::ops::support::constraint::{Checked, dims, others, require, tensor, unique};
 use crate::scalar::Scalar;
 use crate::sharding::FactorKind;
@@ -63,28 +62,23 @@ struct Words {
     batching_size: &'static str,
 }
 
+fn ascending(values: &[usize], name: &str, label: &str) -> Checked<()> {
+    require!(values.is_sorted(), "expected {name} to be sorted, found {values:?} ({label})");
+    Ok(())
+}
+
 impl SliceDims {
     /// Reads and checks the dimensions; `indices` is the number of the operand with the indices, `operand` the type of
     /// the sliced tensor.
     fn check(op: OpRef<'_>, operand: &TensorType, indices: usize, words: &Words) -> Checked<Self> {
         let indices = tensor(op, indices)?;
-        require(matches!(op.attr(words.attr), Some(AttrData::Struct(..))), || {
-            Problem::new(format!("expected an attribute '{}'", words.attr))
-        })?;
+        require!(matches!(op.attr(words.attr), Some(AttrData::Struct(..))), "expected an attribute '{}'", words.attr);
         let list = |name: &str, rank: usize, label: &str| dims(&op.field_ints(words.attr, name), rank, name, label);
-        let ascending = |values: &[usize], name: &str, label: &str| {
-            require(values.is_sorted(), || {
-                Problem::new(format!("expected {name} to be sorted, found {values:?} ({label})"))
-            })
-        };
-        let vector = op.field(words.attr, "index_vector_dim").and_then(AttrData::as_int).unwrap_or(0);
-        let index_vector_dim = usize::try_from(vector).ok().filter(|&d| d <= indices.rank()).ok_or_else(|| {
-            Problem::new(format!(
-                "expected index_vector_dim in 0..={}, found {vector} ({})",
-                indices.rank(),
-                words.vector
-            ))
-        })?;
+        let index_vector_dim = op.field(words.attr, "index_vector_dim").and_then(AttrData::as_int).unwrap_or(0);
+        let most = indices.rank();
+        let fits = (0..=most as i64).contains(&index_vector_dim);
+        require!(fits, "expected index_vector_dim in 0..={most}, found {index_vector_dim} ({})", words.vector);
+        let index_vector_dim = index_vector_dim as usize;
         let batch_rank = indices.rank() - usize::from(index_vector_dim < indices.rank());
 
         let (name, order, range) = words.collapsed;
@@ -99,15 +93,8 @@ impl SliceDims {
 
         let (name, order, range) = words.window;
         let window = op.field_ints(words.attr, name);
-        require(window.len() == operand_window.len(), || {
-            let want = operand_window.len();
-            Problem::new(format!(
-                "expected {want} {name} for operand rank {}, found {} ({})",
-                operand.rank(),
-                window.len(),
-                words.rank
-            ))
-        })?;
+        let (want, found, rank) = (operand_window.len(), window.len(), operand.rank());
+        require!(want == found, "expected {want} {name} for operand rank {rank}, found {found} ({})", words.rank);
         let window = dims(&window, batch_rank + window.len(), name, range)?;
         unique(&window, name, order)?;
         ascending(&window, name, order)?;
@@ -116,35 +103,21 @@ impl SliceDims {
         let (name, once, range) = words.indices_batching;
         let indices_batching = list(name, indices.rank(), range)?;
         unique(&indices_batching, name, once)?;
-        require(!indices_batching.contains(&index_vector_dim), || {
-            Problem::new(format!(
-                "expected {name} without index_vector_dim, found {indices_batching:?} ({})",
-                words.vector_batching
-            ))
-        })?;
-        require(operand_batching.len() == indices_batching.len(), || {
-            let (a, b) = (operand_batching.len(), indices_batching.len());
-            Problem::new(format!(
-                "expected as many batching dimensions of operand and indices, found {a} and {b} ({})",
-                words.batching_count
-            ))
-        })?;
+        let (apart, label) = (!indices_batching.contains(&index_vector_dim), words.vector_batching);
+        require!(apart, "expected {name} without index_vector_dim, found {indices_batching:?} ({label})");
+        let (a, b, label) = (operand_batching.len(), indices_batching.len(), words.batching_count);
+        require!(a == b, "expected as many batching dimensions of operand and indices, found {a} and {b} ({label})");
         for (&o, &i) in operand_batching.iter().zip(&indices_batching) {
             let (a, b) = (operand.shape[o], indices.shape[i]);
-            require(a == b || a < 0 || b < 0, || {
-                Problem::new(format!(
-                    "expected batching dimensions of one size, found {a} and {b} ({})",
-                    words.batching_size
-                ))
-            })?;
+            let fits = a == b || a < 0 || b < 0;
+            require!(fits, "expected batching dimensions of one size, found {a} and {b} ({})", words.batching_size);
         }
 
         let (name, count, once, range) = words.index_map;
         let index_map = list(name, operand.rank(), range)?;
         let components = indices.shape.get(index_vector_dim).copied().unwrap_or(1);
-        require(components < 0 || index_map.len() as i64 == components, || {
-            Problem::new(format!("expected {name} of {components} dimensions, found {} ({count})", index_map.len()))
-        })?;
+        let fits = components < 0 || index_map.len() as i64 == components;
+        require!(fits, "expected {name} of {components} dimensions, found {} ({count})", index_map.len());
         unique(&[&index_map[..], &operand_batching].concat(), name, once)?;
         Ok(Self {
             window,

@@ -13,11 +13,13 @@ use crate::ir::{ElementType, Op, OpRef, Shape, TensorType, TypeData};
 use crate::kernel::{self, External, Kernel};
 use crate::literal::{Indices, Literal};
 use crate::localize::Localize;
-use crate::op::{Inferred, OpDef, Problem, Steps, Surroundings};
+use crate::op::{Inferred, OpDef, Steps, Surroundings};
 use crate::ops::support::combiner::{
     Combine, SHORT_SUM, check_region, combiner, combining_body, promote, region_reduction,
 };
-use crate::ops::support::constraint::{Checked, declared, is_static, require, result, show, tensor};
+use crate::ops::support::constraint::{
+    Checked, declared, is_static, require, result, same_element, same_shape, show, tensor,
+};
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
 
@@ -56,50 +58,34 @@ impl ScatterDims {
 
     fn check(op: OpRef<'_>) -> Checked<Self> {
         let count = op.operands().len();
-        require(count % 2 == 1 && count > 1, || {
-            Problem::new(format!(
-                "expected inputs, then indices, then as many updates as inputs, found {count} operands (C5)"
-            ))
-        })?;
+        let same = count % 2 == 1 && count > 1;
+        require!(same, "expected inputs, then indices, then as many updates as inputs, found {count} operands (C5)");
         let inputs = count / 2;
         let (first, indices, updates) = (tensor(op, 0)?, tensor(op, inputs)?, tensor(op, inputs + 1)?);
-        require(indices.element.is_integer(), || {
-            Problem::operand(inputs, format!("expected integers, found {} (I2)", show(op, indices)))
-        })?;
+        require!(indices.element.is_integer(), operand = inputs, "expected integers, found {} (I2)", show(op, indices));
         for i in 0..inputs {
-            let (input, update) = (tensor(op, i)?, tensor(op, inputs + 1 + i)?);
-            require(compatible(&input.shape, &first.shape), || {
-                Problem::operand(
-                    i,
-                    format!("expected the shape of {}, found {} (C1)", show(op, first), show(op, input)),
-                )
-            })?;
-            require(compatible(&update.shape, &updates.shape), || {
-                let (want, found) = (show(op, updates), show(op, update));
-                Problem::operand(inputs + 1 + i, format!("expected the shape of {want}, found {found} (C3)"))
-            })?;
-            require(update.element == input.element, || {
-                let (want, found) = (show(op, input), show(op, update));
-                Problem::operand(inputs + 1 + i, format!("expected the element type of {want}, found {found} (C6)"))
-            })?;
+            same_shape(op, i, 0, "C1")?;
+            same_shape(op, inputs + 1 + i, inputs + 1, "C3")?;
+            same_element(op, inputs + 1 + i, i, "C6")?;
         }
         let dims = SliceDims::check(op, first, inputs, &WORDS)?;
         let fits = updates.rank() == dims.window.len() + dims.batch.len();
-        require(fits, || {
-            let want = dims.window.len() + dims.batch.len();
-            Problem::operand(inputs + 1, format!("expected rank {want}, found {} (C4)", show(op, updates)))
-        })?;
+        require!(
+            fits,
+            operand = inputs + 1,
+            "expected rank {want}, found {} (C4)",
+            show(op, updates),
+            want = dims.window.len() + dims.batch.len()
+        );
         for (k, &d) in dims.batch.iter().enumerate() {
             let (want, found) = (indices.shape[dims.indices_dim(k)], updates.shape[d]);
-            require(want == found || want < 0 || found < 0, || {
-                Problem::operand(inputs + 1, format!("expected size {want} in dimension {d}, found {found} (C4)"))
-            })?;
+            let same = want == found || want < 0 || found < 0;
+            require!(same, operand = inputs + 1, "expected size {want} in dimension {d}, found {found} (C4)");
         }
         for (&d, &to) in dims.window.iter().zip(&dims.operand_window) {
             let (most, found) = (first.shape[to], updates.shape[d]);
-            require(found <= most || most < 0, || {
-                Problem::operand(inputs + 1, format!("expected at most {most} in dimension {d}, found {found} (C4)"))
-            })?;
+            let same = found <= most || most < 0;
+            require!(same, operand = inputs + 1, "expected at most {most} in dimension {d}, found {found} (C4)");
         }
         Ok(Self { dims, inputs })
     }
@@ -113,11 +99,7 @@ impl ScatterDims {
     }
 }
 
-fn compatible(a: &[i64], b: &[i64]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a == b || a < 0 || b < 0)
-}
-
-/// The element types of the inputs.
+/// Returns the element types of the inputs.
 fn elements(op: OpRef<'_>, n: usize) -> Checked<Vec<ElementType>> {
     (0..n).map(|i| Ok(tensor(op, i)?.element)).collect()
 }

@@ -21,11 +21,10 @@ impl Cholesky {
         let a = tensor(op, 0)?;
         element(op, 0, Classes::FLOATING, "I1")?;
         let n = a.rank();
-        require(n >= 2, || Problem::operand(0, format!("expected rank 2 or more, found {} (C2)", show(op, a))))?;
+        require!(n >= 2, operand = 0, "expected rank 2 or more, found {} (C2)", show(op, a));
         let (rows, columns) = (a.shape[n - 2], a.shape[n - 1]);
-        require(rows == columns || rows < 0 || columns < 0, || {
-            Problem::operand(0, format!("expected square matrices, found {} (C3)", show(op, a)))
-        })?;
+        let fits = rows == columns || rows < 0 || columns < 0;
+        require!(fits, operand = 0, "expected square matrices, found {} (C3)", show(op, a));
         Ok(a)
     }
 }

@@ -139,26 +139,32 @@ fn fits(it: Call, op: OpRef<'_>) -> bool {
     let Some(a) = operands.first().filter(|a| a.rank() >= inner(it)) else { return false };
     let (batch, last) = a.shape.split_at(a.rank() - inner(it));
     let (m, n) = (last[0], last[last.len() - 1]);
-    let k = m.min(n);
-    use ElementType::{C64, C128, F32, F64, I32};
+    use ElementType::{C64, C128, F32, F64};
     if !matches!(a.element, F32 | F64 | C64 | C128) || !operands.iter().chain(&results).all(|t| t.is_static()) {
         return false;
     }
+    match (it, &operands[..], &results[..]) {
+        (Call::Decomposition(it), ..) => decomposition_fits(it, &operands, &results, batch),
+        (Call::TriangularSolve(form), [_, b], [x]) => {
+            let Some((before, sides)) = b.shape.split_last_chunk::<2>() else { return false };
+            let fits = before == batch && sides[if form.left { 0 } else { 1 }] == n && b.element == a.element;
+            m == n && fits && x == b
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether the types are those of a decomposition of operand 0, whose batch dimensions are `batch`.
+fn decomposition_fits(it: Decomposition, operands: &[&TensorType], results: &[&TensorType], batch: &[i64]) -> bool {
+    use ElementType::{C64, C128, F64, I32};
+    let (a, last) = (operands[0], &operands[0].shape[batch.len()..]);
+    let (m, n) = (last[0], last[last.len() - 1]);
+    let (k, real, square) = (m.min(n), a.element.part(), m == n);
     let is = |t: &TensorType, element: ElementType, dims: &[i64]| {
         t.element == element && t.shape.iter().eq(batch.iter().chain(dims))
     };
     let of_a = |t: &TensorType, dims: &[i64]| is(t, a.element, dims);
-    let real = a.element.part();
-    let square = m == n;
-    let it = match (it, &operands[..], &results[..]) {
-        (Call::Decomposition(it), ..) => it,
-        (Call::TriangularSolve(form), [_, b], [x]) => {
-            let Some((before, sides)) = b.shape.split_last_chunk::<2>() else { return false };
-            return square && before == batch && sides[if form.left { 0 } else { 1 }] == n && of_a(b, sides) && x == b;
-        }
-        _ => return false,
-    };
-    match (it, &operands[..], &results[..]) {
+    match (it, operands, results) {
         (Decomposition::Lu { permutation }, [_], [f, p, i]) => {
             of_a(f, &[m, n]) && is(p, I32, &[k]) && is(i, I32, if permutation { &last[..1] } else { &[] })
         }

@@ -31,31 +31,30 @@ impl Fft {
         };
         let lengths = ints(op, "fft_length")?;
         let (n, rank) = (lengths.len(), operand.rank());
-        require((1..=3).contains(&n), || {
-            Problem::new(format!("expected 1 to 3 values of fft_length, found {n} (C3)"))
-        })?;
-        require(n <= rank, || {
-            Problem::operand(0, format!("expected rank {n} or more, found {} (C1)", show(op, operand)))
-        })?;
+        require!((1..=3).contains(&n), "expected 1 to 3 values of fft_length, found {n} (C3)");
+        require!(n <= rank, operand = 0, "expected rank {n} or more, found {} (C1)", show(op, operand));
         let real = kind == FftKind::Real;
         let fits = match real {
             true => matches!(operand.element, ElementType::F32 | ElementType::F64),
             false => operand.element.is_complex(),
         };
-        require(fits, || {
-            let want = if real { "f32 or f64" } else { "complex" };
-            Problem::operand(0, format!("expected {want} elements, found {} (C2)", show(op, operand)))
-        })?;
+        require!(
+            fits,
+            operand = 0,
+            "expected {want} elements, found {} (C2)",
+            show(op, operand),
+            want = if real { "f32 or f64" } else { "complex" }
+        );
         for (i, (&length, &size)) in lengths.iter().zip(&operand.shape[rank - n..]).enumerate() {
             let last = kind == FftKind::InverseReal && i + 1 == n;
             let want = if last { half(length) } else { length };
-            require(size < 0 || size == want, || {
-                let label = if last { "C5" } else { "C4" };
-                Problem::operand(
-                    0,
-                    format!("expected size {want} in dimension {}, found {size} ({label})", rank - n + i),
-                )
-            })?;
+            require!(
+                size < 0 || size == want,
+                operand = 0,
+                "expected size {want} in dimension {}, found {size} ({label})",
+                rank - n + i,
+                label = if last { "C5" } else { "C4" }
+            );
         }
         Ok((kind, lengths))
     }
@@ -96,19 +95,10 @@ impl OpDef for Fft {
     }
 
     fn syntax(&self) -> Syntax {
-        Syntax::Pieces(&[
-            Piece::Operands,
-            Piece::Token(","),
-            Piece::Token("type"),
-            Piece::Token("="),
-            Piece::Enum("fft_type", "fft_type"),
-            Piece::Token(","),
-            Piece::Token("length"),
-            Piece::Token("="),
-            Piece::Ints("fft_length"),
-            Piece::AttrDict,
-            Piece::Types(TypeForm::Functional),
-        ])
+        Syntax::Keys(
+            &[("type", Piece::Enum("fft_type", "fft_type")), ("length", Piece::Ints("fft_length"))],
+            TypeForm::Functional,
+        )
     }
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {

@@ -24,24 +24,17 @@ impl TriangularSolve {
         element(op, 0, Classes::FLOATING, "I1")?;
         same_element(op, 1, 0, "C1")?;
         let n = a.rank();
-        require(n >= 2 && n == b.rank(), || {
-            Problem::operand(1, format!("expected operands of one rank, 2 or more, found {n} and {} (C2)", b.rank()))
-        })?;
+        let fits = n >= 2 && n == b.rank();
+        require!(fits, operand = 1, "expected operands of one rank, 2 or more, found {n} and {} (C2)", b.rank());
         let left = op.flag("left_side");
         let same = |i: i64, j: i64| i == j || i < 0 || j < 0;
         let batches = a.shape[..n - 2].iter().zip(&b.shape).all(|(&i, &j)| same(i, j));
         let side = b.shape[if left { n - 2 } else { n - 1 }];
-        require(batches && same(a.shape[n - 2], a.shape[n - 1]) && same(a.shape[n - 1], side), || {
-            let (a, b) = (show(op, a), show(op, b));
-            Problem::operand(1, format!("expected square matrices {a} to fit {b} (C3)"))
-        })?;
+        let fits = batches && same(a.shape[n - 2], a.shape[n - 1]) && same(a.shape[n - 1], side);
+        require!(fits, operand = 1, "expected square matrices {a} to fit {b} (C3)", a = show(op, a), b = show(op, b));
         let transpose = op.enum_value("transpose_a").unwrap_or("NO_TRANSPOSE");
         let known = ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"].contains(&transpose);
-        require(known, || {
-            Problem::new(format!(
-                "expected transpose_a to be NO_TRANSPOSE, TRANSPOSE or ADJOINT, found {transpose} (I6)"
-            ))
-        })?;
+        require!(known, "expected transpose_a to be NO_TRANSPOSE, TRANSPOSE or ADJOINT, found {transpose} (I6)");
         Ok(TriangularForm {
             left,
             lower: op.flag("lower"),

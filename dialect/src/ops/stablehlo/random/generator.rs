@@ -31,10 +31,13 @@ impl RngBitGenerator {
         let fits = state.rank() == 1
             && state.element == ElementType::UI64
             && (state.shape[0] < 0 || words.contains(&state.shape[0]));
-        require(fits, || {
-            let want = if words.len() == 1 { "tensor<2xui64>" } else { "tensor<2xui64> or tensor<3xui64>" };
-            Problem::operand(0, format!("expected {want}, found {} (C2)", show(op, state)))
-        })?;
+        require!(
+            fits,
+            operand = 0,
+            "expected {want}, found {} (C2)",
+            show(op, state),
+            want = if words.len() == 1 { "tensor<2xui64>" } else { "tensor<2xui64> or tensor<3xui64>" }
+        );
         Ok(algorithm)
     }
 }
@@ -56,23 +59,14 @@ impl OpDef for RngBitGenerator {
     }
 
     fn syntax(&self) -> Syntax {
-        Syntax::Pieces(&[
-            Piece::Operands,
-            Piece::Token(","),
-            Piece::Token("algorithm"),
-            Piece::Token("="),
-            Piece::Enum("rng_algorithm", "rng_algorithm"),
-            Piece::AttrDict,
-            Piece::Types(TypeForm::Functional),
-        ])
+        Syntax::Keys(&[("algorithm", Piece::Enum("rng_algorithm", "rng_algorithm"))], TypeForm::Functional)
     }
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         Self::check(op)?;
         let output = result(op, 1)?;
-        require(output.element.is_integer() || output.element.is_float(), || {
-            Problem::new(format!("expected output of integers or floats, found {}", show(op, output)))
-        })?;
+        let same = output.element.is_integer() || output.element.is_float();
+        require!(same, "expected output of integers or floats, found {}", show(op, output));
         if !is_static(op) {
             return declared(op);
         }

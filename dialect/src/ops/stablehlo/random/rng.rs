@@ -32,9 +32,8 @@ impl Rng {
         scalar(op, 1, "I2")?;
         same_element(op, 1, 0, "C1")?;
         let shape = tensor(op, 2)?;
-        require(shape.rank() == 1 && shape.element.class() != ElementClass::Float, || {
-            Problem::operand(2, format!("expected a list of integers, found {} (I3)", show(op, shape)))
-        })?;
+        let valid = shape.rank() == 1 && shape.element.class() != ElementClass::Float;
+        require!(valid, operand = 2, "expected a list of integers, found {} (I3)", show(op, shape));
         let normal = match op.enum_value("rng_distribution") {
             Some("NORMAL") => true,
             Some("UNIFORM") => false,
@@ -44,18 +43,14 @@ impl Rng {
             element(op, 0, Classes::REAL, "C2")?;
         }
         let output = result(op, 0)?;
-        require(output.element == a.element, || {
-            Problem::new(format!("expected the elements of {}, found {} (C1)", show(op, a), show(op, output)))
-        })?;
+        let valid = output.element == a.element;
+        require!(valid, "expected the elements of {}, found {} (C1)", show(op, a), show(op, output));
         let count = shape.shape[0];
-        require(count < 0 || count == output.rank() as i64, || {
-            Problem::new(format!("expected a result of rank {count}, found {} (C3)", show(op, output)))
-        })?;
+        let valid = count < 0 || count == output.rank() as i64;
+        require!(valid, "expected a result of rank {count}, found {} (C3)", show(op, output));
         if let Some(sizes) = op.constant_operand(2).and_then(Literal::to_ints) {
             let fits = sizes.len() == output.rank() && sizes.iter().zip(&output.shape).all(|(&a, &b)| a == b || b < 0);
-            require(fits, || {
-                Problem::new(format!("expected a result of sizes {sizes:?}, found {} (C3)", show(op, output)))
-            })?;
+            require!(fits, "expected a result of sizes {sizes:?}, found {} (C3)", show(op, output));
         }
         Ok(normal)
     }
@@ -67,15 +62,7 @@ impl OpDef for Rng {
     }
 
     fn syntax(&self) -> Syntax {
-        Syntax::Pieces(&[
-            Piece::Operands,
-            Piece::Token(","),
-            Piece::Token("distribution"),
-            Piece::Token("="),
-            Piece::Enum("rng_distribution", "rng_distribution"),
-            Piece::AttrDict,
-            Piece::Types(TypeForm::Functional),
-        ])
+        Syntax::Keys(&[("distribution", Piece::Enum("rng_distribution", "rng_distribution"))], TypeForm::Functional)
     }
 
     fn side_effect(&self, _: OpRef<'_>) -> bool {
@@ -236,7 +223,7 @@ impl Steps {
         if op == ScalarOp::Convert && self.0.arg_type(args[0]) == ty {
             return args[0];
         }
-        self.0.push(Inst::Op { op, args: args.iter().copied().collect(), ty })
+        self.0.op(op, args, ty)
     }
 
     fn constant(&mut self, value: Scalar, ty: ElementType) -> Arg {

@@ -11,13 +11,13 @@ use crate::ir::build::Builder;
 use crate::ir::{ElementType, Op, OpRef, Shape, TensorType, TypeData};
 use crate::kernel::{Init, Input, Kernel, Nest};
 use crate::literal::{Indices, Literal};
-use crate::op::{Inferred, OpDef, Problem, Steps, Surroundings};
+use crate::op::{Inferred, OpDef, Steps, Surroundings};
 use crate::ops::support::combiner::{
     Combine, check_region, combiner, combining_body, promotable, promote, region_reduction,
 };
 use crate::ops::support::constraint::{
-    Checked, agreeing, dims, ints, is_static, others, require, result, row_major, scalar, show, splat_operand, tensor,
-    unique, walk,
+    Checked, agreeing, dims, ints, is_static, others, require, result, row_major, same_shape, scalar, show,
+    splat_operand, tensor, unique, walk,
 };
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
@@ -48,22 +48,12 @@ impl ReduceDims {
 
     fn check(op: OpRef<'_>) -> Checked<Self> {
         let (count, results) = (op.operands().len(), op.result_count());
-        require(count > 0 && count % 2 == 0, || {
-            Problem::new(format!("expected as many initial values as inputs, found {count} operands (C3)"))
-        })?;
+        require!(count > 0 && count % 2 == 0, "expected as many initial values as inputs, found {count} operands (C3)");
         let inputs = count / 2;
-        require(results == 0 || results == inputs, || {
-            Problem::new(format!("expected {inputs} results, found {results} (C3)"))
-        })?;
+        require!(results == 0 || results == inputs, "expected {inputs} results, found {results} (C3)");
         let first = tensor(op, 0)?;
         for i in 1..inputs {
-            let ty = tensor(op, i)?;
-            let same =
-                ty.rank() == first.rank() && ty.shape.iter().zip(&first.shape).all(|(&a, &b)| a == b || a < 0 || b < 0);
-            require(same, || {
-                let (want, found) = (show(op, first), show(op, ty));
-                Problem::operand(i, format!("expected the shape of {want}, found {found} (C1)"))
-            })?;
+            same_shape(op, i, 0, "C1")?;
         }
         let mut reduced = dims(&ints(op, "dimensions")?, first.rank(), "dimensions", "C4")?;
         unique(&reduced, "dimensions", "C5")?;
@@ -99,10 +89,13 @@ impl OpDef for Reduce {
         let accumulators = check_region(op, 0, &inputs, "C6")?;
         for i in 0..n {
             let init = scalar(op, n + i, "I2")?;
-            require(promotable(op.program, init.element, accumulators[i]), || {
-                let (want, found) = (show(op, &init.with_element(inputs[i])), show(op, init));
-                Problem::operand(n + i, format!("expected {want} like the elements of input {i}, found {found} (C2)"))
-            })?;
+            require!(
+                promotable(op.program, init.element, accumulators[i]),
+                operand = n + i,
+                "expected {want} like the elements of input {i}, found {found} (C2)",
+                want = show(op, &init.with_element(inputs[i])),
+                found = show(op, init)
+            );
         }
         // (C8)
         let shape = dims.result_shape(&tensor(op, 0)?.shape);

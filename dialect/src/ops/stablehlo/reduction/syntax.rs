@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::diagnostic::Span;
-use crate::ir::{Loc, OpRef, Ty, Value};
+use crate::ir::{Loc, OpRef, Value};
 use crate::kernel::Kernel;
 use crate::ops::stablehlo::control::RETURN;
 use crate::ops::stablehlo::syntax::i64_array;
@@ -18,8 +18,7 @@ fn parse_reduce(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     p.comma_list(|p| {
         p.expect("(")?;
         p.operand(op)?;
-        p.expect("init")?;
-        p.expect(":")?;
+        p.expect_all(&["init", ":"])?;
         init.push(p.value()?);
         p.expect(")")
     })?;
@@ -33,9 +32,7 @@ fn parse_reduce(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     } else {
         None
     };
-    p.expect("across")?;
-    p.expect("dimensions")?;
-    p.expect("=")?;
+    p.expect_all(&["across", "dimensions", "="])?;
     let dims = p.int_list()?;
     let dims = p.program.attr_i64s(&dims);
     op.set(&mut p.program, "dimensions", dims);
@@ -63,20 +60,13 @@ fn parse_reduce(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
 
 /// Parses `reducer(%a: T, %x: T) (%b: U, %y: U) {…}`: one pair of accumulator and element per input. The block has all
 /// accumulators first.
-fn parse_reducer<'s>(p: &mut Parser<'s>, op: &mut ParsedOp) -> Parse<()> {
-    fn arg<'s>(p: &mut Parser<'s>) -> Parse<(&'s str, Span, Ty, Loc)> {
-        let (name, span) = p.value_name()?;
-        p.expect(":")?;
-        let ty = p.ty()?;
-        let loc = p.optional_loc()?.unwrap_or(Loc::of_text(span));
-        Ok((name, span, ty, loc))
-    }
+fn parse_reducer(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     p.expect("reducer")?;
     let (mut args, mut elements) = (Vec::new(), Vec::new());
     while p.eat("(") {
-        args.push(arg(p)?);
+        args.push(p.argument()?);
         p.expect(",")?;
-        elements.push(arg(p)?);
+        elements.push(p.argument()?);
         p.expect(")")?;
     }
     args.append(&mut elements);
@@ -115,12 +105,7 @@ fn print_reduce(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
         let args = op.program.block_args(block);
         for i in 0..n {
             p.text("(");
-            p.separated([args[i], args[n + i]].into_iter(), |p, arg| {
-                p.value(arg);
-                p.text(": ");
-                p.ty(op.program.value_type(arg));
-                p.trailing_location(op.program.value_loc(arg));
-            });
+            p.arguments(&[args[i], args[n + i]]);
             p.text(") ");
         }
         p.text(" ");

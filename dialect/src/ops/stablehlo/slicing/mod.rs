@@ -16,7 +16,7 @@ use crate::kernel::{Arg, Body, Guard, Index, Input, Inst, Kernel, Nest, Outside}
 use crate::literal::Literal;
 use crate::localize::Localize;
 use crate::memory::Residence;
-use crate::op::{Constancy, Inferred, OpDef, OpPriority, Problem};
+use crate::op::{Constancy, Inferred, OpDef, OpPriority};
 use crate::ops::support::constraint::{
     Checked, declared, ints, is_static, length, one, operand_count, rearrange, require, row_major, same_element, show,
     strided, tensor,
@@ -68,12 +68,9 @@ impl SliceRanges {
         }
         for (d, &size) in shape.iter().enumerate() {
             let (start, limit, stride) = (self.start[d], self.limit[d], self.stride[d]);
-            require(0 <= start && start <= limit && (limit <= size || size < 0), || {
-                Problem::new(format!(
-                    "expected 0 <= start <= limit <= {size} in dimension {d}, found {start}:{limit} (C3)"
-                ))
-            })?;
-            require(stride > 0, || Problem::new(format!("expected a positive stride, found {stride} (C4)")))?;
+            let fits = 0 <= start && start <= limit && (limit <= size || size < 0);
+            require!(fits, "expected 0 <= start <= limit <= {size} in dimension {d}, found {start}:{limit} (C3)");
+            require!(stride > 0, "expected a positive stride, found {stride} (C4)");
         }
         Ok(self)
     }
@@ -188,12 +185,11 @@ impl OpDef for Slice {
 /// Checks that the operands from `first` on are `rank` scalar integers of one type.
 fn check_starts(op: OpRef<'_>, first: usize, rank: usize, labels: (&str, &str)) -> Checked<()> {
     let found = op.operands().len().saturating_sub(first);
-    require(found == rank, || Problem::new(format!("expected {rank} start indices, found {found} ({})", labels.0)))?;
+    require!(found == rank, "expected {rank} start indices, found {found} ({})", labels.0);
     for i in first..first + rank {
         let ty = tensor(op, i)?;
-        require(ty.rank() == 0 && ty.element.is_integer(), || {
-            Problem::operand(i, format!("expected an integer tensor of rank 0, found {} (I2)", show(op, ty)))
-        })?;
+        let fits = ty.rank() == 0 && ty.element.is_integer();
+        require!(fits, operand = i, "expected an integer tensor of rank 0, found {} (I2)", show(op, ty));
         same_element(op, i, first, labels.1)?;
     }
     Ok(())
@@ -222,9 +218,8 @@ impl DynamicSlice {
         let sizes = ints(op, "slice_sizes")?;
         length(&sizes, shape.len(), "slice_sizes", "C2")?;
         for (d, (&n, &size)) in sizes.iter().zip(shape).enumerate() {
-            require(0 <= n && (n <= size || size < 0), || {
-                Problem::new(format!("expected slice_sizes in 0..={size} in dimension {d}, found {n} (C4)"))
-            })?;
+            let fits = 0 <= n && (n <= size || size < 0);
+            require!(fits, "expected slice_sizes in 0..={size} in dimension {d}, found {n} (C4)");
         }
         Ok(sizes)
     }
@@ -236,15 +231,7 @@ impl OpDef for DynamicSlice {
     }
 
     fn syntax(&self) -> Syntax {
-        Syntax::Pieces(&[
-            Piece::Operands,
-            Piece::Token(","),
-            Piece::Token("sizes"),
-            Piece::Token("="),
-            Piece::Ints("slice_sizes"),
-            Piece::AttrDict,
-            Piece::Types(TypeForm::Functional),
-        ])
+        Syntax::Keys(&[("sizes", Piece::Ints("slice_sizes"))], TypeForm::Functional)
     }
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
@@ -340,23 +327,18 @@ impl OpDef for DynamicUpdateSlice {
     }
 
     fn syntax(&self) -> Syntax {
-        Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::Functional)])
+        Syntax::Keys(&[], TypeForm::Functional)
     }
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         let (operand, update) = (tensor(op, 0)?, tensor(op, 1)?);
         same_element(op, 1, 0, "C2")?;
-        require(update.rank() == operand.rank(), || {
-            Problem::operand(1, format!("expected rank {}, found {} (C3)", operand.rank(), show(op, update)))
-        })?;
+        let fits = update.rank() == operand.rank();
+        require!(fits, operand = 1, "expected rank {}, found {} (C3)", operand.rank(), show(op, update));
         check_starts(op, 2, operand.rank(), ("C4", "C5"))?;
         for (d, (&n, &size)) in update.shape.iter().zip(&operand.shape).enumerate() {
-            require(n <= size || size < 0, || {
-                Problem::operand(
-                    1,
-                    format!("expected at most {size} in dimension {d}, found {} (C6)", show(op, update)),
-                )
-            })?;
+            let fits = n <= size || size < 0;
+            require!(fits, operand = 1, "expected at most {size} in dimension {d}, found {} (C6)", show(op, update));
         }
         // (C1)
         if is_static(op) { one(operand.clone()) } else { declared(op) }
@@ -383,33 +365,22 @@ impl OpDef for DynamicUpdateSlice {
             let at = body.push(Inst::Index(at, ElementType::I64));
             for (comparison, bound) in [(Comparison::Ge, 0), (Comparison::Lt, n)] {
                 let bound = body.push(Inst::Const(Scalar::Int(i128::from(bound)), ElementType::I64));
-                let args = smallvec![at, bound];
-                let holds = body.push(Inst::Op { op: ScalarOp::Compare(comparison), args, ty: ElementType::I1 });
-                inside = Some(match inside {
-                    Some(other) => {
-                        let args = smallvec![other, holds];
-                        body.push(Inst::Op { op: ScalarOp::And, args, ty: ElementType::I1 })
-                    }
-                    None => holds,
-                });
+                let holds = body.op(ScalarOp::Compare(comparison), &[at, bound], ElementType::I1);
+                let both = |other| body.op(ScalarOp::And, &[other, holds], ElementType::I1);
+                inside = Some(inside.map_or(holds, both));
             }
         }
         let value = match inside {
-            Some(inside) => {
-                let args = smallvec![inside, Arg::Input(1), Arg::Input(0)];
-                body.push(Inst::Op { op: ScalarOp::Select, args, ty: element })
-            }
+            Some(inside) => body.op(ScalarOp::Select, &[inside, Arg::Input(1), Arg::Input(0)], element),
             None => Arg::Input(1),
         };
         body.results = vec![value];
         let outside = (!guards.is_empty()).then(|| Outside::Const(Scalar::zero(element)));
-        Kernel::Nest(Nest {
-            loops: operand.shape.iter().copied().collect(),
-            parallel: operand.rank(),
-            inputs: vec![Input::at(0, 0..operand.rank()), Input { operand: 1, index, guards, outside }],
-            init: Vec::new(),
+        Kernel::Nest(Nest::over(
+            &operand.shape,
+            vec![Input::at(0, 0..operand.rank()), Input { operand: 1, index, guards, outside }],
             body,
-        })
+        ))
     }
 
     fn residence(&self, _: OpRef<'_>) -> Residence {

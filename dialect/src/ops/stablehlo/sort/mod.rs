@@ -8,9 +8,9 @@ use crate::ir::build::Builder;
 use crate::ir::{ElementType, Op, OpRef, TypeData};
 use crate::kernel::{self, External, Kernel};
 use crate::literal::{Indices, Literal};
-use crate::op::{Inferred, OpDef, Problem, Steps, Surroundings};
+use crate::op::{Inferred, OpDef, Steps, Surroundings};
 use crate::ops::support::comparator::{Comparator, check_comparator, comparing_body};
-use crate::ops::support::constraint::{Checked, declared, int, is_static, require, show, tensor};
+use crate::ops::support::constraint::{Checked, declared, int, is_static, require, same_shape, tensor};
 use crate::scalar::Scalar;
 use crate::sharding::{FactorKind, ShardingRule};
 
@@ -27,25 +27,17 @@ impl Sort {
     }
 
     fn check(op: OpRef<'_>) -> Checked<usize> {
-        require(!op.operands().is_empty(), || Problem::new("expected at least one operand (C1)"))?;
+        require!(!op.operands().is_empty(), "expected at least one operand (C1)");
         let first = tensor(op, 0)?;
         for i in 1..op.operands().len() {
-            let ty = tensor(op, i)?;
-            let same =
-                ty.rank() == first.rank() && ty.shape.iter().zip(&first.shape).all(|(&a, &b)| a == b || a < 0 || b < 0);
-            require(same, || {
-                let (want, found) = (show(op, first), show(op, ty));
-                Problem::operand(i, format!("expected the shape of {want}, found {found} (C3)"))
-            })?;
+            same_shape(op, i, 0, "C3")?;
         }
         let rank = first.rank() as i64;
         let dim = match op.attr("dimension") {
             Some(_) => int(op, "dimension")?,
             None => -1,
         };
-        require((-rank..rank).contains(&dim), || {
-            Problem::new(format!("expected dimension in {}..{rank}, found {dim} (C4)", -rank))
-        })?;
+        require!((-rank..rank).contains(&dim), "expected dimension in {}..{rank}, found {dim} (C4)", -rank);
         Ok(dim.rem_euclid(rank) as usize)
     }
 }

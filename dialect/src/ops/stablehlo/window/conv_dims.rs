@@ -49,12 +49,8 @@ impl ConvolutionDims {
     /// Checks in the same way for operands of these types instead of the declared ones.
     pub(crate) fn over(op: OpRef<'_>, lhs: &TensorType, rhs: &TensorType) -> Checked<Self> {
         let rank = lhs.rank();
-        require(rank == rhs.rank() && rank >= 2, || {
-            Problem::new(format!(
-                "expected operands of the same rank, at least 2, found {rank} and {} (C1)",
-                rhs.rank()
-            ))
-        })?;
+        let fits = rank == rhs.rank() && rank >= 2;
+        require!(fits, "expected operands of the same rank, at least 2, found {rank} and {} (C1)", rhs.rank());
         let dims = match op.attr("dimension_numbers") {
             Some(AttrData::ConvDims(dims)) => dims,
             _ => return Err(Problem::new("expected an attribute 'dimension_numbers' of a convolution (I8)")),
@@ -62,13 +58,13 @@ impl ConvolutionDims {
         let dims = Self::places(dims, rank)?;
         let group = |name: &str, label: &str| {
             let n = op.int(name).unwrap_or(1);
-            require(n > 0, || Problem::new(format!("expected {name} to be positive, found {n} ({label})"))).map(|()| n)
+            require!(n > 0, "expected {name} to be positive, found {n} ({label})");
+            Ok(n)
         };
         let feature_groups = group("feature_group_count", "C21")?;
         let batch_groups = group("batch_group_count", "C22")?;
-        require(feature_groups == 1 || batch_groups == 1, || {
-            Problem::new("expected feature_group_count or batch_group_count to be 1 (C23)")
-        })?;
+        let fits = feature_groups == 1 || batch_groups == 1;
+        require!(fits, "expected feature_group_count or batch_group_count to be 1 (C23)");
         let sizes: Vec<i64> = dims.spatial[1].iter().map(|&d| rhs.shape[d]).collect();
         if sizes.contains(&0) {
             return Err(Problem::operand(1, "expected a window with at least one position"));
@@ -81,20 +77,18 @@ impl ConvolutionDims {
 
     fn places(dims: &ConvDims, rank: usize) -> Checked<Self> {
         let list = |spatial: &[i64], others: [i64; 2], what: &str, labels: [&str; 2]| -> Checked<Vec<usize>> {
-            require(spatial.len() + 2 == rank, || {
-                let (want, found) = (rank - 2, spatial.len());
-                Problem::new(format!("expected {want} spatial dimensions of the {what}, found {found} ({})", labels[0]))
-            })?;
+            require!(
+                spatial.len() + 2 == rank,
+                "expected {want} spatial dimensions of the {what}, found {found} ({})",
+                labels[0],
+                want = rank - 2,
+                found = spatial.len()
+            );
             let all: Vec<i64> = others.iter().chain(spatial).copied().collect();
             let mut sorted = all.clone();
             sorted.sort_unstable();
-            require(sorted.iter().copied().eq(0..rank as i64), || {
-                Problem::new(format!(
-                    "expected the {what}'s dimensions to be 0 to {}, found {all:?} ({})",
-                    rank - 1,
-                    labels[1]
-                ))
-            })?;
+            let fits = sorted.iter().copied().eq(0..rank as i64);
+            require!(fits, "expected the {what}'s dimensions to be 0 to {}, found {all:?} ({})", rank - 1, labels[1]);
             Ok(all.into_iter().map(|d| d as usize).collect())
         };
         let input = list(&dims.input_spatial, [dims.input_batch, dims.input_feature], "input", ["C12", "C13"])?;
@@ -114,17 +108,19 @@ impl ConvolutionDims {
     fn check_sizes(&self, lhs: &TensorType, rhs: &TensorType) -> Checked<()> {
         let [input, kernel_in, kernel_out, _] = self.feature;
         let divides = |operand: usize, size: i64, by: i64, what: &str, label: &str| {
-            require(size < 0 || size % by == 0, || {
-                Problem::operand(operand, format!("expected {what} to be a multiple of {by}, found {size} ({label})"))
-            })
+            let fits = size < 0 || size % by == 0;
+            require!(fits, operand = operand, "expected {what} to be a multiple of {by}, found {size} ({label})");
+            Ok(())
         };
         divides(0, lhs.shape[self.batch.input], self.batch_groups, "the batch's size", "C10")?;
         divides(0, lhs.shape[input], self.feature_groups, "the number of input features", "C11")?;
         let (have, all) = (rhs.shape[kernel_in], lhs.shape[input]);
-        require(have < 0 || all < 0 || have == all / self.feature_groups, || {
-            let want = all / self.feature_groups;
-            Problem::operand(1, format!("expected {want} input features of the kernel, found {have} (C14)"))
-        })?;
+        require!(
+            have < 0 || all < 0 || have == all / self.feature_groups,
+            operand = 1,
+            "expected {want} input features of the kernel, found {have} (C14)",
+            want = all / self.feature_groups
+        );
         divides(1, rhs.shape[kernel_out], self.batch_groups, "the number of output features", "C15")?;
         divides(1, rhs.shape[kernel_out], self.feature_groups, "the number of output features", "C16")
     }

@@ -20,17 +20,12 @@ const WINDOW: [(&str, &str); 5] = [
 ];
 
 fn parse(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
-    p.expect("(")?;
-    p.operands(op)?;
-    p.expect(")")?;
-    p.expect("dim_numbers")?;
-    p.expect("=")?;
+    p.operands_in_parentheses(op)?;
+    p.expect_all(&["dim_numbers", "="])?;
     let dims = p.conv_dims()?;
     let dims = p.program.intern_attr(AttrData::ConvDims(dims));
     op.set(&mut p.program, DIMS, dims);
-    p.expect(",")?;
-    p.expect("window")?;
-    p.expect("=")?;
+    p.expect_all(&[",", "window", "="])?;
     p.list("{", "}", |p| {
         let span = p.token().span();
         let word = p.word()?;
@@ -89,14 +84,10 @@ fn print(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
         let values = op.ints(name).unwrap_or_default();
         match word {
             "pad" => {
-                p.text("[");
-                p.separated(values.chunks(2), |p, pair| p.int_list(pair));
-                p.text("]");
+                p.list("[", values.chunks(2), "]", |p, pair| p.int_list(pair));
             }
             "reverse" => {
-                p.text("[");
-                p.separated(values.iter(), |p, &v| p.text(if v != 0 { "true" } else { "false" }));
-                p.text("]");
+                p.list("[", values.iter(), "]", |p, &v| p.text(if v != 0 { "true" } else { "false" }));
             }
             _ => p.int_list(&values),
         }

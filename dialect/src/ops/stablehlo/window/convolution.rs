@@ -9,7 +9,9 @@ use crate::literal::{Indices, Literal};
 use crate::localize::Localize;
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::stablehlo::contraction::check_precision;
-use crate::ops::support::constraint::{Checked, declared, is_static, one, operand_count, require, show, tensor};
+use crate::ops::support::constraint::{
+    Checked, compatible, declared, is_static, one, operand_count, require, show, tensor,
+};
 use crate::ops::support::products::Products;
 use crate::scalar::Scalar;
 use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
@@ -67,10 +69,10 @@ fn evaluate(op: OpRef<'_>, dims: &ConvolutionDims, operands: &[Literal]) -> Eval
 fn check_elements(op: OpRef<'_>) -> Checked<()> {
     let (lhs, rhs) = (tensor(op, 0)?, tensor(op, 1)?);
     let quantized = [lhs, rhs].iter().any(|t| t.element.class() == crate::ir::ElementClass::Other);
-    require(quantized || lhs.element == rhs.element, || {
-        let (want, found) = (show(op, lhs), show(op, rhs));
-        Problem::operand(1, format!("expected the element type of {want}, found {found} (C27)"))
-    })
+    let same = quantized || lhs.element == rhs.element;
+    let (want, found) = (show(op, lhs), show(op, rhs));
+    require!(same, operand = 1, "expected the element type of {want}, found {found} (C27)");
+    Ok(())
 }
 
 fn infer(op: OpRef<'_>, dims: &ConvolutionDims) -> Inferred {
@@ -79,11 +81,9 @@ fn infer(op: OpRef<'_>, dims: &ConvolutionDims) -> Inferred {
     check_precision(op, "C24")?;
     let shape = dims.result_shape(&lhs.shape, &rhs.shape)?;
     let Some(given) = op.result_tensor(0) else { return one(TensorType::new(&shape, lhs.element)) };
-    let fits = given.rank() == shape.len() && given.shape.iter().zip(&shape).all(|(&a, &b)| a == b || a < 0 || b < 0);
+    let fits = compatible(&given.shape, &shape);
     let inferred = TensorType::new(&shape, given.element);
-    require(fits, || {
-        Problem::new(format!("expected a result of type {}, found {} (C25)", show(op, &inferred), show(op, given)))
-    })?;
+    require!(fits, "expected a result of type {}, found {} (C25)", show(op, &inferred), show(op, given));
     // (C27) is relaxed: sums may be kept in a wider type than that of the operands.
     if is_static(op) { one(inferred) } else { declared(op) }
 }
@@ -120,7 +120,7 @@ fn nest(op: OpRef<'_>) -> Option<Nest> {
     }
     let outside = (!guards.is_empty()).then(|| Outside::Const(Scalar::zero(lhs.element)));
     let left = Input { operand: 0, index: left.into(), guards, outside };
-    let right = Input { operand: 1, index: right.into(), guards: Vec::new(), outside: None };
+    let right = Input::of(1, right);
     Some(Nest {
         loops: loops.into_iter().collect(),
         parallel: rank,
@@ -292,14 +292,12 @@ impl OpDef for DynamicConv {
         // The padding is unknown, and so are the spatial sizes.
         let shape = dims.result_shape(&tensor(op, 0)?.shape, &tensor(op, 1)?.shape)?;
         let given = op.result_tensor(0).ok_or_else(|| Problem::new("expected a declared result type (C25)"))?;
-        require(given.rank() == shape.len(), || {
-            Problem::new(format!("expected a result of rank {}, found {} (C26)", shape.len(), show(op, given)))
-        })?;
+        let same = given.rank() == shape.len();
+        require!(same, "expected a result of rank {}, found {} (C26)", shape.len(), show(op, given));
         for d in [dims.batch.output, dims.feature[3]] {
             let (want, found) = (shape[d], given.shape[d]);
-            require(want == found || want < 0 || found < 0, || {
-                Problem::new(format!("expected size {want} in dimension {d} of the result, found {found} (C25)"))
-            })?;
+            let same = want == found || want < 0 || found < 0;
+            require!(same, "expected size {want} in dimension {d} of the result, found {found} (C25)");
         }
         declared(op)
     }
@@ -323,8 +321,12 @@ impl OpDef for DynamicConv {
 fn check_padding(op: OpRef<'_>) -> Checked<()> {
     let (padding, rank) = (tensor(op, 2)?, tensor(op, 0)?.rank());
     let fits = padding.element.is_integer() && padding.shape[..] == [rank as i64 - 2, 2];
-    require(fits || !padding.is_static(), || {
-        let want = rank.saturating_sub(2);
-        Problem::operand(2, format!("expected integers of shape {want}x2, found {} (C4)", show(op, padding)))
-    })
+    require!(
+        fits || !padding.is_static(),
+        operand = 2,
+        "expected integers of shape {want}x2, found {} (C4)",
+        show(op, padding),
+        want = rank.saturating_sub(2)
+    );
+    Ok(())
 }

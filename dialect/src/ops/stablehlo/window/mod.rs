@@ -167,9 +167,8 @@ fn padding(op: OpRef<'_>, rank: usize, label: &str) -> Checked<Vec<i64>> {
     let Some(values) = op.ints("padding") else { return Ok(vec![0; 2 * rank]) };
     let shape = op.dense("padding").map(|l| l.shape.to_vec());
     let want = [rank as i64, 2];
-    require(shape.is_none_or(|s| s == want) && values.len() == 2 * rank, || {
-        Problem::new(format!("expected padding of shape {rank}x2 ({label})"))
-    })?;
+    let fits = shape.is_none_or(|s| s == want) && values.len() == 2 * rank;
+    require!(fits, "expected padding of shape {rank}x2 ({label})");
     Ok(values)
 }
 

@@ -12,7 +12,7 @@ use crate::op::{Inferred, OpDef, Problem, Steps, Surroundings};
 use crate::ops::stablehlo::reduction::without_accumulators;
 use crate::ops::support::combiner::{Combine, SHORT_SUM, check_region, combiner, combining_body, promote};
 use crate::ops::support::constraint::{
-    Checked, declared, ints, is_static, length, require, result, same_element, scalar, show, tensor,
+    Checked, declared, ints, is_static, length, require, result, same_element, same_shape, scalar, tensor,
 };
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ShardingRule};
@@ -33,20 +33,12 @@ impl ReduceWindow {
     /// Returns the windows and the number of inputs.
     pub(super) fn check(op: OpRef<'_>) -> Checked<(Vec<WindowDim>, usize)> {
         let (count, results) = (op.operands().len(), op.result_count());
-        require(count > 0 && count % 2 == 0, || {
-            Problem::new(format!("expected as many initial values as inputs, found {count} operands (C1)"))
-        })?;
+        require!(count > 0 && count % 2 == 0, "expected as many initial values as inputs, found {count} operands (C1)");
         let n = count / 2;
-        require(results == 0 || results == n, || Problem::new(format!("expected {n} results, found {results} (C1)")))?;
+        require!(results == 0 || results == n, "expected {n} results, found {results} (C1)");
         let first = tensor(op, 0)?;
         for i in 0..n {
-            let ty = tensor(op, i)?;
-            let same =
-                ty.rank() == first.rank() && ty.shape.iter().zip(&first.shape).all(|(&a, &b)| a == b || a < 0 || b < 0);
-            require(same, || {
-                let (want, found) = (show(op, first), show(op, ty));
-                Problem::operand(i, format!("expected the shape of {want}, found {found} (C2)"))
-            })?;
+            same_shape(op, i, 0, "C2")?;
             scalar(op, n + i, "I2")?;
             same_element(op, n + i, i, "C3")?;
         }

@@ -11,7 +11,7 @@ use crate::op::{Inferred, OpDef, Problem, Steps, Surroundings};
 use crate::ops::support::combiner::{Combine, check_region, combining_body, promote};
 use crate::ops::support::comparator::{Comparator, check_comparator, comparing_body};
 use crate::ops::support::constraint::{
-    Checked, declared, is_static, one, operand_count, require, result, same_element, scalar, show, tensor,
+    Checked, compatible, declared, is_static, one, operand_count, require, result, same_element, scalar, show, tensor,
 };
 use crate::scalar::Scalar;
 use crate::sharding::{FactorKind, ShardingRule};
@@ -42,12 +42,14 @@ impl SelectAndScatter {
         }
         let windows = windows(op, &sizes, &WORDS)?;
         let (counts, source) = (counts(&windows, &operand.shape, "C2")?, tensor(op, 1)?);
-        let fits =
-            source.rank() == counts.len() && source.shape.iter().zip(&counts).all(|(&a, &b)| a == b || a < 0 || b < 0);
-        require(fits, || {
-            let want = show(op, &TensorType::new(&counts, source.element));
-            Problem::operand(1, format!("expected {want}, an element for each window, found {} (C2)", show(op, source)))
-        })?;
+        let fits = compatible(&source.shape, &counts);
+        require!(
+            fits,
+            operand = 1,
+            "expected {want}, an element for each window, found {} (C2)",
+            show(op, source),
+            want = show(op, &TensorType::new(&counts, source.element))
+        );
         Ok(windows)
     }
 }
