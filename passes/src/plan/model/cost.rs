@@ -15,6 +15,16 @@ pub trait CollectiveCost {
     /// Returns a lower bound on the seconds a device needs to receive `bytes`, in any number of collectives; 0 is
     /// always valid.
     fn floor(&self, bytes: f64) -> f64;
+
+    /// Returns the start-up seconds of a collective over `axes`: its time without any bytes.
+    fn startup(&self, kind: CollectiveKind, axes: &[AxisPart]) -> f64 {
+        self.seconds(kind, 0.0, 0.0, axes)
+    }
+
+    /// Returns the seconds of a permute of `bytes` from every device along `axes`.
+    fn permute_seconds(&self, bytes: f64, axes: &[AxisPart]) -> f64 {
+        self.seconds(CollectiveKind::CollectivePermute, bytes, bytes, axes)
+    }
 }
 
 impl CollectiveCost for Flat {

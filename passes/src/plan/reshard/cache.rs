@@ -5,11 +5,11 @@ use std::rc::Rc;
 use dialect::define_id;
 use dialect::id::Interner;
 use dialect::ir::TensorType;
-use dialect::op::CollectiveKind;
 use dialect::sharding::{AxisPart, Distribution, MeshAxes, ReductionKind, Reshard};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::step::step_cost;
 use super::{Resharder, Sequence};
 use crate::plan::heuristics::ROUNDING;
 use crate::plan::model::cost::CollectiveCost;
@@ -24,24 +24,41 @@ define_id!(
     pub Type, "type"
 );
 
-/// The key of a value's copies: its type, the distribution in which it is computed, whether it is rematerializable, and
-/// the wanted distributions, sorted.
-type Wanted = (Type, Dist, Rematerializable, SmallVec<[Dist; 4]>);
+/// The key of a value's copies.
+#[derive(PartialEq, Eq, Hash)]
+struct CopiesKey {
+    ty: Type,
+    /// The distribution in which it is computed.
+    made: Dist,
+    rematerializable: Rematerializable,
+    /// The other distributions that users read, sorted.
+    needs: SmallVec<[Dist; 4]>,
+}
 
-fn wanted(ty: Type, rematerializable: Rematerializable, made: Dist, needs: &[Dist]) -> Wanted {
-    let mut distinct: SmallVec<[Dist; 4]> = needs.iter().copied().filter(|&n| n != made).collect();
-    distinct.sort_unstable();
-    distinct.dedup();
-    (ty, made, rematerializable, distinct)
+impl CopiesKey {
+    fn new(ty: Type, rematerializable: Rematerializable, made: Dist, needs: &[Dist]) -> Self {
+        let mut distinct: SmallVec<[Dist; 4]> = needs.iter().copied().filter(|&n| n != made).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        Self { ty, made, rematerializable, needs: distinct }
+    }
 }
 
 define_id!(
     /// A kind of step of one [`ReshardCache`].
-    pub(crate) Kind, "step"
+    pub StepKind, "step"
 );
 
-/// Steps, by kind and the distribution after each.
-pub(crate) type Path = Rc<[(Kind, Dist)]>;
+/// The cheapest steps from one distribution to another.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Path {
+    /// The kind of each step, and the distribution after it.
+    pub steps: SmallVec<[(StepKind, Dist); 2]>,
+    /// Modeled seconds.
+    pub seconds: f64,
+    /// Bytes a device moves.
+    pub bytes: f64,
+}
 
 /// Whether a value can be recomputed in another distribution without moving anything.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -61,7 +78,7 @@ pub struct Copy {
     /// Its distribution.
     pub at: Dist,
     /// The index of the copy it is made from, and the step; `None` for the value as its op computes it.
-    pub from: Option<(usize, Reshard<AxisPart>)>,
+    pub from: Option<(usize, StepKind)>,
 }
 
 /// The distributions in which one value exists, first the one in which its op computes it.
@@ -80,13 +97,11 @@ pub struct ReshardCache<'a> {
     resharder: Resharder<'a>,
     dists: Interner<Dist, Distribution>,
     types: Interner<Type, TensorType>,
-    kinds: Interner<Kind, Reshard<AxisPart>>,
-    sequences: FxHashMap<(Type, Dist, Dist), Rc<Sequence>>,
-    /// The steps of `sequences` as ids.
-    paths: FxHashMap<(Type, Dist, Dist), Path>,
-    /// Lower bounds on seconds, and whether they are exact; the bound of a known sequence is exact.
+    kinds: Interner<StepKind, Reshard<AxisPart>>,
+    paths: FxHashMap<(Type, Dist, Dist), Rc<Path>>,
+    /// Lower bounds on seconds, and whether they are exact; the bound of a known path is exact.
     bounds: FxHashMap<(Type, Dist, Dist), (f64, bool)>,
-    copies: FxHashMap<Wanted, Rc<Copies>>,
+    copies: FxHashMap<CopiesKey, Rc<Copies>>,
     /// The only copy of a value that is wanted nowhere else, by the distribution in which it is computed.
     unmoved: FxHashMap<Dist, Rc<Copies>>,
 }
@@ -102,7 +117,6 @@ impl<'a> ReshardCache<'a> {
     pub fn send_parts(&mut self, parts: bool) {
         if self.resharder.parts != parts {
             self.resharder.parts = parts;
-            self.sequences.clear();
             self.paths.clear();
             self.bounds.clear();
             self.copies.clear();
@@ -115,7 +129,6 @@ impl<'a> ReshardCache<'a> {
             dists: Interner::default(),
             types: Interner::default(),
             kinds: Interner::default(),
-            sequences: FxHashMap::default(),
             paths: FxHashMap::default(),
             bounds: FxHashMap::default(),
             copies: FxHashMap::default(),
@@ -164,35 +177,26 @@ impl<'a> ReshardCache<'a> {
     }
 
     /// Returns the steps from `from` to `to`.
-    pub fn sequence(&mut self, ty: Type, from: Dist, to: Dist) -> Rc<Sequence> {
-        if let Some(known) = self.sequences.get(&(ty, from, to)) {
-            return known.clone();
-        }
-        let (t, a, b) = (&self.types[ty], &self.dists[from], &self.dists[to]);
-        let found = Rc::new(self.resharder.sequence(t, a, b));
-        self.bounds.insert((ty, from, to), (found.seconds, true));
-        self.sequences.insert((ty, from, to), found.clone());
-        found
-    }
-
-    /// Returns the steps from `from` to `to` as ids.
-    pub(crate) fn path(&mut self, ty: Type, from: Dist, to: Dist) -> Path {
+    pub fn path(&mut self, ty: Type, from: Dist, to: Dist) -> Rc<Path> {
         if let Some(known) = self.paths.get(&(ty, from, to)) {
             return known.clone();
         }
-        let sequence = self.sequence(ty, from, to);
-        let path: Path = sequence.steps.iter().map(|step| (self.kind(&step.kind), self.dist(&step.to))).collect();
-        self.paths.insert((ty, from, to), path.clone());
-        path
+        let (t, a, b) = (&self.types[ty], &self.dists[from], &self.dists[to]);
+        let Sequence { steps, seconds, bytes } = self.resharder.sequence(t, a, b);
+        let steps = steps.iter().map(|step| (self.kind(&step.kind), self.dist(&step.to))).collect();
+        let found = Rc::new(Path { steps, seconds, bytes });
+        self.bounds.insert((ty, from, to), (seconds, true));
+        self.paths.insert((ty, from, to), found.clone());
+        found
     }
 
     /// Returns the id of a kind of step.
-    pub(crate) fn kind(&mut self, kind: &Reshard<AxisPart>) -> Kind {
+    pub(crate) fn kind(&mut self, kind: &Reshard<AxisPart>) -> StepKind {
         self.kinds.intern_ref(kind)
     }
 
     /// Returns the kind of step with an id.
-    pub(crate) fn step(&self, kind: Kind) -> &Reshard<AxisPart> {
+    pub(crate) fn step(&self, kind: StepKind) -> &Reshard<AxisPart> {
         &self.kinds[kind]
     }
 
@@ -203,7 +207,7 @@ impl<'a> ReshardCache<'a> {
         }
         match self.bounds.get(&(ty, from, to)) {
             Some(&(seconds, true)) => seconds,
-            _ => self.sequence(ty, from, to).seconds,
+            _ => self.path(ty, from, to).seconds,
         }
     }
 
@@ -219,18 +223,14 @@ impl<'a> ReshardCache<'a> {
     }
 
     /// Returns the seconds of one step of a value at `from`.
-    pub fn step_seconds(&self, ty: Type, from: Dist, to: Dist, kind: &Reshard<AxisPart>) -> f64 {
-        self.resharder.step_seconds(self.tensor_type(ty), self.distribution(from), self.distribution(to), kind)
+    pub fn step_seconds(&self, ty: Type, from: Dist, to: Dist, kind: StepKind) -> f64 {
+        let (from, to) = (self.distribution(from), self.distribution(to));
+        step_cost(self.step(kind), from, to, self.tensor_type(ty), self.prices()).0
     }
 
-    /// Returns the start-up seconds of a collective over `axes`: its time without any bytes.
-    pub fn startup(&self, kind: CollectiveKind, axes: &[AxisPart]) -> f64 {
-        self.resharder.startup(kind, axes)
-    }
-
-    /// Returns the seconds of a permute of `bytes` from every device along `axes`.
-    pub fn permute_seconds(&self, bytes: f64, axes: &[AxisPart]) -> f64 {
-        self.resharder.collective_seconds(CollectiveKind::CollectivePermute, bytes, axes)
+    /// Returns the prices of collectives.
+    pub fn prices(&self) -> &'a dyn CollectiveCost {
+        self.resharder.cost
     }
 
     /// Returns whether a value of this rematerializability costs nothing at `to`.
@@ -282,14 +282,13 @@ impl<'a> ReshardCache<'a> {
         if copies.list[at].at == to {
             return;
         }
-        let sequence = self.sequence(ty, copies.list[at].at, to);
-        for step in &sequence.steps {
-            let dist = self.dist(&step.to);
-            copies.list.push(Copy { at: dist, from: Some((at, step.kind.clone())) });
+        let path = self.path(ty, copies.list[at].at, to);
+        for &(kind, to) in &path.steps {
+            copies.list.push(Copy { at: to, from: Some((at, kind)) });
             at = copies.list.len() - 1;
         }
-        copies.seconds += sequence.seconds;
-        copies.bytes += sequence.bytes;
+        copies.seconds += path.seconds;
+        copies.bytes += path.bytes;
     }
 
     /// Returns the copies of a value computed at `made` that serve all of `needs`, each made from the nearest earlier
@@ -299,12 +298,13 @@ impl<'a> ReshardCache<'a> {
         if needs.iter().all(|&need| need == made) {
             return self.unmoved.entry(made).or_insert_with(|| Rc::new(only())).clone();
         }
-        let key = wanted(ty, rematerializable, made, needs);
+        let key = CopiesKey::new(ty, rematerializable, made, needs);
         if let Some(known) = self.copies.get(&key) {
             return known.clone();
         }
         let mut start = only();
-        let (free, wanted): (Vec<Dist>, Vec<Dist>) = key.3.iter().partition(|&&n| self.is_free(rematerializable, n));
+        let (free, wanted): (Vec<Dist>, Vec<Dist>) =
+            key.needs.iter().partition(|&&n| self.is_free(rematerializable, n));
         start.list.extend(free.into_iter().map(|at| Copy { at, from: None }));
         let found = self.in_best_order(ty, start, &wanted);
         let found = Rc::new(found);
@@ -339,14 +339,14 @@ impl<'a> ReshardCache<'a> {
         if needs.iter().all(|&need| need == made) {
             return (0.0, true);
         }
-        let key = wanted(ty, rematerializable, made, needs);
-        match (self.copies.get(&key), &key.3[..]) {
+        let key = CopiesKey::new(ty, rematerializable, made, needs);
+        match (self.copies.get(&key), &key.needs[..]) {
             (Some(known), _) => return (known.seconds, true),
             (None, &[one]) if !self.is_free(rematerializable, one) => return self.at_least(ty, made, one),
             _ => {}
         }
         let (mut begins, left): (SmallVec<[Dist; 4]>, SmallVec<[Dist; 4]>) =
-            key.3.iter().copied().partition(|&n| self.is_free(rematerializable, n));
+            key.needs.iter().copied().partition(|&n| self.is_free(rematerializable, n));
         begins.push(made);
         let mut most = 0.0;
         for &to in &left {
@@ -361,7 +361,7 @@ impl<'a> ReshardCache<'a> {
     fn detour_at_least(&mut self, ty: Type, from: Dist, to: Dist) -> f64 {
         match self.at_least(ty, from, to) {
             (bound, false) => bound,
-            (_, true) => self.resharder.floor(&self.types[ty], &self.dists[from], &self.dists[to]),
+            (_, true) => self.resharder.least_seconds(&self.types[ty], &self.dists[from], &self.dists[to]),
         }
     }
 

@@ -11,8 +11,9 @@ use dialect::ir::{TensorType, gcd};
 use dialect::sharding::axis::{after_prefix, common_prefix, merged, push_merged, set_difference, set_of, size_of};
 use dialect::sharding::{Axes, AxesPerDim, AxisPart, Distribution, Move, Reshard, ShardDim};
 
+use super::aligned;
+use super::atoms::agreed;
 use super::step::Step;
-use super::{aligned, boundaries, is_chain};
 
 /// Axes, major first.
 type Queue = VecDeque<AxisPart>;
@@ -110,20 +111,12 @@ fn sizes(axes: &Queue) -> i64 {
 impl Greedy<'_> {
     /// Splits axes so that any two are equal or disjoint.
     fn cut(&mut self) -> Option<()> {
-        let all: Axes = self.dims.iter().flat_map(|d| d.have.iter().chain(&d.want)).copied().collect();
-        for dim in &mut self.dims {
-            for axes in [&mut dim.have, &mut dim.want] {
-                let mut parts = Queue::new();
-                for part in axes.iter().filter(|a| a.size > 1) {
-                    let at = boundaries(part.axis, all.iter().copied());
-                    if !is_chain(at.clone()) {
-                        return None;
-                    }
-                    let inside = at.windows(2).filter(|w| part.pre <= w[0] && w[1] <= part.end());
-                    parts.extend(inside.map(|w| AxisPart { pre: w[0], size: w[1] / w[0], ..*part }));
-                }
-                *axes = parts;
-            }
+        let parts = agreed(self.dims.iter().flat_map(|d| d.have.iter().chain(&d.want)).copied().collect())?;
+        for axes in self.dims.iter_mut().flat_map(|dim| [&mut dim.have, &mut dim.want]) {
+            *axes = axes
+                .iter()
+                .flat_map(|axis| parts.iter().copied().filter(|&p| p.size > 1 && axis.contains(p)))
+                .collect();
         }
         Some(())
     }

@@ -17,13 +17,6 @@ pub struct Step {
     pub to: Distribution,
 }
 
-impl Step {
-    /// Returns its modeled seconds and the bytes it moves on a ring.
-    pub fn cost(&self, from: &Distribution, ty: &TensorType, cost: &dyn CollectiveCost) -> (f64, f64) {
-        step_cost(&self.kind, from, &self.to, ty, cost)
-    }
-}
-
 /// Returns the modeled seconds of the step from `from` to `to`, and the bytes it moves on a ring.
 pub(super) fn step_cost(
     step: &Reshard<AxisPart>,
@@ -34,8 +27,12 @@ pub(super) fn step_cost(
 ) -> (f64, f64) {
     let Some(kind) = step.collective() else { return (0.0, 0.0) };
     let axes = step.group_axes(from, to);
-    let shards = from.dims.iter().zip(&to.dims).map(|(a, b)| [size_of(a), size_of(b)]);
-    let (operand, result) = exchanged_bytes(ty, shards);
+    let element = ty.element.bytes() as f64;
+    let dims = ty.shape.iter().enumerate().map(|(d, &n)| (from.shard_dim(d, n.max(0)), to.shard_dim(d, n.max(0))));
+    let (operand, result) = dims.fold((element, element), |(operand, result), (before, after)| {
+        let (operand_size, result_size) = exchanged(before, after);
+        (operand * operand_size, result * result_size)
+    });
     if *step == Reshard::PermuteParts {
         let parts = ShardParts::of(&ty.shape, from, to).map_or(1, |parts| parts.count);
         return (parts_seconds(cost, parts, operand, &axes), operand);
@@ -51,17 +48,6 @@ pub(super) fn parts_seconds(cost: &dyn CollectiveCost, parts: i64, bytes: f64, a
     parts as f64 * cost.seconds(CollectiveKind::CollectivePermute, each, each, axes)
 }
 
-/// Returns the bytes of a device's operand and result of a collective, given each dimension's number of shards before
-/// and after.
-pub(super) fn exchanged_bytes(ty: &TensorType, shards: impl IntoIterator<Item = [i64; 2]>) -> (f64, f64) {
-    let bytes = ty.element.bytes() as f64;
-    ty.shape.iter().zip(shards).fold((bytes, bytes), |(operand, result), (&n, [before, after])| {
-        let dim = |shards: i64| ShardDim::new(n.max(0), shards);
-        let (operand_size, result_size) = exchanged(dim(before), dim(after));
-        (operand * operand_size, result * result_size)
-    })
-}
-
 /// Returns the sizes of a dimension in a device's operand and result of a collective. Where the dimension doesn't
 /// divide, it is padded before it is divided among devices, and trimmed after it is gathered from their shards.
 pub(super) fn exchanged(before: ShardDim, after: ShardDim) -> (f64, f64) {
@@ -74,7 +60,7 @@ pub fn cost_of(steps: &[Step], from: &Distribution, ty: &TensorType, cost: &dyn 
     let mut total = (0.0, 0.0);
     let mut at = from;
     for step in steps {
-        let (seconds, bytes) = step.cost(at, ty, cost);
+        let (seconds, bytes) = step_cost(&step.kind, at, &step.to, ty, cost);
         total = (total.0 + seconds, total.1 + bytes);
         at = &step.to;
     }

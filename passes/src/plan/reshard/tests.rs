@@ -6,6 +6,7 @@ use dialect::op::CollectiveKind;
 use dialect::sharding::axis::{merged, set_difference};
 use dialect::sharding::{Axes, AxisPart, Distribution, Mesh, MeshAxes, MeshRef, ReductionKind, Reshard};
 
+use super::atoms::{agree, agreed_parts};
 use super::greedy::greedy;
 use super::simulate::Pieces;
 use super::step::cost_of;
@@ -213,7 +214,7 @@ fn random_pairs_end_in_the_target_with_the_data_right() {
                 compared += 1;
                 cheaper_than_greedy += usize::from(sequence.seconds < bound * (1.0 - 1e-9));
             }
-            if same_kind && super::agree(&from, &to) {
+            if same_kind && agree(&from, &to) {
                 let (bound, _) = cost_of(&plain(&ty, &from, &to), &from, &ty, cost);
                 assert!(sequence.seconds <= bound + 1e-15, "{from:?} -> {to:?}");
                 cheaper += usize::from(sequence.seconds < bound - 1e-9);
@@ -266,6 +267,8 @@ fn what_the_floor_leaves_out_is_not_cheaper() {
     let mut random = Random(fastrand::Rng::with_seed(11));
     let (flat, slow) = (Flat::default(), Flat { latency: 0.0, bandwidth: 1.0, ..Flat::default() });
     let (mut moves, mut searched, mut tight) = (0, 0, 0);
+    // By kind: with reductions, with padding, and even ones.
+    let mut bounds = [0; 3];
     for (sizes, shapes, targets) in [
         (&[2, 3][..], [[6, 12], [5, 6]], ["v5e:2x3", "v5p:1x2x3"]),
         (&[4, 2], [[8, 16], [3, 11]], ["v5e:4x2", "h100:8"]),
@@ -289,6 +292,20 @@ fn what_the_floor_leaves_out_is_not_cheaper() {
             let (least, exact) = Resharder::new(&g, cost).at_least(&ty, &from, &to);
             assert!(least <= found * (1.0 + 1e-9), "{from:?} -> {to:?}: {found}, at least {least}");
             assert!(!exact || least >= found * (1.0 - 1e-9), "{from:?} -> {to:?}: {found} isn't {least}");
+            let resharder = Resharder::new(&g, cost);
+            let bound = resharder.least_seconds(&ty, &from, &to);
+            assert!(bound <= found * (1.0 + 1e-9), "{from:?} -> {to:?}: {found}, at least {bound} by any steps");
+            // The search has the same bound. Atoms may be smaller than the parts of axes that agree, so a device that
+            // is last along an atom may hold a part of its target shard with padding where one that is last along the
+            // whole part holds none.
+            let atoms = agreed_parts(&from, &to).and_then(|parts| resharder.atoms(&ty, &from, &to, parts));
+            if let Some(problem) = atoms.as_ref().map(|atoms| atoms.problem(&ty, &from, &to, cost)) {
+                let (least, is_reduced) = (problem.least(&problem.from), from.unreduced != to.unreduced);
+                let equal = if is_reduced || problem.divides { bound == least } else { bound >= least };
+                assert!(equal, "{from:?} -> {to:?}: {bound} for distributions, {least} for atoms");
+                let kind = if is_reduced { 0 } else { 1 + usize::from(problem.divides) };
+                bounds[kind] += usize::from(bound > 0.0);
+            }
             searched += usize::from(!exact);
             tight += usize::from(!exact && least > found / 4.0);
             let all = Resharder::new(&g, &Unbounded(cost)).sequence(&ty, &from, &to).seconds;
@@ -298,4 +315,5 @@ fn what_the_floor_leaves_out_is_not_cheaper() {
     }
     assert!(moves > 300, "only {moves} pairs move anything");
     assert!(searched > 100 && tight * 3 > searched, "{tight} of {searched} lower bounds are above a quarter");
+    assert!(bounds.iter().all(|&n| n > 50), "lower bounds with reductions, with padding and even ones: {bounds:?}");
 }
