@@ -3,6 +3,10 @@
 //! Every pass that compares variants of a program or a plan uses [`Best`], so that all compare alike: a variant that
 //! exceeds the memory by fewer bytes is better and, of two that exceed it equally or fit, the one with the shorter
 //! step.
+//!
+//! Two choices have other rules. `schedule` takes the largest combined collectives that fit even if the step stays
+//! equal, because fewer collectives are never slower on a machine. `portfolio` counts on collectives that later passes
+//! combine, and of two plans closer than that estimate takes the one that moves less.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};

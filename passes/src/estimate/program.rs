@@ -17,156 +17,28 @@ use dialect::memory::{MemorySpace, MemorySpaces};
 use dialect::op::{Collective, CollectiveKind, Control};
 use dialect::ops::func;
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
-use super::collective::{Links, Route};
+use super::collective::Route;
 use super::machine::Machine;
 use super::precision::Precision;
+use super::resources::{ALL_LINKS, COMPUTE, FROM_HOST, INSIDE, NETWORK, Routes, TO_HOST, stream};
+use super::result::{Communication, Estimate, Event, HostCopy};
 use super::roofline::{Matmul, Work};
+use super::simulation::Simulation;
 use super::traffic::{Traffic, bytes_of};
 use super::trips::Trips;
 
-/// What a run costs.
-#[derive(Clone, Debug, Default)]
-pub struct Estimate {
-    /// Seconds of arithmetic and memory traffic.
-    pub compute_seconds: f64,
-    /// Seconds of collectives.
-    pub communication_seconds: f64,
-    /// Seconds from start to end.
-    pub step_seconds: f64,
-    /// FLOPs of products and convolutions on one device.
-    pub flops: f64,
-    /// Bytes one device reads and writes in its memory.
-    pub memory_traffic: f64,
-    /// Seconds of copies between the device's memory and the host's.
-    pub host_copy_seconds: f64,
-    /// Seconds that the step is longer because of these copies.
-    pub host_exposed_seconds: f64,
-    /// Peak memory in which one device holds its values, in bytes, as laid out by [`Buffers`].
-    pub peak_bytes: f64,
-    /// Peak memory in which the host holds one device's values, in bytes.
-    pub host_peak_bytes: f64,
-    /// Every collective, in the order of the program.
-    pub collectives: Vec<Communication>,
-    /// Every copy between the device's memory and the host's, in the order of the program.
-    pub host_copies: Vec<HostCopy>,
-    /// Loops whose trips are unknown, which count [`UNKNOWN_TRIP_COUNT`](super::target::UNKNOWN_TRIP_COUNT) times.
-    pub guessed_loops: u64,
-    /// When each op runs; for a loop, its first trip.
-    pub timeline: Vec<Event>,
-}
-
-impl Estimate {
-    /// Seconds during which nothing is computed.
-    pub fn exposed_seconds(&self) -> f64 {
-        (self.step_seconds - self.compute_seconds).max(0.0)
-    }
-}
-
-/// One collective op.
-#[derive(Clone, Debug)]
-pub struct Communication {
-    /// The op.
-    pub op: Op,
-    /// What it does.
-    pub collective: Collective,
-    /// Bytes of operands per device.
-    pub operand_bytes: u64,
-    /// Bytes of results per device.
-    pub result_bytes: u64,
-    /// Devices that take part together; 2 for a permute.
-    pub group: usize,
-    /// Seconds of one execution.
-    pub seconds: f64,
-    /// Executions.
-    pub count: u64,
-    /// Whether a loop around it has unknown trips, so that `count` is a guess.
-    pub guessed: bool,
-}
-
-/// One copy between a device's memory and its host's.
-#[derive(Clone, Copy, Debug)]
-pub struct HostCopy {
-    /// The op that copies.
-    pub op: Op,
-    /// The memory that it copies to.
-    pub to: MemorySpace,
-    /// Bytes of each device.
-    pub bytes: u64,
-    /// Seconds of one execution.
-    pub seconds: f64,
-    /// Executions.
-    pub count: u64,
-}
-
-/// What of a device an op keeps busy.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stream {
-    /// Arithmetic and memory traffic.
-    Compute,
-    /// Links to other devices.
-    Communication,
-    /// The link to the host, for copies to this memory.
-    Host(MemorySpace),
-}
-
-impl Stream {
-    /// Its name, for people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Compute => "compute",
-            Self::Communication => "communication",
-            Self::Host(MemorySpace::Host) => "to the host",
-            Self::Host(MemorySpace::Device) => "from the host",
-        }
-    }
-
-    /// All of them.
-    pub const ALL: [Self; 4] =
-        [Self::Compute, Self::Communication, Self::Host(MemorySpace::Host), Self::Host(MemorySpace::Device)];
-}
-
-/// One op on the timeline.
-#[derive(Clone, Copy, Debug)]
-pub struct Event {
-    /// The op.
-    pub op: Op,
-    /// Where it runs.
-    pub stream: Stream,
-    /// Seconds from the start of the program.
-    pub start: f64,
-    /// How long it takes.
-    pub seconds: f64,
-    /// What it does in that time.
-    pub work: Work,
-}
-
 /// Prices one run of `@main` of a per-device program.
 pub fn estimate(program: &Program, machine: &Machine) -> Estimate {
-    priced(program, machine, |program, main| {
-        let buffers = Buffers::of(program, main);
-        (buffers.fusion, Peak { device: buffers.device_bytes, host: buffers.host_bytes })
-    })
+    price(program, machine, true)
 }
 
 /// The same without peaks, which stay 0.
 pub fn estimate_time(program: &Program, machine: &Machine) -> Estimate {
-    priced(program, machine, |program, main| match func::block(program, main) {
-        Some(block) => (Fusion::of(program, block), Peak::default()),
-        None => (Fusion::default(), Peak::default()),
-    })
+    price(program, machine, false)
 }
 
-/// Peaks of memory in bytes.
-#[derive(Default)]
-struct Peak {
-    device: usize,
-    host: usize,
-}
-
-/// Prices a program; `decide` says which ops share a kernel, and the peaks.
-fn priced(program: &Program, machine: &Machine, decide: impl Fn(&Program, Op) -> (Fusion, Peak)) -> Estimate {
+fn price(program: &Program, machine: &Machine, peaks: bool) -> Estimate {
     let Some(main) = func::function(program, "main") else { return Estimate::default() };
     let Some(block) = func::block(program, main) else { return Estimate::default() };
     // As it is before it runs.
@@ -174,7 +46,13 @@ fn priced(program: &Program, machine: &Machine, decide: impl Fn(&Program, Op) ->
     let written = simplify(&mut simple, block);
     let program = &simple;
     let spaces = MemorySpaces::of(program, main);
-    let (fusion, peak) = decide(program, main);
+    let (fusion, peak_bytes, host_peak_bytes) = match peaks {
+        true => {
+            let Buffers { fusion, device_bytes, host_bytes, .. } = Buffers::of(program, main);
+            (fusion, device_bytes as f64, host_bytes as f64)
+        }
+        false => (Fusion::of(program, block), 0.0, 0.0),
+    };
     let priced = |copies_cost: bool| {
         let mut run = Estimator {
             program,
@@ -189,9 +67,9 @@ fn priced(program: &Program, machine: &Machine, decide: impl Fn(&Program, Op) ->
             permutes: FxHashMap::default(),
             routes: Routes::default(),
         };
-        let mut clock = Clock::default();
+        let mut clock = Clock::beginning(0.0);
         run.block(block, &mut clock);
-        Estimate { step_seconds: clock.now(), ..run.estimate }
+        Estimate { step_seconds: clock.end(), ..run.estimate }
     };
     let mut estimate = priced(true);
     if !estimate.host_copies.is_empty() {
@@ -199,57 +77,11 @@ fn priced(program: &Program, machine: &Machine, decide: impl Fn(&Program, Op) ->
         // Less is what sums of seconds are rounded by.
         estimate.host_exposed_seconds = if longer > 1e-9 * estimate.step_seconds { longer } else { 0.0 };
     }
-    (estimate.peak_bytes, estimate.host_peak_bytes) = (peak.device as f64, peak.host as f64);
-    estimate
+    Estimate { peak_bytes, host_peak_bytes, ..estimate }
 }
 
-/// When each stream is free, and when each value is ready.
-#[derive(Default)]
-struct Clock {
-    computing: f64,
-    /// When the last permute of each route ends, and first the last other collective; those not there yet, when the
-    /// clock started.
-    communicating: SmallVec<[f64; 8]>,
-    started: f64,
-    ready: FxHashMap<Value, f64>,
-}
-
-/// The numbers, before those of permutes' routes, of collectives that use all links, those inside of slices alone, the
-/// network between slices alone, and of copies to the host and from it.
-const ALL_LINKS: usize = 0;
-const INSIDE: usize = 1;
-const NETWORK: usize = 2;
-const TO_HOST: usize = 3;
-const FROM_HOST: usize = 4;
-const FIRST_ROUTE: usize = 5;
-
-impl Clock {
-    fn starting(at: f64) -> Self {
-        Self { computing: at, started: at, ..Self::default() }
-    }
-
-    fn now(&self) -> f64 {
-        self.communication().max(self.computing)
-    }
-
-    /// When all links are free.
-    fn communication(&self) -> f64 {
-        self.communicating.iter().fold(self.started, |a: f64, &b| a.max(b))
-    }
-
-    /// When the links of a route are free.
-    fn free(&self, routes: &Routes, route: usize) -> f64 {
-        let meets = |&(other, _): &(usize, &f64)| routes.meet(route, other);
-        self.communicating.iter().enumerate().filter(meets).fold(self.started, |free, (_, &end)| free.max(end))
-    }
-
-    fn use_until(&mut self, route: usize, end: f64) {
-        if self.communicating.len() <= route {
-            self.communicating.resize(route + 1, self.started);
-        }
-        self.communicating[route] = end;
-    }
-}
+/// The resources of a device and the values of a program.
+type Clock = Simulation<Value>;
 
 struct Estimator<'a> {
     program: &'a Program,
@@ -275,44 +107,8 @@ struct Estimator<'a> {
 enum Messages {
     /// No device sends to another one.
     None,
-    /// All on their way at once; where they go doesn't matter without a topology. With the number of the route.
+    /// All on their way at once, and the resource that they occupy; where they go doesn't matter without a topology.
     Sent(Option<Route>, usize),
-}
-
-/// The routes of permutes.
-#[derive(Default)]
-struct Routes {
-    links: Vec<Links>,
-    /// For each route, whether it has links inside of slices, and whether it goes over the network.
-    levels: Vec<[bool; 2]>,
-    /// For each route, which ones before it have a link of it.
-    meet: Vec<Vec<bool>>,
-}
-
-impl Routes {
-    /// The number of a route over these links.
-    fn number(&mut self, route: &Route, links: Links) -> usize {
-        let known = self.links.iter().position(|l| *l == links);
-        known.unwrap_or_else(|| {
-            self.meet.push(self.links.iter().map(|l| l.meet(&links)).collect());
-            self.levels.push([route.link_messages + route.chiplet_messages > 0, route.network_messages > 0]);
-            self.links.push(links);
-            self.links.len() - 1
-        }) + FIRST_ROUTE
-    }
-
-    /// Whether two routes have a link.
-    fn meet(&self, a: usize, b: usize) -> bool {
-        let (low, high) = (a.min(b), a.max(b));
-        match low {
-            _ if low == high => true,
-            _ if [low, high].iter().any(|route| (TO_HOST..FIRST_ROUTE).contains(route)) => false,
-            ALL_LINKS => true,
-            INSIDE if high == NETWORK => false,
-            INSIDE | NETWORK => self.levels[high - FIRST_ROUTE][low - INSIDE],
-            _ => self.meet[high - FIRST_ROUTE][low - FIRST_ROUTE],
-        }
-    }
 }
 
 impl Estimator<'_> {
@@ -338,37 +134,25 @@ impl Estimator<'_> {
         if seconds > 0.0 {
             self.estimate.compute_seconds += seconds * self.weight as f64;
         }
-        self.place(op, seconds, work, None, clock);
+        self.place(op, seconds, work, COMPUTE, clock);
     }
 
-    /// Puts an op on the timeline; `route` is how it communicates.
-    fn place(&mut self, op: Op, seconds: f64, work: Work, route: Option<usize>, clock: &mut Clock) {
+    /// Runs an op on a resource.
+    fn place(&mut self, op: Op, seconds: f64, work: Work, resource: usize, clock: &mut Clock) {
         let operands = &self.program.op(op).operands;
-        let there = operands.iter().filter_map(|v| clock.ready.get(v)).fold(0.0, |a: f64, &b| a.max(b));
-        let hand = match (self.machine.overlaps_communication(), route) {
-            (false, _) => clock.now(),
-            (true, None) => clock.computing,
-            (true, Some(route)) => clock.free(&self.routes, route),
+        let ready = operands.iter().filter_map(|&v| clock.ready(v)).fold(0.0, f64::max);
+        let start = match resource {
+            _ if !self.machine.overlaps_communication() => clock.start(ready, clock.resources()),
+            COMPUTE => clock.start(ready, [COMPUTE]),
+            _ => clock.start(ready, clock.resources().filter(|&other| self.routes.meet(resource, other))),
         };
-        let start = there.max(hand);
         let end = start + seconds;
         if seconds > 0.0 {
-            match route {
-                None => clock.computing = end,
-                Some(route) => clock.use_until(route, end),
-            }
+            clock.occupy(resource, end);
             let op = self.written.get(&op).copied().unwrap_or(op);
-            let stream = match route {
-                None => Stream::Compute,
-                Some(TO_HOST) => Stream::Host(MemorySpace::Host),
-                Some(FROM_HOST) => Stream::Host(MemorySpace::Device),
-                Some(_) => Stream::Communication,
-            };
-            self.estimate.timeline.push(Event { op, stream, start, seconds, work });
+            self.estimate.timeline.push(Event { op, stream: stream(resource), start, seconds, work });
         }
-        for value in self.program.results(op) {
-            clock.ready.insert(value, end);
-        }
+        clock.finish(self.program.results(op), end);
     }
 
     fn host_copy(&mut self, view: OpRef<'_>, to: MemorySpace, bytes: f64, clock: &mut Clock) {
@@ -377,8 +161,8 @@ impl Estimator<'_> {
         self.estimate.memory_traffic += bytes * count as f64;
         let op = self.written.get(&view.op).copied().unwrap_or(view.op);
         self.estimate.host_copies.push(HostCopy { op, to, bytes: bytes as u64, seconds, count });
-        let route = if to == MemorySpace::Host { TO_HOST } else { FROM_HOST };
-        self.place(view.op, seconds, Work { flops: 0.0, bytes }, Some(route), clock);
+        let link = if to == MemorySpace::Host { TO_HOST } else { FROM_HOST };
+        self.place(view.op, seconds, Work { flops: 0.0, bytes }, link, clock);
     }
 
     fn collective(&mut self, view: OpRef<'_>, collective: Collective, clock: &mut Clock) {
@@ -386,7 +170,7 @@ impl Estimator<'_> {
             |values: &mut dyn Iterator<Item = Value>| values.map(|v| bytes_of(self.program, v)).sum::<f64>() as u64;
         let operand_bytes = sum(&mut view.operands().iter().copied());
         let result_bytes = sum(&mut view.results());
-        let (seconds, route) = match collective.kind {
+        let (seconds, links) = match collective.kind {
             CollectiveKind::CollectivePermute => self.permute_seconds(view, &collective.groups, operand_bytes),
             _ => self.collective_seconds(&collective, operand_bytes, result_bytes),
         };
@@ -395,8 +179,9 @@ impl Estimator<'_> {
             // Devices send each other what is in their own memory.
             let bytes = on_host.iter().map(|&v| bytes_of(self.program, v)).sum();
             self.host_copy(view, MemorySpace::Device, bytes, clock);
-            let copied = view.results().next().and_then(|result| clock.ready.get(&result)).copied();
-            copied.into_iter().for_each(|at| clock.ready.extend(on_host.iter().map(|&v| (v, at))));
+            if let Some(copied) = view.results().next().and_then(|result| clock.ready(result)) {
+                clock.finish(on_host, copied);
+            }
         }
         let group = match collective.kind {
             CollectiveKind::CollectivePermute => 2,
@@ -414,7 +199,7 @@ impl Estimator<'_> {
             guessed: self.guessed,
         });
         let work = Work { flops: 0.0, bytes: (operand_bytes + result_bytes) as f64 };
-        self.place(view.op, seconds, work, Some(route), clock);
+        self.place(view.op, seconds, work, links, clock);
     }
 
     /// Which device of the mesh a device of the program is: every replica runs on a slice of its own, and communication
@@ -436,7 +221,7 @@ impl Estimator<'_> {
         key.map(|key| self.permutes.insert(key, messages));
         match messages {
             Messages::None => (0.0, ALL_LINKS),
-            Messages::Sent(route, number) => (self.machine.permute_seconds(bytes, route.as_ref()), number),
+            Messages::Sent(route, links) => (self.machine.permute_seconds(bytes, route.as_ref()), links),
         }
     }
 
@@ -454,7 +239,7 @@ impl Estimator<'_> {
         pairs.sort_unstable();
         pairs.dedup();
         match self.machine.load(&pairs) {
-            Some((route, links)) => Messages::Sent(Some(route), self.routes.number(&route, links)),
+            Some((route, links)) => Messages::Sent(Some(route), self.routes.resource(&route, links)),
             None => Messages::Sent(None, ALL_LINKS),
         }
     }
@@ -478,12 +263,12 @@ impl Estimator<'_> {
                 let bytes = view.results().map(|v| bytes_of(self.program, v)).sum();
                 self.host_copy(view, to, bytes, clock);
             }
-            Control::Identity => self.place(view.op, 0.0, Work { flops: 0.0, bytes: 0.0 }, None, clock),
+            Control::Identity => self.place(view.op, 0.0, Work { flops: 0.0, bytes: 0.0 }, COMPUTE, clock),
             Control::While => {
                 let Trips { count, guessed } = Trips::of(view);
                 let outer = self.guessed;
                 self.guessed |= guessed;
-                let seconds = self.region(view, &[0, 1], count, clock.now());
+                let seconds = self.region(view, &[0, 1], count, clock.end());
                 self.guessed = outer;
                 self.estimate.guessed_loops += u64::from(guessed);
                 self.barrier(view.op, seconds * count as f64, clock);
@@ -494,7 +279,7 @@ impl Estimator<'_> {
                 let mut best: Option<(f64, Estimate)> = None;
                 for i in 0..self.program.op(view.op).regions.len() {
                     self.estimate = before.clone();
-                    let seconds = self.region(view, &[i], 1, clock.now());
+                    let seconds = self.region(view, &[i], 1, clock.end());
                     if best.as_ref().is_none_or(|b| b.0 < seconds) {
                         best = Some((seconds, self.estimate.clone()));
                     }
@@ -505,7 +290,7 @@ impl Estimator<'_> {
             }
             Control::Call | Control::Manual | Control::Inline => {
                 let all: Vec<usize> = (0..self.program.op(view.op).regions.len()).collect();
-                let seconds = self.region(view, &all, 1, clock.now());
+                let seconds = self.region(view, &all, 1, clock.end());
                 self.barrier(view.op, seconds, clock);
             }
         }
@@ -515,24 +300,22 @@ impl Estimator<'_> {
     fn region(&mut self, view: OpRef<'_>, regions: &[usize], times: u64, start: f64) -> f64 {
         let outer = self.weight;
         self.weight = outer.saturating_mul(times);
-        let mut clock = Clock::starting(start);
+        let mut clock = Clock::beginning(start);
         for &i in regions {
             if let Some(block) = view.block(i) {
                 self.block(block, &mut clock);
             }
         }
         self.weight = outer;
-        clock.now() - start
+        clock.end() - start
     }
 
     /// An op that waits for everything before it, and that everything after it waits for.
     fn barrier(&self, op: Op, seconds: f64, clock: &mut Clock) {
-        let end = clock.now() + seconds;
-        clock.computing = end;
-        clock.use_until(ALL_LINKS, end);
-        for value in self.program.results(op) {
-            clock.ready.insert(value, end);
-        }
+        let end = clock.end() + seconds;
+        clock.occupy(COMPUTE, end);
+        clock.occupy(ALL_LINKS, end);
+        clock.finish(self.program.results(op), end);
     }
 
     /// Seconds of arithmetic and memory traffic of an op; counts its FLOPs and bytes.

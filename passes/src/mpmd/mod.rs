@@ -6,6 +6,7 @@
 mod assign;
 mod balance;
 mod flat;
+mod fragments;
 mod meshes;
 mod microbatch;
 mod outline;
@@ -13,7 +14,6 @@ mod partition;
 mod schedule;
 mod scopes;
 mod spmd;
-mod timeline;
 
 pub use schedule::{Pipeline, PipelineMesh};
 

@@ -9,7 +9,7 @@ use dialect::ir::{AttrData, ElementType, Op, Program, TypeData};
 use dialect::ops::func;
 use dialect::ops::mpmd::{self, Topology};
 
-use super::timeline::{Graph, Timeline};
+use super::fragments::{Graph, Run};
 use super::{assign, partition};
 use crate::compile_options::{Keyword, Schedule};
 use crate::estimate::Machine;
@@ -82,14 +82,14 @@ pub(super) fn schedule(program: &mut Program, options: &Options, diagnostics: &m
         let d = Diagnostic::warning(codes::DEVICE_MEMORY, program.op(main).span, message);
         diagnostics.push(d.note("use more microbatches or more stages, so that each needs less"));
     }
-    reorder(program, main, &graph, &found.kept.line);
-    state(program, &topology, found.kept.word, &found.kept.line);
+    reorder(program, main, &graph, &found.kept.run);
+    state(program, &topology, found.kept.word, &found.kept.run);
 }
 
 /// A schedule that was run under the model.
 struct Scheduled {
     word: &'static str,
-    line: Timeline,
+    run: Run,
 }
 
 /// Returns the best of the schedules that the options allow; `None` where there is nothing to schedule.
@@ -98,13 +98,13 @@ fn choose(program: &Program, options: &Options, diagnostics: &mut Diagnostics) -
     let (topology, block) = (Topology::of(program, main)?, func::block(program, main)?);
     let machine = Machine::of_mesh(options.target(diagnostics)?, &Default::default()).ok()?;
     let graph = Graph::of(program, block, &topology, &machine).filter(|graph| !graph.units.is_empty())?;
-    let run = |schedule| {
-        let line = graph.run(schedule);
-        let figures = Figures { seconds: line.seconds, bytes: line.peaks.iter().copied().fold(0.0, f64::max) };
-        (Scheduled { word: Some(schedule).word(), line }, figures)
+    let scheduled = |schedule| {
+        let run = graph.run(schedule);
+        let figures = Figures { seconds: run.seconds, bytes: run.peaks.iter().copied().fold(0.0, f64::max) };
+        (Scheduled { word: Some(schedule).word(), run }, figures)
     };
     let schedules = options.compile.schedule.map_or(COMPARED.to_vec(), |given| vec![given]);
-    let best = Best::of(schedules.into_iter().map(run), memory(options))?;
+    let best = Best::of(schedules.into_iter().map(scheduled), memory(options))?;
     Some((graph, best))
 }
 
@@ -130,19 +130,19 @@ fn memory(options: &Options) -> f64 {
 }
 
 /// Sorts fragments by their start, and puts each transfer right after its value is computed.
-fn reorder(program: &mut Program, main: Op, graph: &Graph, line: &Timeline) {
+fn reorder(program: &mut Program, main: Op, graph: &Graph, run: &Run) {
     let Some(block) = func::block(program, main) else { return };
     let last = program.terminator(block);
     // A transfer ends when its producer ends, before fragments that start then; transfers of one value keep their
     // order.
     let mut events: Vec<(f64, usize, usize, Op)> = Vec::new();
     let mut place = vec![0; graph.units.len()];
-    line.order.iter().enumerate().for_each(|(at, &i)| place[i] = at);
+    run.order.iter().enumerate().for_each(|(at, &i)| place[i] = at);
     for (i, &(op, by)) in graph.transfers.iter().enumerate() {
-        events.push((by.map_or(f64::NEG_INFINITY, |by| line.times[by].1), 0, i, op));
+        events.push((by.map_or(f64::NEG_INFINITY, |by| run.times[by].1), 0, i, op));
     }
     for (i, unit) in graph.units.iter().enumerate() {
-        events.push((line.times[i].0, 1, place[i], unit.op));
+        events.push((run.times[i].0, 1, place[i], unit.op));
     }
     events.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2)));
     // A fragment that takes no time ends when it starts; its results are still sent after it.
@@ -162,22 +162,22 @@ fn reorder(program: &mut Program, main: Op, graph: &Graph, line: &Timeline) {
 }
 
 /// Writes the model's estimate into the program.
-fn state(program: &mut Program, topology: &Topology, word: &str, line: &Timeline) {
+fn state(program: &mut Program, topology: &Topology, word: &str, run: &Run) {
     let float = program.intern_type(TypeData::Scalar(ElementType::F64));
     let number = |v: f64| AttrData::Float(v.to_bits(), float);
     let names: Vec<String> = topology.meshes.iter().map(|m| program.name_text(m.0).to_owned()).collect();
     let mut entries = vec![
-        ("bubble", number(line.bubble())),
+        ("bubble", number(run.bubble())),
         ("schedule", AttrData::String(word.into())),
-        ("seconds", number(line.seconds)),
+        ("seconds", number(run.seconds)),
     ];
     let list = |program: &mut Program, values: Vec<AttrData>| {
         let values = values.into_iter().map(|v| program.intern_attr(v)).collect();
         AttrData::Array(values)
     };
-    let busy = list(program, line.busy.iter().map(|&v| number(v)).collect());
+    let busy = list(program, run.busy.iter().map(|&v| number(v)).collect());
     let int = program.intern_type(TypeData::Scalar(ElementType::I64));
-    let peaks = list(program, line.peaks.iter().map(|&v| AttrData::Int(v as i64, int)).collect());
+    let peaks = list(program, run.peaks.iter().map(|&v| AttrData::Int(v as i64, int)).collect());
     let meshes = list(program, names.into_iter().map(|n| AttrData::String(n.into())).collect());
     entries.extend([("busy_seconds", busy), ("peak_bytes", peaks), ("meshes", meshes)]);
     entries.sort_by_key(|e| e.0);

@@ -6,13 +6,15 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::demand::UserDemand;
-use super::{egraph, timeline};
+use super::egraph;
+use super::step_time::step_seconds;
 use crate::plan::effort::Effort;
 use crate::plan::heuristics::{PLAN, ROUNDING};
 use crate::plan::model::choice::{Choice, Cost, Placer, Rates, StrategyId};
 use crate::plan::model::meaning::Models;
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::cache::{Dist, ReshardCache};
+use crate::variants::{Best, Figures};
 
 /// Results of searches that later searches of the same block reuse.
 #[derive(Default)]
@@ -55,7 +57,8 @@ impl<'a, 's> Draft<'a, 's> {
         models: &'a Models,
         learned: &'a mut Learned,
         rates: Rates,
-        (choice, cost): (Choice, Option<Cost>),
+        choice: Choice,
+        cost: Option<Cost>,
     ) -> Self {
         let Learned { placer, answers } = learned;
         let demand = UserDemand::of(graph, &choice);
@@ -221,21 +224,22 @@ impl<'a, 's> Draft<'a, 's> {
     pub(crate) fn shorten(&mut self, limit: f64) -> f64 {
         let all = self.undo.len();
         let mut now = all;
-        let mut best = (all, timeline::step_seconds(self));
+        let mut best = Best::new(all, self.step(), limit, PLAN.clear_gain);
         for changes in (0..PLAN.intermediate_plans).rev().map(|i| i * all / PLAN.intermediate_plans) {
-            if changes == now {
-                continue;
-            }
-            self.go(now, changes);
-            now = changes;
-            let seconds = timeline::step_seconds(self);
-            if seconds < best.1 * (1.0 - PLAN.clear_gain) && self.peak() <= limit {
-                best = (changes, seconds);
+            if changes != now {
+                self.go(now, changes);
+                now = changes;
+                best.offer(self.step(), || changes);
             }
         }
-        self.go(now, best.0);
-        self.undo.truncate(best.0);
-        best.1
+        self.go(now, best.kept);
+        self.undo.truncate(best.kept);
+        best.figures.seconds
+    }
+
+    /// Returns the seconds of a step and the plan's peak.
+    fn step(&mut self) -> Figures {
+        Figures { seconds: step_seconds(self), bytes: self.peak() }
     }
 
     /// Undoes changes until the plan fits, or all of them; returns how many remain.

@@ -7,4 +7,4 @@ pub(crate) mod egraph;
 pub(crate) mod expand;
 pub(crate) mod greedy;
 pub(crate) mod portfolio;
-mod timeline;
+mod step_time;

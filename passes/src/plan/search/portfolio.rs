@@ -11,7 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::draft::Draft;
 use super::egraph::rewrite::Rewrite;
-use super::{egraph, expand, timeline};
+use super::step_time::step_seconds;
+use super::{egraph, expand};
 use crate::plan::effort::Effort;
 use crate::plan::heuristics::PLAN;
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
@@ -45,7 +46,7 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
     }
     let found = draft.restart(start, start_cost);
     let expanded = start_cost.total();
-    if fits && expanded - startups_of_all(draft) > PLAN.far * cost.total() {
+    if fits && expanded - Startups::of(draft).all > PLAN.far * cost.total() {
         draft.restart(found, cost);
         return;
     }
@@ -54,7 +55,7 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
     let other_fits = draft.fit(limit);
     let (other, joined) = (draft.whole_cost(), Startups::of(draft).joined);
     let (this, that) = match step {
-        Some(step) => (step - startups.joined, timeline::step_seconds(draft) - joined),
+        Some(step) => (step - startups.joined, step_seconds(draft) - joined),
         None => (cost.total() - startups.joined, other.total() - joined),
     };
     let moves_less = other.seconds - joined < cost.seconds - startups.joined;
@@ -66,22 +67,10 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
     }
 }
 
-/// Returns the seconds of start-up costs of all collectives, none combined: [`Startups::all`].
-fn startups_of_all(draft: &mut Draft<'_, '_>) -> f64 {
-    let (graph, cache, choice) = (draft.graph, &mut *draft.cache, &draft.choice);
-    let mut seconds = 0.0;
-    for (value, v) in graph.values.iter_enumerated() {
-        let copies = graph.copies(cache, &choice.places, value);
-        let startups = copies.list.iter().filter_map(|copy| made_by(cache, &copies, copy));
-        startups.for_each(|(collective, axes)| seconds += cache.startup(collective, &axes) * v.weight);
-    }
-    seconds
-}
-
 /// Returns the collective that makes a copy from another one, if there is one, and its axes.
 fn made_by(cache: &ReshardCache<'_>, copies: &Copies, copy: &Copy) -> Option<(CollectiveKind, Axes)> {
-    let (from, kind) = copy.from.as_ref()?;
-    let (before, after) = (copies.list[*from].at, copy.at);
+    let (from, kind) = copy.from?;
+    let (before, after, kind) = (copies.list[from].at, copy.at, cache.step(kind));
     Some((kind.collective()?, kind.group_axes(cache.distribution(before), cache.distribution(after))))
 }
 
@@ -124,11 +113,11 @@ impl Startups {
             let mut at: Vec<u32> = Vec::with_capacity(copies.list.len());
             for copy in &copies.list {
                 let mut level = made;
-                if let Some((from, kind)) = &copy.from {
-                    level = at[*from];
+                if let Some((from, kind)) = copy.from {
+                    level = at[from];
                     if let Some((collective, axes)) = made_by(cache, &copies, copy) {
-                        let startup = cache.startup(collective, &axes) * v.weight;
-                        let seconds = cache.step_seconds(v.ty, copies.list[*from].at, copy.at, kind) * v.weight;
+                        let startup = cache.prices().startup(collective, &axes) * v.weight;
+                        let seconds = cache.step_seconds(v.ty, copies.list[from].at, copy.at, kind) * v.weight;
                         found.all += startup;
                         let element = cache.tensor_type(v.ty).element;
                         let key = (level, collective, axes, element, v.weight.to_bits());
@@ -163,11 +152,11 @@ impl<'a> Rows<'a> {
         for e in &places.exchanged {
             let Some(value) = node.operands[e.operand] else { continue };
             let bytes = cache.local_bytes(graph.values[value].ty, places.operands[e.operand]);
-            let startup = cache.startup(CollectiveKind::CollectivePermute, &e.axes);
+            let startup = cache.prices().startup(CollectiveKind::CollectivePermute, &e.axes);
             for p in &e.sent {
                 let values = self.sent.entry((level, &e.axes[..], &*p.pairs, node.weight.to_bits())).or_default();
                 let others = !values.is_empty();
-                let worth = startup >= PLAN.combined_startup * cache.permute_seconds(p.share * bytes, &e.axes);
+                let worth = startup >= PLAN.combined_startup * cache.prices().permute_seconds(p.share * bytes, &e.axes);
                 let first = !own.contains(&(&e.axes[..], &*p.pairs));
                 own.push((&e.axes[..], &*p.pairs));
                 if values.insert(value) && first && others && worth {
