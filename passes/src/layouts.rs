@@ -6,12 +6,13 @@
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
-use dialect::ir::{Block, Op, OpRef, Program, TensorType, Value};
+use dialect::ir::{Block, Op, OpRef, Program, TensorType, Value, gcd};
 use dialect::ops::{func, sdy};
-use dialect::sharding::{Distribution, Distributions, Mesh, MeshAxes, MeshRef, Reshard, TensorSharding};
+use dialect::sharding::axis::{push_merged, size_of};
+use dialect::sharding::{
+    Axes, AxisPart, Distribution, Distributions, Mesh, MeshAxes, MeshRef, Reshard, ShardDim, TensorSharding,
+};
 use rustc_hash::FxHashMap;
-
-use crate::plan::model::strategy::{even_part, useful_part};
 
 /// The layouts of all values under `@main`.
 pub(crate) struct Layouts {
@@ -111,14 +112,46 @@ impl Layouts {
     }
 }
 
-/// Returns a layout without axes that leave a device without work.
+/// Returns a layout without axes that leave a device without work: that don't make its shard of a dimension smaller.
 pub(crate) fn useful(found: &Distribution, ty: &TensorType) -> Distribution {
-    if found.is_even(&ty.shape) { found.clone() } else { useful_part(found, ty) }
+    let mut useful = found.clone();
+    if !found.is_even(&ty.shape) {
+        for (axes, &n) in useful.dims.iter_mut().zip(&ty.shape) {
+            let kept = (1..=axes.len()).take_while(|&i| helps(n.max(0), &axes[..i - 1], &axes[..i])).count();
+            axes.truncate(kept);
+        }
+    }
+    useful
 }
 
-/// Returns a layout without axes that don't divide a dimension.
-pub(crate) fn even(found: Distribution, ty: &TensorType) -> Distribution {
-    if found.is_even(&ty.shape) { found } else { even_part(&found, ty) }
+/// Returns whether `axes` divide a dimension of `size` better than their prefix `before`: where axes don't divide the
+/// size, some devices may have nothing to do.
+pub(crate) fn helps(size: i64, before: &[AxisPart], axes: &[AxisPart]) -> bool {
+    let dim = |axes: &[AxisPart]| ShardDim::new(size, size_of(axes));
+    dim(axes).is_even() || dim(axes).size() < dim(before).size()
+}
+
+/// Returns a layout with each dimension's list of axes cut off where they don't divide it.
+pub(crate) fn even(mut found: Distribution, ty: &TensorType) -> Distribution {
+    if found.is_even(&ty.shape) {
+        return found;
+    }
+    for (axes, &n) in found.dims.iter_mut().zip(&ty.shape) {
+        let mut rest = n.max(0) as u64;
+        let mut kept = Axes::new();
+        for part in axes.iter() {
+            let size = gcd(rest as i64, part.size.into()) as u32;
+            if size > 1 {
+                push_merged(&mut kept, AxisPart { size, ..*part });
+            }
+            if size != part.size || rest == 0 {
+                break;
+            }
+            rest /= u64::from(size);
+        }
+        *axes = kept;
+    }
+    found
 }
 
 /// Returns the results of an op whose layouts the user fixed.
@@ -192,4 +225,28 @@ pub(crate) fn main_axes(program: &Program, main: Op, block: Block) -> MeshAxes {
         }
     }
     best.map_or_else(|| MeshAxes::new(MeshRef::Inline(Box::default()), Mesh::default()), |b| b.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::reshard::tests::{dist, mesh_axes};
+    use dialect::ir::ElementType;
+
+    #[test]
+    fn axes_that_do_not_divide_are_cut_short() {
+        let g = mesh_axes(&[2, 4]);
+        let ty = TensorType::new(&[6, 4], ElementType::F32);
+        assert_eq!(even(dist(&g, "y|x"), &ty), dist(&g, "y:1:2|x"));
+        assert_eq!(even(dist(&g, "x y|"), &ty), dist(&g, "x|"));
+    }
+
+    #[test]
+    fn axes_that_leave_nothing_to_do_are_not_used() {
+        let g = mesh_axes(&[2, 4]);
+        let ty = TensorType::new(&[6, 1, 3], ElementType::F32);
+        assert_eq!(useful(&dist(&g, "x y||"), &ty), dist(&g, "x y||"));
+        assert_eq!(useful(&dist(&g, "|x|y"), &ty), dist(&g, "||y"));
+        assert_eq!(useful(&dist(&g, "||y x"), &ty), dist(&g, "||y"));
+    }
 }

@@ -42,7 +42,7 @@ pub(crate) static PASS: crate::Pass = crate::Pass {
             Replicate::Deny => (0.0, Severity::Error),
         };
         let mut models = program.take_memo();
-        report(program, &mut models, (least, severity), diagnostics);
+        report(program, &mut models, least, severity, diagnostics);
         program.keep_memo(models);
     },
 };
@@ -65,7 +65,8 @@ struct Gather {
     before: Option<Op>,
 }
 
-fn report(program: &Program, models: &mut Models, (least, severity): (f64, Severity), diagnostics: &mut Diagnostics) {
+/// Reports gathers of at least `least` bytes.
+fn report(program: &Program, models: &mut Models, least: f64, severity: Severity, diagnostics: &mut Diagnostics) {
     let Some(block) = func::function(program, "main").and_then(|main| func::block(program, main)) else { return };
     let ops = program.ops_under(block);
     if !ops.iter().any(|&op| planned_user(program, op).is_some()) {
@@ -93,7 +94,7 @@ fn report(program: &Program, models: &mut Models, (least, severity): (f64, Sever
             continue;
         }
         for (i, &value) in view.operands().iter().enumerate().filter(|o| moved[o.1.index()]) {
-            let Some(gather) = gather(view, i, (&distributions, &uses), models, block, least) else { continue };
+            let Some(gather) = gather(view, i, &distributions, &uses, models, block, least) else { continue };
             if seen.insert(value) {
                 diagnostics.push(Diagnostic { severity, ..describe(view, &gather, &axes, &distributions) });
             }
@@ -109,82 +110,101 @@ fn planned_user(program: &Program, op: Op) -> Option<&str> {
     field("user")
 }
 
+/// The way of a value from the plan's gather to an operand.
+struct Route {
+    /// The value before the plan moved it.
+    before: Value,
+    gathered: Value,
+    /// The ops that only pass it on, the last first, and the index of the operand that each passes on.
+    between: Vec<(Op, usize)>,
+}
+
+impl Route {
+    /// Returns the way to `value`, which `op` reads, if the plan gathered a value for the first op on it.
+    fn to(op: OpRef<'_>, value: Value) -> Option<Self> {
+        let program = op.program;
+        let moved_by = |value: Value| match program.value_source(value) {
+            ValueSource::Result(op, _) => Some((op, planned_user(program, op)?)),
+            ValueSource::Arg(..) => None,
+        };
+        let (mut gathered, mut user, mut between) = (value, op.name(), Vec::new());
+        while moved_by(gathered).is_none() {
+            let (passes, from) = passes_on(program, gathered).filter(|_| between.len() < HEURISTICS.ops_to_the_user)?;
+            between.push((passes, from));
+            (gathered, user) = (program.op(passes).operands[from], program.op_name(passes));
+        }
+        // A value moved for a constraint was gathered for the constraint, not for the op.
+        moved_by(gathered).filter(|(_, for_op)| *for_op == user)?;
+        let mut before = gathered;
+        while let Some((change, _)) = moved_by(before) {
+            before = *program.op(change).operands.first()?;
+        }
+        Some(Self { before, gathered, between })
+    }
+
+    /// Returns whether no value on the way has other users, for which it would have been gathered, too.
+    fn is_only_use(&self, program: &Program, uses: &Uses) -> bool {
+        let passed = self.between.iter().map(|&(op, _)| program.result(op, 0));
+        passed.chain([self.gathered]).all(|v| uses.get(v).len() == 1)
+    }
+
+    /// Returns for each dimension of the gathered value the dimensions of the operand, of this rank, that it becomes a
+    /// part of.
+    fn dims(&self, program: &Program, models: &mut Models, rank: usize) -> Option<Vec<Vec<usize>>> {
+        let mut becomes: Vec<Vec<usize>> = (0..rank).map(|dim| vec![dim]).collect();
+        for &(passes, from) in &self.between {
+            let model = models.of(program, passes).map(|m| models.get(m).clone())?;
+            let (ins, outs) = (&model.rule.operands[from], &model.rule.results[0]);
+            let passed = |f: &u32| model.rule.factors[*f as usize].kind == FactorKind::PassThrough;
+            let through = |dim: &[u32]| -> Vec<usize> {
+                let outs = outs.iter().zip(&becomes);
+                let shared = outs.filter(|(out, _)| out.iter().any(|f| dim.contains(f) && passed(f)));
+                shared.flat_map(|(_, dims)| dims.iter().copied()).collect()
+            };
+            becomes = ins.iter().map(|dim| through(dim)).collect();
+        }
+        Some(becomes)
+    }
+}
+
 /// Returns the gather of operand `i` because `op` needs it, directly or after ops that only pass it on, if it is of at
 /// least `least` bytes.
 fn gather(
     op: OpRef<'_>,
     i: usize,
-    (distributions, uses): (&Distributions, &OnceCell<Uses>),
+    distributions: &Distributions,
+    uses: &OnceCell<Uses>,
     models: &mut Models,
     block: Block,
     least: f64,
 ) -> Option<Gather> {
-    let program = op.program;
-    let value = op.operands()[i];
-    let made_by = |value: Value| match program.value_source(value) {
-        ValueSource::Result(op, _) => Some((op, planned_user(program, op)?)),
-        ValueSource::Arg(..) => None,
-    };
-    // The ops in between, the last first.
-    let (mut gathered, mut user, mut between) = (value, op.name(), Vec::new());
-    while made_by(gathered).is_none() {
-        let (passes, from) = passes_on(program, gathered).filter(|_| between.len() < HEURISTICS.ops_to_the_user)?;
-        between.push((passes, from));
-        (gathered, user) = (program.op(passes).operands[from], program.op_name(passes));
-    }
-    // A value moved for a constraint was gathered for the constraint, not for the op.
-    made_by(gathered).filter(|(_, for_op)| *for_op == user)?;
-    let ty = program.tensor_type(gathered)?;
+    let (program, value) = (op.program, op.operands()[i]);
+    let route = Route::to(op, value)?;
+    let ty = program.tensor_type(route.gathered)?;
     let replicated = Distribution::replicated(ty.rank());
     if replicated.local_bytes(ty) < least {
         return None;
     }
-    let mut before = gathered;
-    while let Some((change, _)) = made_by(before) {
-        before = *program.op(change).operands.first()?;
-    }
-    if !between.is_empty() {
-        // A value with other users was gathered for them, too.
-        let uses = uses.get_or_init(|| Uses::of(program, block));
-        let passed = between.iter().map(|&(op, _)| program.result(op, 0));
-        if !passed.chain([gathered]).all(|v| uses.get(v).len() == 1) {
-            return None;
-        }
+    let direct = route.between.is_empty();
+    if !direct && !route.is_only_use(program, uses.get_or_init(|| Uses::of(program, block))) {
+        return None;
     }
     let model = models.of(program, op.op).map(|m| models.get(m).clone());
-    let rank = program.tensor_type(value)?.rank();
-    let factors = |dim: usize| model.as_ref().map(|m| (m, &m.tensor(i)[dim]));
+    let kinds = |dim: usize| {
+        let model = model.as_ref()?;
+        Some(model.tensor(i)[dim].iter().map(|&f| model.rule.factors[f as usize].kind))
+    };
+    let combines = model.as_ref().is_some_and(|m| m.reduction.is_some()) || op.attr(sdy::SHARDING_RULE).is_none();
     let fixed = |dim: usize| {
-        factors(dim).is_none_or(|(m, factors)| {
-            let own = m.reduction.is_none() && op.attr(sdy::SHARDING_RULE).is_some();
-            factors.iter().any(|&f| match m.rule.factors[f as usize].kind {
-                FactorKind::NeedReplication => true,
-                FactorKind::Reduction => own,
-                _ => false,
-            })
-        })
+        let is_fixed = |kind| kind == FactorKind::NeedReplication || kind == FactorKind::Reduction && !combines;
+        kinds(dim).is_none_or(|mut kinds| kinds.any(is_fixed))
     };
-    let free = |dim: usize| {
-        factors(dim).is_some_and(|(m, factors)| {
-            factors.len() == 1 && m.rule.factors[factors[0] as usize].kind == FactorKind::PassThrough
-        })
-    };
-    // For each dimension of the gathered value, the operand's dimensions that it becomes a part of.
-    let mut becomes: Vec<Vec<usize>> = (0..rank).map(|dim| vec![dim]).collect();
-    for &(passes, from) in &between {
-        let model = models.of(program, passes).map(|m| models.get(m).clone())?;
-        let (ins, outs) = (&model.rule.operands[from], &model.rule.results[0]);
-        let passed = |f: &u32| model.rule.factors[*f as usize].kind == FactorKind::PassThrough;
-        let through = |dim: &[u32]| -> Vec<usize> {
-            let shared = outs.iter().zip(&becomes).filter(|(out, _)| out.iter().any(|f| dim.contains(f) && passed(f)));
-            shared.flat_map(|(_, dims)| dims.iter().copied()).collect()
-        };
-        becomes = ins.iter().map(|dim| through(dim)).collect();
-    }
-    let from = distributions.get(before).filter(|d| d.rank() == ty.rank())?;
-    let to = distributions.get(gathered).map_or(&replicated, |d| d);
+    let free = |dim: usize| kinds(dim).is_some_and(|kinds| kinds.eq([FactorKind::PassThrough]));
+    let becomes = route.dims(program, models, program.tensor_type(value)?.rank())?;
+    let from = distributions.get(route.before).filter(|d| d.rank() == ty.rank())?;
+    let to = distributions.get(route.gathered).map_or(&replicated, |d| d);
     // Axes that shard the gathered value or the operand afterwards aren't lost.
-    let read = distributions.get(value).filter(|_| !between.is_empty());
+    let read = distributions.get(value).filter(|_| !direct);
     let used: Vec<AxisPart> = to.axes().chain(read.iter().flat_map(|d| d.axes())).collect();
     let lost = |dim: usize| -> Vec<AxisPart> {
         from.dims[dim].iter().copied().filter(|a| !used.iter().any(|b| b.overlaps(*a))).collect()
@@ -192,22 +212,11 @@ fn gather(
     let needed = (0..ty.rank()).filter_map(|d| Some((d, *becomes[d].iter().find(|&&dim| fixed(dim))?)));
     let (dim, axes) = needed.map(|(d, dim)| (dim, lost(d))).find(|(_, lost)| !lost.is_empty())?;
     let shards = axis::size_of(&axes);
-    let other = (0..ty.rank()).find(|&d| {
-        matches!(becomes[d][..], [dim] if free(dim))
-            && from.dims[d].is_empty()
-            && ty.shape[d] > 1
-            && ty.shape[d] % shards == 0
-    });
+    let divides = |d: usize| from.dims[d].is_empty() && ty.shape[d] > 1 && ty.shape[d] % shards == 0;
+    let other = (0..ty.rank()).find(|&d| matches!(becomes[d][..], [dim] if free(dim)) && divides(d));
     let bytes = to.local_bytes(ty) - from.local_bytes(ty);
-    (bytes >= least).then(|| Gather {
-        value: before,
-        dim,
-        operand: i,
-        axes,
-        bytes,
-        other,
-        before: between.last().map(|last| last.0),
-    })
+    let before = route.between.last().map(|last| last.0);
+    (bytes >= least).then_some(Gather { value: route.before, dim, operand: i, axes, bytes, other, before })
 }
 
 /// Returns the op that computes `value` from the only one of its operands with several elements, and the index of that

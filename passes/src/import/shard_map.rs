@@ -3,7 +3,7 @@
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
-use dialect::ir::{AttrData, Block, Op, Program, Renaming, Ty, Value, ValueSource};
+use dialect::ir::{AttrData, Block, Op, Program, Region, Renaming, Ty, Value, ValueSource};
 use dialect::op::Control;
 use dialect::ops::mhlo::{ENTER_MANUAL, LEAVE_MANUAL, SHARDING as ANNOTATION, SHARDING_CALL};
 use dialect::ops::{func, sdy};
@@ -78,46 +78,58 @@ fn annotation(program: &Program, op: Op) -> Result<HloSharding, String> {
     list.pop().ok_or_else(|| "an empty sharding".to_owned())
 }
 
-fn replace(program: &mut Program, grid: &Grid, block: Block, call: Op, borders: &Borders) -> Result<(), String> {
-    let mut manual: Vec<AxisRef> = Vec::new();
-    let (mut ins, mut outs, mut operands) = (Vec::new(), Vec::new(), Vec::new());
-    for &op in &borders.enter {
-        let axes = grid.manual_axes(&annotation(program, op)?);
-        if manual.is_empty() {
-            manual = axes;
-        } else if manual != axes {
-            return Err("the operands enter with different manual axes".to_owned());
-        }
-        let whole =
-            program.op(op).operands.first().copied().ok_or("an op that enters a manual region has no operand")?;
-        let given = match program.value_source(whole) {
-            ValueSource::Result(outer, _) if target(program, outer) == Some(SHARDING_CALL) => {
-                annotation(program, outer)?
+/// The operands, axes and shardings of a manual computation.
+struct Manual {
+    operands: Vec<Value>,
+    axes: Vec<AxisRef>,
+    ins: Vec<TensorSharding>,
+    outs: Vec<TensorSharding>,
+}
+
+impl Manual {
+    /// Reads the annotations around a call.
+    fn of(program: &mut Program, grid: &Grid, borders: &Borders) -> Result<Self, String> {
+        let mut manual = Self { operands: Vec::new(), axes: Vec::new(), ins: Vec::new(), outs: Vec::new() };
+        let mut given = Vec::new();
+        for &op in &borders.enter {
+            let axes = grid.manual_axes(&annotation(program, op)?);
+            if manual.axes.is_empty() {
+                manual.axes = axes;
+            } else if manual.axes != axes {
+                return Err("the operands enter with different manual axes".to_owned());
             }
-            _ => return Err(format!("the operand of @{ENTER_MANUAL} is not a result of @Sharding")),
-        };
-        ins.push((given, whole));
-        operands.push(whole);
-    }
-    for &op in &borders.leave {
-        outs.push((annotation(program, op)?, program.result(op, 0)));
-    }
-    let mut shardings = |list: Vec<(HloSharding, Value)>| -> Result<Vec<TensorSharding>, String> {
-        let each = list.into_iter().map(|(given, value)| {
+            let whole =
+                program.op(op).operands.first().copied().ok_or("an op that enters a manual region has no operand")?;
+            given.push(match program.value_source(whole) {
+                ValueSource::Result(outer, _) if target(program, outer) == Some(SHARDING_CALL) => {
+                    annotation(program, outer)?
+                }
+                _ => return Err(format!("the operand of @{ENTER_MANUAL} is not a result of @Sharding")),
+            });
+            manual.operands.push(whole);
+        }
+        let leave = borders.leave.iter().map(|&op| Ok((annotation(program, op)?, program.result(op, 0))));
+        let wanted: Vec<(HloSharding, Value)> = leave.collect::<Result<_, String>>()?;
+        let mut sharding = |given: &HloSharding, value: Value| -> Result<TensorSharding, String> {
             let rank = program.tensor_type(value).map_or(0, |t| t.rank());
-            let mut sharding = grid.sharding(program, &given, rank)?.ok_or("a manual region is over no devices")?;
+            let mut sharding = grid.sharding(program, given, rank)?.ok_or("a manual region is over no devices")?;
             let used: Vec<AxisRef> = sharding.dims.iter().flat_map(|d| d.axes.iter().copied()).collect();
-            sharding.replicated = manual.iter().copied().filter(|a| !used.contains(a)).collect();
+            sharding.replicated = manual.axes.iter().copied().filter(|a| !used.contains(a)).collect();
             Ok(sharding)
-        });
-        each.collect()
-    };
-    let (ins, outs) = (shardings(ins)?, shardings(outs)?);
+        };
+        let ins = given.iter().zip(&manual.operands).map(|(given, &value)| sharding(given, value));
+        let ins = ins.collect::<Result<_, _>>()?;
+        let outs = wanted.iter().map(|(given, value)| sharding(given, *value)).collect::<Result<_, _>>()?;
+        Ok(Self { ins, outs, ..manual })
+    }
+}
+
+/// Returns a region with a copy of the function that `call` calls.
+fn body(program: &mut Program, call: Op) -> Result<Region, String> {
     let callee = func::callee(program.view(call)).map(str::to_owned).ok_or("a call names no function")?;
     let body = func::function(program, &callee).and_then(|f| func::block(program, f));
     let body = body.ok_or_else(|| format!("the called function @{callee} has no body"))?;
     let loc = program.op(call).loc;
-
     let inner = program.new_block();
     let mut renaming = Renaming { call_site: Some(loc), ..Renaming::default() };
     for argument in program.block_args(body).to_vec() {
@@ -131,35 +143,29 @@ fn replace(program: &mut Program, grid: &Grid, block: Block, call: Op, borders: 
     let returned: Vec<Value> = program.op(last).operands.iter().map(|&v| renaming.value(v)).collect();
     ops.push(program.new_op(&sdy::RETURN, &returned, &[], &[], &[], loc));
     program.set_block_ops(inner, ops);
-    let region = program.new_region(&[inner]);
+    Ok(program.new_region(&[inner]))
+}
 
-    let names = manual.iter().map(|a| a.name).collect();
+fn replace(program: &mut Program, grid: &Grid, block: Block, call: Op, borders: &Borders) -> Result<(), String> {
+    let Manual { operands, axes, ins, outs } = Manual::of(program, grid, borders)?;
+    let (region, loc) = (body(program, call)?, program.op(call).loc);
     let attrs = [
         (sdy::IN_SHARDINGS, AttrData::ShardingPerValue(ins)),
         (sdy::OUT_SHARDINGS, AttrData::ShardingPerValue(outs)),
-        (sdy::MANUAL_AXES, AttrData::ManualAxes(names)),
+        (sdy::MANUAL_AXES, AttrData::ManualAxes(axes.iter().map(|a| a.name).collect())),
     ];
     let attrs = attrs.map(|(name, data)| (program.name(name), program.intern_attr(data)));
-    let types: Vec<Ty> = borders.leave.iter().map(|&op| program.value_type(program.result(op, 0))).collect();
-    let made = program.new_op(&sdy::MANUAL_COMPUTATION, &operands, &types, &attrs, &[region], loc);
-
-    let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
-    for (i, &op) in borders.leave.iter().enumerate() {
-        renamed.insert(program.result(op, 0), program.result(made, i));
-    }
+    let results: Vec<Value> = borders.leave.iter().map(|&op| program.result(op, 0)).collect();
+    let types: Vec<Ty> = results.iter().map(|&v| program.value_type(v)).collect();
+    let manual = program.new_op(&sdy::MANUAL_COMPUTATION, &operands, &types, &attrs, &[region], loc);
+    let renamed: FxHashMap<Value, Value> = results.into_iter().zip(program.results(manual)).collect();
     // The values that enter may have other users, so only ops without users are removed.
     let gone: FxHashSet<Op> = borders.enter.iter().chain(&borders.leave).chain(&borders.between).copied().collect();
     for &op in &gone {
         program.remove_attr(op, ANNOTATION);
     }
-    let mut kept = Vec::new();
-    for op in program.block_ops(block).to_vec() {
-        if op == call {
-            kept.push(made);
-        } else if !gone.contains(&op) {
-            kept.push(op);
-        }
-    }
+    let ops = program.block_ops(block).iter().filter(|op| !gone.contains(op));
+    let kept: Vec<Op> = ops.map(|&op| if op == call { manual } else { op }).collect();
     for &op in &kept {
         program.rename_operands(op, &renamed);
     }

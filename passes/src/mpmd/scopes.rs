@@ -7,7 +7,7 @@
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::build::Builder;
-use dialect::ir::{AttrData, Loc, LocData, Name, Op, Program, Renaming, Ty, Value};
+use dialect::ir::{AttrData, Block, Loc, LocData, Name, Op, Program, Renaming, Ty, Value};
 use dialect::op::{Constancy, OpDef};
 use dialect::ops::func;
 use dialect::ops::mpmd::{self, Kind, Topology};
@@ -25,68 +25,15 @@ pub(super) fn scopes(program: &mut Program, options: &Options, diagnostics: &mut
     if dialect::signature::is_stated(program, main) {
         return;
     }
-    let ops = program.block_ops(block).to_vec();
-    let known: FxHashSet<Name> = ops
-        .iter()
-        .filter(|&&op| mpmd::kind(program.view(op)) == Some(Kind::NamedComputation))
-        .flat_map(|&op| mpmd::origins(program.view(op)))
-        .map(|origin| origin.0)
-        .collect();
-    let assigned = options
-        .compile
-        .assign
-        .as_deref()
-        .unwrap_or_default()
-        .split(',')
-        .filter_map(|entry| Some(entry.split_once('@')?.0));
-    let wanted: Vec<String> =
-        options.compile.stages.as_deref().unwrap_or_default().split(',').chain(assigned).map(str::to_owned).collect();
-    let is_new = |name: &&String| !name.is_empty() && program.find_name(name).is_none_or(|name| !known.contains(&name));
-    let wanted: Vec<String> = wanted.iter().filter(is_new).cloned().collect();
+    let wanted = new_names(program, options, block);
     if wanted.is_empty() {
         return;
     }
-    let mut of_locations: FxHashMap<Loc, Option<Scope>> = FxHashMap::default();
-    // Constants come first, and each computation copies those it reads.
-    let mut slots: Vec<(Option<Scope>, Vec<Op>)> = vec![(None, Vec::new())];
-    let mut constants: FxHashSet<Value> = FxHashSet::default();
-    let mut made_in: FxHashMap<Value, usize> = FxHashMap::default();
-    let mut open: FxHashMap<Scope, usize> = FxHashMap::default();
-    for &op in &ops {
-        let view = program.view(op);
-        if view.operands().is_empty() && view.region(0).is_none() && view.def().constancy(view) != Constancy::No {
-            constants.extend(view.results());
-            slots[0].1.push(op);
-            continue;
-        }
-        let plain = mpmd::kind(view).is_none() && !view.def().terminator() && !view.def().side_effect(view);
-        let loc = program.op(op).loc;
-        let scope = match of_locations.get(&loc) {
-            Some(known) => *known,
-            None => {
-                let found = scope_of(program, loc, &wanted).map(|(name, times)| (program.name(&name), times));
-                of_locations.insert(loc, found);
-                found
-            }
-        };
-        let scope = scope.filter(|_| plain);
-        let after = outline::reads(program, &[op]).iter().filter_map(|v| made_in.get(v).copied()).max();
-        let slot = scope.and_then(|scope| open.get(&scope).copied()).filter(|&slot| after.is_none_or(|a| a <= slot));
-        let slot = slot.unwrap_or_else(|| {
-            slots.push((scope, Vec::new()));
-            slots.len() - 1
-        });
-        open.extend(scope.map(|scope| (scope, slot)));
-        slots[slot].1.push(op);
-        made_in.extend(program.results(op).map(|v| (v, slot)));
-    }
+    let Slots { slots, constants } = Slots::of(program, block, &wanted);
     let found: FxHashSet<Name> = slots.iter().filter_map(|slot| Some(slot.0?.0)).collect();
     for name in wanted.iter().filter(|wanted| !found.iter().any(|&name| matches(wanted, program.name_text(name)))) {
-        let d = Diagnostic::error(
-            codes::MESH_ASSIGNMENT,
-            program.op(main).span,
-            format!("no op is in a scope called \"{name}\""),
-        );
+        let message = format!("no op is in a scope called \"{name}\"");
+        let d = Diagnostic::error(codes::MESH_ASSIGNMENT, program.op(main).span, message);
         diagnostics.push(
             d.note("scopes are those of jax.named_scope in the locations of ops; as_text(debug_info=True) prints them"),
         );
@@ -96,12 +43,64 @@ pub(super) fn scopes(program: &mut Program, options: &Options, diagnostics: &mut
     let mut new = Vec::new();
     for (at, (scope, ops)) in slots.into_iter().enumerate() {
         match scope {
-            Some(scope) => named(program, scope, &ops, (&readers[at], &constants), &mut renamed, &mut new),
+            Some(scope) => named(program, scope, &ops, &readers[at], &constants, &mut renamed, &mut new),
             None => new.extend(ops),
         }
     }
     program.set_block_ops(block, new);
     program.rename(&renamed);
+}
+
+/// Returns the names that the options give to scopes, without those that named computations of `block` already have.
+fn new_names(program: &Program, options: &Options, block: Block) -> Vec<String> {
+    let computations = program.block_ops(block).iter().map(|&op| program.view(op));
+    let computations = computations.filter(|&view| mpmd::kind(view) == Some(Kind::NamedComputation));
+    let known: FxHashSet<Name> = computations.flat_map(mpmd::origins).map(|origin| origin.0).collect();
+    let [assign, stages] = [&options.compile.assign, &options.compile.stages].map(|list| list.as_deref().unwrap_or(""));
+    let assigned = assign.split(',').filter_map(|entry| Some(entry.split_once('@')?.0));
+    let is_new = |name: &&str| !name.is_empty() && program.find_name(name).is_none_or(|name| !known.contains(&name));
+    stages.split(',').chain(assigned).filter(is_new).map(str::to_owned).collect()
+}
+
+/// The ops of a block in stretches, each of one scope or of none.
+struct Slots {
+    /// First the constants: each computation copies those it reads.
+    slots: Vec<(Option<Scope>, Vec<Op>)>,
+    constants: FxHashSet<Value>,
+}
+
+impl Slots {
+    fn of(program: &mut Program, block: Block, wanted: &[String]) -> Self {
+        let mut of_locations: FxHashMap<Loc, Option<Scope>> = FxHashMap::default();
+        let mut slots: Vec<(Option<Scope>, Vec<Op>)> = vec![(None, Vec::new())];
+        let mut constants: FxHashSet<Value> = FxHashSet::default();
+        let mut slot_of_value: FxHashMap<Value, usize> = FxHashMap::default();
+        let mut open: FxHashMap<Scope, usize> = FxHashMap::default();
+        for op in program.block_ops(block).to_vec() {
+            let view = program.view(op);
+            if view.operands().is_empty() && view.region(0).is_none() && view.def().constancy(view) != Constancy::No {
+                constants.extend(view.results());
+                slots[0].1.push(op);
+                continue;
+            }
+            let plain = mpmd::kind(view).is_none() && !view.def().terminator() && !view.def().side_effect(view);
+            let loc = program.op(op).loc;
+            let scope = *of_locations
+                .entry(loc)
+                .or_insert_with(|| scope_of(program, loc, wanted).map(|(name, times)| (program.name(&name), times)));
+            let scope = scope.filter(|_| plain);
+            let after = outline::reads(program, &[op]).iter().filter_map(|v| slot_of_value.get(v).copied()).max();
+            let slot = scope.and_then(|scope| open.get(&scope).copied());
+            let slot = slot.filter(|&slot| after.is_none_or(|after| after <= slot)).unwrap_or_else(|| {
+                slots.push((scope, Vec::new()));
+                slots.len() - 1
+            });
+            open.extend(scope.map(|scope| (scope, slot)));
+            slots[slot].1.push(op);
+            slot_of_value.extend(program.results(op).map(|v| (v, slot)));
+        }
+        Self { slots, constants }
+    }
 }
 
 /// Returns for each slot the values that other slots read.
@@ -125,7 +124,8 @@ fn named(
     program: &mut Program,
     scope: Scope,
     ops: &[Op],
-    (read, constants): (&FxHashSet<Value>, &FxHashSet<Value>),
+    read: &FxHashSet<Value>,
+    constants: &FxHashSet<Value>,
     renamed: &mut FxHashMap<Value, Value>,
     new: &mut Vec<Op>,
 ) {

@@ -91,7 +91,7 @@ pub(super) fn spmd(program: &mut Program, diagnostics: &mut Diagnostics) {
     outline::replace_body(program, main, new, ops, &local);
     for (list, is_argument) in [(arguments, true), (results, false)] {
         for (i, side) in list.into_iter().enumerate() {
-            state(program, main, &topology, side, (i, is_argument));
+            state(program, main, &topology, side, i, is_argument);
         }
     }
     finish(program, main, devices);
@@ -123,7 +123,7 @@ fn devices(program: &Program, topology: &Topology, ops: &[Op]) -> Option<i64> {
 }
 
 /// Records the global type and the sharding of an argument or result.
-fn state(program: &mut Program, main: Op, topology: &Topology, side: MeshTensor, (i, is_argument): (usize, bool)) {
+fn state(program: &mut Program, main: Op, topology: &Topology, side: MeshTensor, i: usize, is_argument: bool) {
     let Some(mesh) = topology.mesh(side.mesh).cloned() else { return };
     let rank = side.tensor.rank();
     let inline = MeshRef::Inline(Box::new(mesh));

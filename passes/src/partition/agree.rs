@@ -28,8 +28,10 @@ const PLAN_FIRST: &str = "run the pass plan first: it redistributes values for t
 /// shards.
 pub(super) fn check(
     program: &Program,
-    (main, block): (Op, Block),
-    (axes, distributions): (&MeshAxes, &Distributions),
+    main: Op,
+    block: Block,
+    axes: &MeshAxes,
+    distributions: &Distributions,
     models: &mut Models,
     diagnostics: &mut Diagnostics,
 ) {

@@ -39,7 +39,8 @@ impl Partition<'_> {
     pub(super) fn enter(
         &mut self,
         op: Op,
-        (global, local): (Value, Value),
+        global: Value,
+        local: Value,
         manual: &[Name],
         ops: &mut Vec<Op>,
         positions: &mut Positions,
@@ -60,7 +61,8 @@ impl Partition<'_> {
     pub(super) fn leave(
         &mut self,
         op: Op,
-        (global, local): (Value, Value),
+        global: Value,
+        local: Value,
         manual: &[Name],
         ops: &mut Vec<Op>,
         positions: &mut Positions,

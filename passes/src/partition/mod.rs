@@ -8,14 +8,16 @@
 
 mod agree;
 mod assemble;
-mod beside;
 mod border;
+mod control;
 mod halo;
 mod joint;
 pub(crate) mod mesh;
+mod other_symbols;
 mod parts;
 pub(crate) mod position;
 mod reshard;
+mod rows;
 mod shared;
 mod signature;
 mod uneven;
@@ -25,7 +27,7 @@ use dialect::codes;
 use dialect::collective::MeshAttr;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
-use dialect::ir::{AttrData, Block, Loc, Name, Op, Program, Region, Stage, TensorType, Ty, Value};
+use dialect::ir::{AttrData, Block, Name, Op, Program, Region, Stage, TensorType, Ty, Value};
 use dialect::kernel::Kernel;
 use dialect::localize::{Localize, Tensor};
 use dialect::op::Control;
@@ -86,7 +88,7 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
         return diagnostics.push(d.note("run the pass unify-meshes first, or use one mesh for all shardings"));
     }
     let mut models: Models = program.take_memo();
-    agree::check(program, (main, block), (&axes, &distributions), &mut models, diagnostics);
+    agree::check(program, main, block, &axes, &distributions, &mut models, diagnostics);
     program.keep_memo(models);
     crate::custom_partitioning::refuse(program, mesh.devices(), diagnostics);
     if diagnostics.has_errors() {
@@ -119,7 +121,7 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     if pass.diagnostics.has_errors() {
         return;
     }
-    let kept = beside::kept(program, main, diagnostics);
+    let kept = other_symbols::kept(program, main, diagnostics);
     signature::record_global(program, main, &arguments, &returned);
     signature::replace_body(program, main, new, &kept, mesh_name.as_deref(), mesh);
 }
@@ -215,17 +217,14 @@ impl Partition<'_> {
     }
 
     fn op(&mut self, op: Op, ops: &mut Vec<Op>, positions: &mut Positions) {
-        let (def, loc) = (self.program.op(op).def, self.program.op(op).loc);
-        let globals = self.program.op(op).operands.clone();
+        let (def, globals) = (self.program.op(op).def, self.program.op(op).operands.clone());
         let Some(operands) = globals.iter().map(|v| self.values.get(v).copied()).collect::<Option<Locals>>() else {
             // An operand could not be partitioned; this has been reported.
             return;
         };
         if def.terminator() {
-            let types = [];
-            let data = self.program.op(op).clone();
-            let name = self.program.op_name(op).to_owned();
-            Builder::new(self.program, ops, loc).raw(data.def, &name, &operands, &types, &data.attrs, &[]);
+            let (data, name) = (self.program.op(op).clone(), self.program.op_name(op).to_owned());
+            Builder::new(self.program, ops, data.loc).raw(def, &name, &operands, &[], &data.attrs, &[]);
             return;
         }
         if let Some(reshard) = def.reshard(self.program.view(op)) {
@@ -248,25 +247,30 @@ impl Partition<'_> {
             _ => {}
         }
         debug_assert!(control.is_some() || !matches!(def.kernel(self.program.view(op)), Kernel::Control));
-        if let Err(d) = user::check(self.program, op, self.mesh, &self.manual) {
-            return self.diagnostics.push(d);
+        if let Err(d) = self.compute(op, &operands, ops, positions) {
+            self.diagnostics.push(d);
         }
-        let operands = match self.mask(op, &operands, ops, positions) {
-            Ok(operands) => operands,
-            Err(d) => return self.diagnostics.push(d),
-        };
+    }
+
+    /// Partitions an op that computes its results from its operands.
+    fn compute(
+        &mut self,
+        op: Op,
+        operands: &[Value],
+        ops: &mut Vec<Op>,
+        positions: &mut Positions,
+    ) -> Result<(), Diagnostic> {
+        user::check(self.program, op, self.mesh, &self.manual)?;
+        let operands = self.mask(op, operands, ops, positions)?;
         if let Some(value) = self.assemble(op, &operands, ops, positions) {
             let result = self.program.result(op, 0);
             self.values.insert(result, value);
-            return;
+            return Ok(());
         }
-        let (operands, fetched) = match self.fetch(op, &operands, ops, positions) {
-            Ok(fetched) => fetched,
-            Err(d) => return self.diagnostics.push(d),
-        };
-        if !self.local_regions(op) {
-            return;
-        }
+        let (operands, fetched) = self.fetch(op, &operands, ops, positions)?;
+        self.local_regions(op)?;
+        let (def, loc, globals) =
+            (self.program.op(op).def, self.program.op(op).loc, self.program.op(op).operands.clone());
         let results: SmallVec<[Value; 1]> = self.program.results(op).collect();
         let result_types: Vec<Ty> = results.iter().map(|&v| self.local_type(v)).collect();
         let operand_shards: SmallVec<[Shard; 3]> =
@@ -299,9 +303,8 @@ impl Partition<'_> {
             self.show(globals[0], &ops[first..]);
         }
         self.follow_padding(op, &operands, &locals);
-        for (global, local) in results.into_iter().zip(locals) {
-            self.values.insert(global, local);
-        }
+        self.values.extend(results.into_iter().zip(locals));
+        Ok(())
     }
 
     /// Writes onto the per-device form of an op that shows the sharding of `global` the type and sharding to show.
@@ -315,9 +318,8 @@ impl Partition<'_> {
         }
     }
 
-    /// Makes the regions of an op that isn't control flow read local values; returns `false`, with a diagnostic, when
-    /// one reads a sharded value.
-    fn local_regions(&mut self, op: Op) -> bool {
+    /// Makes the regions of an op that isn't control flow read local values; fails where one reads a sharded value.
+    fn local_regions(&mut self, op: Op) -> Result<(), Diagnostic> {
         let regions = self.program.op(op).regions.clone();
         let mut captured: Vec<Value> = Vec::new();
         for &region in &regions {
@@ -328,23 +330,18 @@ impl Partition<'_> {
             }
         }
         if captured.is_empty() {
-            return true;
+            return Ok(());
         }
         if captured.iter().any(|v| self.program.value_type(*v) != self.program.value_type(self.values[v])) {
-            let name = self.program.op_name(op).to_owned();
-            let d = Diagnostic::error(
-                codes::SHARDED_OPERAND,
-                self.program.op(op).span,
-                format!("a region of '{name}' reads a sharded value"),
-            );
-            self.diagnostics.push(d.note("constrain the value to be replicated, or pass it as an operand"));
-            return false;
+            let message = format!("a region of '{}' reads a sharded value", self.program.op_name(op));
+            let d = Diagnostic::error(codes::SHARDED_OPERAND, self.program.op(op).span, message);
+            return Err(d.note("constrain the value to be replicated, or pass it as an operand"));
         }
         let mut renaming = dialect::ir::Renaming::default();
         renaming.values.extend(captured.iter().map(|v| (*v, self.values[v])));
         let copies: Vec<Region> = regions.iter().map(|&r| self.program.clone_region(r, &mut renaming)).collect();
         self.program.op_mut(op).regions = copies.into();
-        true
+        Ok(())
     }
 
     fn reshard(
@@ -408,88 +405,6 @@ impl Partition<'_> {
             }
         }
         self.values.insert(result, local);
-    }
-
-    /// Handles a constraint that the plan left in a manual computation of all axes: it has no effect.
-    fn constraint(&mut self, op: Op, operand: Option<Value>) {
-        let result = self.program.result(op, 0);
-        match operand {
-            Some(local) if self.program.value_type(local) == self.local_type(result) => {
-                self.values.insert(result, local);
-            }
-            _ => {
-                let d = Diagnostic::error(
-                    codes::CONSTRAINT_LEFT,
-                    self.program.op(op).span,
-                    "the program still has a constraint",
-                );
-                self.diagnostics.push(d.note("run the pass plan first: it redistributes constrained values"));
-            }
-        }
-    }
-
-    /// Inlines the body of a manual or named computation in place of the op.
-    fn inline(&mut self, op: Op, operands: &[Value], ops: &mut Vec<Op>, positions: &mut Positions) {
-        let Some(body) = self.program.region_block(op, 0) else { return };
-        let manual = sdy::ManualComputation::of(self.program.view(op)).map(|manual| manual.manual_axes.to_vec());
-        let globals = self.program.op(op).operands.to_vec();
-        for (i, &arg) in self.program.block_args(body).to_vec().iter().enumerate() {
-            let value = match &manual {
-                Some(manual) => self.enter(op, (globals[i], operands[i]), manual, ops, positions),
-                None => operands[i],
-            };
-            self.values.insert(arg, value);
-        }
-        let inside = self.program.block_ops(body).to_vec();
-        let Some((&last, body_ops)) = inside.split_last() else { return };
-        let around = self.manual.len();
-        self.manual.extend(manual.iter().flatten());
-        for &inner in body_ops {
-            self.op_with_span(inner, ops, positions);
-        }
-        self.manual.truncate(around);
-        let returned = self.program.op(last).operands.clone();
-        for (i, v) in returned.iter().enumerate() {
-            if let Some(&local) = self.values.get(v)
-                && i < self.program.result_count(op)
-            {
-                let result = self.program.result(op, i);
-                let value = match &manual {
-                    Some(manual) => self.leave(op, (result, local), manual, ops, positions),
-                    None => local,
-                };
-                self.values.insert(result, value);
-            }
-        }
-    }
-
-    /// Builds a loop or branch: the same op over local types with partitioned regions.
-    fn with_regions(&mut self, op: Op, operands: &[Value], ops: &mut Vec<Op>) {
-        let data = self.program.op(op).clone();
-        let mut regions: Vec<Region> = Vec::new();
-        for &region in &data.regions {
-            let Some(&old) = self.program.region_blocks(region).first() else { continue };
-            let new = self.program.new_block();
-            for arg in self.program.block_args(old).to_vec() {
-                let ty = self.local_type(arg);
-                let (loc, span) = (self.program.value_loc(arg), self.program.value_span(arg));
-                let local = self.program.add_block_arg(new, ty, loc, span);
-                self.values.insert(arg, local);
-            }
-            self.fill(old, new);
-            regions.push(self.program.new_region(&[new]));
-        }
-        let globals: Vec<Value> = self.program.results(op).collect();
-        let types: Vec<Ty> = globals.iter().map(|&v| self.local_type(v)).collect();
-        let name = self.program.op_name(op).to_owned();
-        let attrs: Vec<_> =
-            data.attrs.iter().filter(|a| !sdy::is_attribute(self.program.name_text(a.0))).copied().collect();
-        let loc: Loc = data.loc;
-        let local = Builder::new(self.program, ops, loc).raw(data.def, &name, operands, &types, &attrs, &regions);
-        for (i, global) in globals.into_iter().enumerate() {
-            let value = self.program.result(local, i);
-            self.values.insert(global, value);
-        }
     }
 }
 

@@ -59,7 +59,7 @@ fn check(program: &mut Program, options: &Options, diagnostics: &mut Diagnostics
         return;
     }
     let mut spreads = Spreads::new((devices.0 * devices.1) as usize);
-    let arguments = arguments(program, (main, block), devices, &mut spreads);
+    let arguments = arguments(program, main, block, devices, &mut spreads);
     let mut flow = Flow::new(program, devices, spreads);
     flow.run(block, &arguments);
     let mut check = Check { program, flow, strict: options.flag("strict"), diagnostics, deciders: Vec::new() };
@@ -75,7 +75,7 @@ pub(crate) fn all_differ(program: &mut Program, collectives: &[Op], values: &[Ve
         return vec![false; collectives.len()];
     }
     let mut spreads = Spreads::new((devices.0 * devices.1) as usize);
-    let arguments = arguments(program, (main, block), devices, &mut spreads);
+    let arguments = arguments(program, main, block, devices, &mut spreads);
     let mut flow = Flow::new(program, devices, spreads);
     flow.run(block, &arguments);
     let of: Vec<Vec<Spread>> = values.iter().map(|v| v.iter().map(|&v| flow.spread(v)).collect()).collect();
@@ -119,7 +119,8 @@ fn devices(program: &Program, block: Block) -> (i64, i64) {
 /// Returns how the arguments of `@main` differ between devices: by their shards, where a sharding is stated.
 fn arguments(
     program: &mut Program,
-    (main, block): (Op, Block),
+    main: Op,
+    block: Block,
     (replicas, partitions): (i64, i64),
     spreads: &mut Spreads,
 ) -> Vec<Spread> {

@@ -17,8 +17,9 @@ use dialect::sharding::{Axes, AxisPart, Distribution, ReductionKind};
 use rustc_hash::FxHashMap;
 
 use crate::mpmd::outline;
+use crate::plan::model::exchanged::Exchanges;
 use crate::plan::model::meaning::Models;
-use crate::plan::model::strategy::{Assignment, Exchanges, OpModel};
+use crate::plan::model::strategy::{Assignment, OpModel};
 
 /// The form of an op for each microbatch.
 #[derive(Clone)]
@@ -49,7 +50,8 @@ impl<'a> Division<'a> {
         program: &'a Program,
         models: &'a mut Models,
         block: Block,
-        (arguments, count): (&[Value], i64),
+        arguments: &[Value],
+        count: i64,
     ) -> Option<Self> {
         let axis = AxisPart::whole(0, u32::try_from(count).ok()?);
         let cut = |dim: usize| if dim == 0 { [axis].into_iter().collect() } else { Axes::new() };

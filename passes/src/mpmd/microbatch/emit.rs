@@ -11,8 +11,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::divide::Each;
 use crate::mpmd::outline;
+use crate::plan::model::exchanged::Exchanges;
 use crate::plan::model::meaning::Models;
-use crate::plan::model::strategy::{Assignment, Exchanges};
+use crate::plan::model::strategy::Assignment;
 
 /// The decisions, and the ops written so far.
 pub(super) struct MicrobatchEmitter<'a> {

@@ -109,7 +109,7 @@ fn best(
 ) -> Option<SplitProgram> {
     let mut best: Option<(f64, SplitProgram)> = None;
     for arguments in candidates(program, block, argument) {
-        let Some(division) = Division::of(program, models, block, (&arguments, count)) else { continue };
+        let Some(division) = Division::of(program, models, block, &arguments, count) else { continue };
         let Division { parts, each, work, .. } = division;
         if !each.is_empty() && best.as_ref().is_none_or(|b| work < b.0) {
             best = Some((work, (parts, each)));

@@ -10,8 +10,9 @@ use dialect::sharding::{AxisPart, Pairs};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::exchanged::{Exchanged, Exchanges};
 use super::meaning::{Model, Models};
-use super::strategy::{Exchanged, Exchanges, Strategy};
+use super::strategy::Strategy;
 use crate::plan::program::graph::{Graph, Node, OpId, Places, Share, ValueId};
 use crate::plan::reshard::cache::{Copies, Dist, ReshardCache};
 
@@ -48,7 +49,7 @@ define_id!(
 );
 
 /// Rows that are sent in one permute, of which an op pays a share.
-struct Sent<'a> {
+struct SentRows<'a> {
     pairs: &'a Pairs,
     axes: &'a [AxisPart],
     /// The op's share of the bytes, and of the permute's start-up time.
@@ -58,10 +59,10 @@ struct Sent<'a> {
 
 /// Returns the seconds of permutes between the same devices. They are sent as one where that is cheaper; packing and
 /// unpacking the rows each write and read them once more.
-fn permutes(cache: &ReshardCache<'_>, rates: Rates, list: &[Sent<'_>]) -> f64 {
+fn permutes(cache: &ReshardCache<'_>, rates: Rates, list: &[SentRows<'_>]) -> f64 {
     let Some(first) = list.first() else { return 0.0 };
-    let startup = cache.startup(CollectiveKind::CollectivePermute, first.axes);
-    let seconds = |bytes: f64, share: f64| cache.permute_seconds(bytes, first.axes) - startup * (1.0 - share);
+    let startup = cache.prices().startup(CollectiveKind::CollectivePermute, first.axes);
+    let seconds = |bytes: f64, share: f64| cache.prices().permute_seconds(bytes, first.axes) - startup * (1.0 - share);
     let apart = list.iter().map(|s| seconds(s.bytes, s.startup)).sum::<f64>();
     let bytes = list.iter().map(|s| s.bytes).sum::<f64>();
     let most = list.iter().map(|s| s.startup).fold(0.0, f64::max);
@@ -222,7 +223,7 @@ impl Graph {
     /// the same rows share this cost.
     fn exchanges(&self, cache: &ReshardCache<'_>, rates: Rates, node: &Node, places: &Places) -> f64 {
         let mut seconds = 0.0;
-        let mut sent: SmallVec<[Sent<'_>; 4]> = SmallVec::new();
+        let mut sent: SmallVec<[SentRows<'_>; 4]> = SmallVec::new();
         for e in &places.exchanged {
             let Some(v) = node.operands[e.operand] else { continue };
             let bytes = cache.local_bytes(self.values[v].ty, places.operands[e.operand]);
@@ -231,13 +232,13 @@ impl Graph {
             for p in &e.sent {
                 // Two neighbors send each other the rows of both sides in one permute.
                 let startup = if size_of(&e.axes) == 2 { share.copied } else { share.sent };
-                sent.push(Sent { pairs: &p.pairs, axes: &e.axes, bytes: p.share * bytes * share.sent, startup });
+                sent.push(SentRows { pairs: &p.pairs, axes: &e.axes, bytes: p.share * bytes * share.sent, startup });
             }
         }
         while let Some(first) = sent.first() {
             let (pairs, axes) = (first.pairs, first.axes);
-            type List<'a> = SmallVec<[Sent<'a>; 4]>;
-            let joins = |s: &Sent<'_>| s.pairs == pairs && s.axes == axes;
+            type List<'a> = SmallVec<[SentRows<'a>; 4]>;
+            let joins = |s: &SentRows<'_>| s.pairs == pairs && s.axes == axes;
             let (same, others): (List<'_>, List<'_>) = sent.into_iter().partition(joins);
             seconds += permutes(cache, rates, &same);
             sent = others;

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 /// How a scalar inside a body depends on the operands.
 #[derive(Clone, Debug)]
-struct Form {
+struct Linearity {
     /// Sets of operands in which it is linear.
     linear: Vec<BTreeSet<usize>>,
     /// Every operand it depends on.
@@ -23,17 +23,17 @@ struct Form {
     zero: bool,
 }
 
-impl Form {
+impl Linearity {
     fn constant(zero: bool) -> Self {
-        Form { linear: Vec::new(), depends: BTreeSet::new(), zero }
+        Linearity { linear: Vec::new(), depends: BTreeSet::new(), zero }
     }
 
     fn operand(i: usize) -> Self {
-        Form { linear: vec![BTreeSet::from([i])], depends: BTreeSet::from([i]), zero: false }
+        Linearity { linear: vec![BTreeSet::from([i])], depends: BTreeSet::from([i]), zero: false }
     }
 
     fn nothing(depends: BTreeSet<usize>) -> Self {
-        Form { linear: Vec::new(), depends, zero: false }
+        Linearity { linear: Vec::new(), depends, zero: false }
     }
 
     /// Returns whether it is linear in exactly those operands of `set` that it depends on.
@@ -43,9 +43,9 @@ impl Form {
 }
 
 /// Returns the form of a sum, or of a select between the two.
-fn both(a: &Form, b: &Form) -> Form {
+fn both(a: &Linearity, b: &Linearity) -> Linearity {
     if a.zero && b.zero {
-        return Form::constant(true);
+        return Linearity::constant(true);
     }
     let mut sets: Vec<BTreeSet<usize>> = Vec::new();
     let mut add = |set: BTreeSet<usize>| {
@@ -58,39 +58,39 @@ fn both(a: &Form, b: &Form) -> Form {
         (_, true) => a.linear.iter().for_each(|s| add(s.clone())),
         _ => a.linear.iter().for_each(|s| b.linear.iter().for_each(|t| add(s | t))),
     }
-    Form { linear: sets, depends: &a.depends | &b.depends, zero: false }
+    Linearity { linear: sets, depends: &a.depends | &b.depends, zero: false }
 }
 
 /// Returns the form of a product: linear in the sets in which one factor is linear and on which the other doesn't
 /// depend.
-fn times(a: &Form, b: &Form) -> Form {
+fn times(a: &Linearity, b: &Linearity) -> Linearity {
     let mut sets = Vec::new();
     for (x, y) in [(a, b), (b, a)] {
         sets.extend(x.linear.iter().filter(|s| s.is_disjoint(&y.depends)).cloned());
     }
     sets.dedup();
     sets.truncate(PLAN.linear_sets);
-    Form { linear: sets, depends: &a.depends | &b.depends, zero: a.zero || b.zero }
+    Linearity { linear: sets, depends: &a.depends | &b.depends, zero: a.zero || b.zero }
 }
 
 /// Returns the sets of operands in which `op` is linear.
 pub(crate) fn linear_sets(op: OpRef<'_>, kernel: &Kernel) -> Vec<BTreeSet<usize>> {
     match kernel {
         Kernel::Nest(nest) => {
-            let mut forms: Vec<Form> = Vec::new();
+            let mut forms: Vec<Linearity> = Vec::new();
             for input in &nest.inputs {
-                let read = Form::operand(input.operand);
+                let read = Linearity::operand(input.operand);
                 forms.push(match (&input.outside, input.guards.is_empty()) {
                     (_, true) | (None, _) => read,
-                    (Some(Outside::Operand(i)), _) => both(&read, &Form::operand(*i)),
-                    (Some(Outside::Const(c)), _) => both(&read, &Form::constant(c.is_zero())),
+                    (Some(Outside::Operand(i)), _) => both(&read, &Linearity::operand(*i)),
+                    (Some(Outside::Const(c)), _) => both(&read, &Linearity::constant(c.is_zero())),
                 });
             }
             let start = |init: &Init| match init {
-                Init::Operand(i) => Form::operand(*i),
-                Init::Const(c) => Form::constant(c.is_zero()),
+                Init::Operand(i) => Linearity::operand(*i),
+                Init::Const(c) => Linearity::constant(c.is_zero()),
             };
-            let accumulators: Vec<Form> = nest.init.iter().map(start).collect();
+            let accumulators: Vec<Linearity> = nest.init.iter().map(start).collect();
             results(&nest.body, &forms, &accumulators, op)
         }
         Kernel::External(External::Scatter(_)) if op.def().reduction(op) == Some(Default::default()) => {
@@ -102,22 +102,22 @@ pub(crate) fn linear_sets(op: OpRef<'_>, kernel: &Kernel) -> Vec<BTreeSet<usize>
     }
 }
 
-fn results(body: &Body, inputs: &[Form], accumulators: &[Form], op: OpRef<'_>) -> Vec<BTreeSet<usize>> {
-    let mut insts: Vec<Form> = Vec::new();
+fn results(body: &Body, inputs: &[Linearity], accumulators: &[Linearity], op: OpRef<'_>) -> Vec<BTreeSet<usize>> {
+    let mut insts: Vec<Linearity> = Vec::new();
     for inst in &body.insts {
         let form = match inst {
-            Inst::Const(c, _) => Form::constant(c.is_zero()),
-            Inst::Index(..) => Form::constant(false),
+            Inst::Const(c, _) => Linearity::constant(c.is_zero()),
+            Inst::Index(..) => Linearity::constant(false),
             Inst::Op { op, args, ty } => {
                 let types: SmallVec<[ElementType; 3]> = args.iter().map(|&a| body.arg_type(a)).collect();
-                let args: SmallVec<[&Form; 3]> =
+                let args: SmallVec<[&Linearity; 3]> =
                     args.iter().map(|&a| form_of(a, inputs, accumulators, &insts)).collect();
                 apply(*op, &args, &types, *ty)
             }
         };
         insts.push(form);
     }
-    let results: Vec<&Form> = body.results.iter().map(|&r| form_of(r, inputs, accumulators, &insts)).collect();
+    let results: Vec<&Linearity> = body.results.iter().map(|&r| form_of(r, inputs, accumulators, &insts)).collect();
     let Some(first) = results.first() else { return Vec::new() };
     // A set's operands must be of a type that can be summed, and every result must be linear in the set.
     let summed = |i: usize| {
@@ -132,7 +132,12 @@ fn results(body: &Body, inputs: &[Form], accumulators: &[Form], op: OpRef<'_>) -
     first.linear.iter().filter(fits).cloned().collect()
 }
 
-fn form_of<'f>(arg: Arg, inputs: &'f [Form], accumulators: &'f [Form], insts: &'f [Form]) -> &'f Form {
+fn form_of<'f>(
+    arg: Arg,
+    inputs: &'f [Linearity],
+    accumulators: &'f [Linearity],
+    insts: &'f [Linearity],
+) -> &'f Linearity {
     match arg {
         Arg::Input(i) => &inputs[i],
         Arg::Accumulator(i) => &accumulators[i],
@@ -140,24 +145,24 @@ fn form_of<'f>(arg: Arg, inputs: &'f [Form], accumulators: &'f [Form], insts: &'
     }
 }
 
-fn apply(op: ScalarOp, args: &[&Form], types: &[ElementType], ty: ElementType) -> Form {
+fn apply(op: ScalarOp, args: &[&Linearity], types: &[ElementType], ty: ElementType) -> Linearity {
     let depends = args.iter().fold(BTreeSet::new(), |all, a| &all | &a.depends);
     match (op, args) {
         (ScalarOp::Add | ScalarOp::Sub, [a, b]) => both(a, b),
         (ScalarOp::Mul, [a, b]) => times(a, b),
         (ScalarOp::Div, [a, b]) if ty.is_float() || ty.is_complex() => {
             let linear = a.linear.iter().filter(|s| s.is_disjoint(&b.depends)).cloned().collect();
-            Form { linear, depends, zero: a.zero }
+            Linearity { linear, depends, zero: a.zero }
         }
         (ScalarOp::Neg | ScalarOp::Real | ScalarOp::Imag, [a]) => (*a).clone(),
         (ScalarOp::Complex, [a, b]) => both(a, b),
         (ScalarOp::Select, [p, a, b]) => {
             let mut form = both(a, b);
             form.linear.retain(|s| s.is_disjoint(&p.depends));
-            Form { depends, ..form }
+            Linearity { depends, ..form }
         }
         (ScalarOp::Convert, [a]) if widens(types[0], ty) => (*a).clone(),
-        _ => Form::nothing(depends),
+        _ => Linearity::nothing(depends),
     }
 }
 

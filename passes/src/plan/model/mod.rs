@@ -2,6 +2,7 @@
 
 pub(crate) mod choice;
 pub mod cost;
+pub mod exchanged;
 pub(crate) mod linear;
 pub mod machine_cost;
 pub(crate) mod meaning;

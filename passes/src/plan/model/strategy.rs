@@ -2,17 +2,16 @@
 //! distributions of operands and results.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
 use std::sync::Arc;
 
-use dialect::ir::{TensorType, gcd};
-use dialect::sharding::axis::{merged, push_merged, set_of, size_of};
+use dialect::ir::gcd;
+use dialect::sharding::axis::{after_prefix, common_prefix, merged, push_merged, set_of, size_of};
 use dialect::sharding::{
-    Assembly, Axes, AxisPart, Distribution, Exchange, FactorKind, Pairs, Reach, ReductionKind, ShardDim, ShardingRule,
-    TensorFactors,
+    Assembly, Axes, AxisPart, Distribution, FactorKind, Reach, ReductionKind, ShardDim, ShardingRule, TensorFactors,
 };
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+
+use crate::layouts::helps;
 
 /// The properties of an op that the plan reads.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -81,57 +80,6 @@ pub struct Assignment {
     pub operands: Vec<Distribution>,
     /// The distribution that each result has.
     pub results: Vec<Distribution>,
-}
-
-/// Rows that devices send each other before they compute an op.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Exchanged {
-    /// The index of the operand.
-    pub operand: usize,
-    /// The index in the model's `shifted`; `None` where rows of several operands are assembled.
-    pub shifted: Option<usize>,
-    /// The axes along which rows are sent.
-    pub axes: Axes,
-    /// The permutes.
-    pub sent: SmallVec<[Permuted; 2]>,
-    /// The rows that a device copies in total, as a share of its shard.
-    pub rows: f64,
-}
-
-/// A cache of the permutes for a reach and a number of shards; `None` where permutes can't send the rows.
-#[derive(Default)]
-pub struct Exchanges(FxHashMap<(Reach, i64), Option<Sent>>);
-
-/// The permutes, and the rows that a device copies in total, as a share of its shard.
-type Sent = (SmallVec<[Permuted; 2]>, f64);
-
-impl Exchanges {
-    fn of(&mut self, reach: Reach, shards: i64) -> Option<&Sent> {
-        self.0.entry((reach, shards)).or_insert_with(|| sent(reach, shards)).as_ref()
-    }
-}
-
-fn sent(reach: Reach, shards: i64) -> Option<Sent> {
-    let exchange = Exchange::of(reach, shards)?;
-    let size = exchange.shards.size().max(1) as f64;
-    let all = exchange.between_all();
-    let sent = exchange.rounds.iter().map(|round| {
-        let pairs = Rc::new(all.as_ref().unwrap_or(&round.pairs).clone());
-        Permuted { share: round.rows as f64 / size, pairs }
-    });
-    let sent = sent.collect();
-    // Without permutes a device reads its own shard, or a part of it.
-    let copied = !exchange.rounds.is_empty() || !exchange.is_uniform();
-    Some((sent, if copied { exchange.window.rows as f64 / size } else { 0.0 }))
-}
-
-/// One permute of rows.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Permuted {
-    /// The rows it sends, as a share of a device's shard of the operand.
-    pub share: f64,
-    /// The sender and receiver of each row, by position along the axes.
-    pub pairs: Rc<Pairs>,
 }
 
 impl OpModel {
@@ -375,36 +323,6 @@ impl OpModel {
         factors.map(|(f, axes)| ShardDim::new(f.size, size_of(axes)).speedup()).product()
     }
 
-    /// Returns the operands of which devices receive rows from their neighbors, with the axes and the rows sent.
-    pub fn exchanged(&self, strategy: &Strategy, known: &mut Exchanges) -> SmallVec<[Exchanged; 1]> {
-        if self.shifted.is_empty() && self.assembled.is_none() {
-            return SmallVec::new();
-        }
-        let sharded = self.shifted.iter().enumerate().filter(|s| !strategy.factors[s.1.factor as usize].is_empty());
-        let one = |(shifted, s): (usize, &Shifted)| {
-            let axes = Axes::from_slice(&strategy.factors[s.factor as usize]);
-            let (sent, rows) = known.of(s.reach, size_of(&axes))?.clone();
-            Some(Exchanged { operand: s.operand as usize, shifted: Some(shifted), axes, sent, rows })
-        };
-        sharded.filter_map(one).chain(self.put_together(strategy)).collect()
-    }
-
-    /// Returns the rows that devices send each other where the result is assembled from several operands, as shares of
-    /// the first operand's shard.
-    fn put_together(&self, strategy: &Strategy) -> Option<Exchanged> {
-        let (factor, assembly) = self.assembled.as_ref()?;
-        let axes = strategy.factors[*factor as usize].clone();
-        if axes.is_empty() {
-            return None;
-        }
-        let shards = size_of(&axes);
-        let rows = |global: i64| ShardDim::new(global, shards).size() as f64;
-        let (operand, size) = assembly.sizes.iter().enumerate().find_map(|(i, size)| Some((i, rows((*size)?))))?;
-        let sent = assembly.exchange(shards).rounds.into_iter();
-        let sent = sent.map(|r| Permuted { share: r.rows as f64 / size.max(1.0), pairs: Rc::new(r.pairs) }).collect();
-        Some(Exchanged { operand, shifted: None, axes, sent, rows: rows(assembly.size()) / size.max(1.0) })
-    }
-
     /// Returns the operands in which padding must be masked for a reduction.
     pub fn masked<'a>(&'a self, strategy: &'a Strategy) -> impl Iterator<Item = usize> + 'a {
         let shows = |f: u32| {
@@ -415,31 +333,13 @@ impl OpModel {
     }
 }
 
-/// Returns whether `axes` divide a dimension of `size` better than their prefix `before`: where axes don't divide the
-/// size, some devices may have nothing to do.
-fn helps(size: i64, before: &[AxisPart], axes: &[AxisPart]) -> bool {
-    let dim = |axes: &[AxisPart]| ShardDim::new(size, size_of(axes));
-    dim(axes).is_even() || dim(axes).size() < dim(before).size()
-}
-
 /// Adds to `factor` the axes of `parts` that continue its axes and that no other factor uses.
 fn extend(factors: &mut [Axes], factor: usize, parts: &[AxisPart]) {
-    let fine = |parts: &[AxisPart], at: &[AxisPart]| -> Option<Axes> {
-        // The rest of `parts` after the prefix `at`.
-        let mut rest = Axes::from_slice(parts);
-        for &have in at {
-            let first = rest.first().copied()?;
-            if first.axis != have.axis || first.pre != have.pre || !first.size.is_multiple_of(have.size) {
-                return None;
-            }
-            rest.remove(0);
-            if first.size > have.size {
-                rest.insert(0, AxisPart { axis: have.axis, pre: have.end(), size: first.size / have.size });
-            }
-        }
-        Some(rest)
-    };
-    let Some(rest) = fine(parts, &factors[factor]) else { return };
+    let kept = &factors[factor];
+    if common_prefix(kept, parts) != *kept {
+        return;
+    }
+    let rest = after_prefix(parts, kept);
     for part in rest {
         if factors.iter().flatten().any(|p| p.conflicts_with(part)) {
             return;
@@ -448,42 +348,10 @@ fn extend(factors: &mut [Axes], factor: usize, parts: &[AxisPart]) {
     }
 }
 
-/// Returns the distribution with each dimension's list of axes cut off where they don't divide it.
-pub fn even_part(distribution: &Distribution, ty: &TensorType) -> Distribution {
-    let mut even = distribution.clone();
-    for (axes, &n) in even.dims.iter_mut().zip(&ty.shape) {
-        let mut rest = n.max(0) as u64;
-        let mut kept = Axes::new();
-        for part in axes.iter() {
-            let size = gcd(rest as i64, part.size.into()) as u32;
-            if size > 1 {
-                push_merged(&mut kept, AxisPart { size, ..*part });
-            }
-            if size != part.size || rest == 0 {
-                break;
-            }
-            rest /= u64::from(size);
-        }
-        *axes = kept;
-    }
-    even
-}
-
-/// Returns the distribution without axes that don't make a device's shard of a dimension smaller.
-pub fn useful_part(distribution: &Distribution, ty: &TensorType) -> Distribution {
-    let mut useful = distribution.clone();
-    for (axes, &n) in useful.dims.iter_mut().zip(&ty.shape) {
-        let kept = (1..=axes.len()).take_while(|&i| helps(n.max(0), &axes[..i - 1], &axes[..i])).count();
-        axes.truncate(kept);
-    }
-    useful
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::plan::reshard::tests::{dist, mesh_axes};
-    use dialect::ir::ElementType;
 
     fn dot() -> OpModel {
         let mut rule = ShardingRule::new(&[2, 2], &[2]);
@@ -564,14 +432,6 @@ mod tests {
     }
 
     #[test]
-    fn axes_that_do_not_divide_are_cut_short() {
-        let g = mesh_axes(&[2, 4]);
-        let ty = TensorType::new(&[6, 4], ElementType::F32);
-        assert_eq!(even_part(&dist(&g, "y|x"), &ty), dist(&g, "y:1:2|x"));
-        assert_eq!(even_part(&dist(&g, "x y|"), &ty), dist(&g, "x|"));
-    }
-
-    #[test]
     fn what_does_not_divide_is_shared_by_fewer() {
         let g = mesh_axes(&[2, 4]);
         let rank = |p: AxisPart| p.axis as usize;
@@ -593,14 +453,5 @@ mod tests {
         let four = model.with_axis(&model.whole(), g.whole(1), 0, &rank).unwrap();
         assert_eq!(model.speedup(&four), 3.0);
         assert_eq!(model.with_axis(&four, g.whole(0), 0, &rank), None);
-    }
-
-    #[test]
-    fn axes_that_leave_nothing_to_do_are_not_used() {
-        let g = mesh_axes(&[2, 4]);
-        let ty = TensorType::new(&[6, 1, 3], ElementType::F32);
-        assert_eq!(useful_part(&dist(&g, "x y||"), &ty), dist(&g, "x y||"));
-        assert_eq!(useful_part(&dist(&g, "|x|y"), &ty), dist(&g, "||y"));
-        assert_eq!(useful_part(&dist(&g, "||y x"), &ty), dist(&g, "||y"));
     }
 }

@@ -10,13 +10,14 @@ use dialect::id::TiSlice;
 use dialect::ir::{Attr, AttrData, Block, Loc, LocData, Name, Op, Program, Value, ValueSource};
 use dialect::op::Control;
 use dialect::ops::{build, func, sdy};
-use dialect::sharding::{AxisPart, Distribution, MeshAxes, Reshard};
+use dialect::sharding::{Distribution, MeshAxes};
 use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use super::graph::{self, Graph, OpId, Places};
-use crate::plan::reshard::cache::{Copies, Dist, ReshardCache};
+use super::graph::{Graph, OpId, Places};
+use super::reader;
+use crate::plan::reshard::cache::{Copies, Dist, ReshardCache, StepKind};
 
 /// A value and its copies built so far.
 struct Built {
@@ -134,7 +135,7 @@ impl<'a, 's> Emit<'a, 's> {
         if let Some(body) = body {
             let args = self.program.block_args(body).iter().copied().zip(initial);
             let mut before: FxHashMap<Value, Value> = args.collect();
-            let unchanged: Vec<Value> = graph::unchanged(self.program, body).collect();
+            let unchanged: Vec<Value> = reader::unchanged(self.program, body).collect();
             before.retain(|arg, _| unchanged.contains(arg));
             self.block_after(body, &before);
         }
@@ -214,12 +215,12 @@ impl<'a, 's> Emit<'a, 's> {
         let (copies, depth) = (built.copies.clone(), built.depth);
         let copy = &copies.list[at];
         let to = self.cache.distribution(copy.at).clone();
-        let done = match &copy.from {
+        let done = match copy.from {
             None => self.place_anew(value, &to, depth),
             Some((from, kind)) => {
-                let before = built.before.filter(|_| *from == 0);
-                let source = before.unwrap_or_else(|| self.build(value, *from, user));
-                let before = self.cache.distribution(copies.list[*from].at).clone();
+                let before = built.before.filter(|_| from == 0);
+                let source = before.unwrap_or_else(|| self.build(value, from, user));
+                let before = self.cache.distribution(copies.list[from].at).clone();
                 let op = self.collective(value, source, &to, kind);
                 let cause = self.cause(value, &before, &to, user);
                 self.program.set_attr(op, CAUSE, cause);
@@ -244,9 +245,9 @@ impl<'a, 's> Emit<'a, 's> {
     }
 
     /// Creates the collective that makes a copy of `value` from the copy `source`.
-    fn collective(&mut self, value: Value, source: Value, to: &Distribution, kind: &Reshard<AxisPart>) -> Op {
+    fn collective(&mut self, value: Value, source: Value, to: &Distribution, kind: StepKind) -> Op {
         let mesh_axes = self.cache.mesh_axes();
-        let change = kind.named(&mesh_axes.data);
+        let change = self.cache.step(kind).named(&mesh_axes.data);
         let out = mesh_axes.sharding(to);
         let loc = self.program.value_loc(value);
         let op = build::sdy::collective(self.program, source, &change, out.clone(), loc);

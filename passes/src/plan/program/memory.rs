@@ -1,6 +1,6 @@
 //! Decides which values of a graph are in memory, and when, by the same code (`dialect::buffers`) as for native code.
 
-use dialect::buffers::{self, FusionModel, Interval, Item, Roots, Timeline};
+use dialect::buffers::{self, FusionModel, Interval, Item, Liveness, Roots};
 use dialect::id::TiVec;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -74,36 +74,36 @@ impl Graph {
         for (op, kernels) in kernels.iter_enumerated() {
             kernels.iter().for_each(|&kernel| inside[OpId::new(kernel as usize)].push(op));
         }
-        let mut timeline = Timeline::default();
+        let mut liveness = Liveness::default();
         let mut items: TiVec<ValueId, Option<Item>> = vec![None; self.values.len()].into();
         let mut ends: FxHashMap<ValueId, u32> = FxHashMap::default();
         for moment in moments {
             match moment {
                 Moment::Op(op) => {
-                    timeline.step();
+                    liveness.step();
                     let read = inside[*op].iter().flat_map(|&op| self.ops[op].operands.iter().flatten());
-                    read.filter_map(|&v| items[v]).for_each(|item| timeline.read(item));
-                    self.ops[*op].results.iter().flatten().for_each(|&v| items[v] = Some(timeline.define()));
+                    read.filter_map(|&v| items[v]).for_each(|item| liveness.read(item));
+                    self.ops[*op].results.iter().flatten().for_each(|&v| items[v] = Some(liveness.define()));
                 }
                 Moment::Before(operands) => {
-                    timeline.step();
-                    operands.iter().filter_map(|&v| items[v]).for_each(|item| timeline.read(item));
+                    liveness.step();
+                    operands.iter().filter_map(|&v| items[v]).for_each(|item| liveness.read(item));
                 }
                 Moment::After(op) => {
-                    timeline.step();
-                    self.ops[*op].results.iter().flatten().for_each(|&v| items[v] = Some(timeline.define()));
+                    liveness.step();
+                    self.ops[*op].results.iter().flatten().for_each(|&v| items[v] = Some(liveness.define()));
                 }
                 Moment::Begin(args) => {
-                    timeline.step();
-                    args.iter().for_each(|&v| items[v] = Some(timeline.define()));
+                    liveness.step();
+                    args.iter().for_each(|&v| items[v] = Some(liveness.define()));
                 }
-                Moment::End(args) => ends.extend(args.iter().map(|&v| (v, timeline.now()))),
-                Moment::Enter => timeline.enter(),
-                Moment::Leave => timeline.leave(),
+                Moment::End(args) => ends.extend(args.iter().map(|&v| (v, liveness.now()))),
+                Moment::Enter => liveness.enter(),
+                Moment::Leave => liveness.leave(),
             }
         }
         let held = items.into_iter_enumerated().filter_map(move |(value, item)| {
-            let copies = timeline.live(item?);
+            let copies = liveness.live(item?);
             let last = ends.get(&value).copied().unwrap_or(0).max(copies.1);
             Some((value, Held { made: (copies.0, last), copies }))
         });

@@ -4,3 +4,4 @@ pub(crate) mod carried;
 pub(crate) mod emit;
 pub(crate) mod graph;
 pub(crate) mod memory;
+pub(crate) mod reader;

@@ -8,6 +8,7 @@ pub(crate) mod annotated;
 pub mod conflict;
 pub mod outline;
 pub(crate) mod trivial;
+mod unreduced;
 
 use dialect::id::TiVec;
 use dialect::ir::{Attr, AttrData, Op, Program, Value, gcd};

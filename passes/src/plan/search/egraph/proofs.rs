@@ -24,7 +24,8 @@ use crate::plan::model::choice::{Choice, Placer};
 use crate::plan::model::machine_cost::MachineCost;
 use crate::plan::model::meaning::Models;
 use crate::plan::model::strategy::{OpModel, Strategy};
-use crate::plan::program::graph::{Graph, OpId, Reader, ValueId, Variant};
+use crate::plan::program::graph::{Graph, OpId, ValueId, Variant};
+use crate::plan::program::reader::Reader;
 use crate::plan::reshard::cache::ReshardCache;
 use crate::plan::reshard::simulate::Pieces;
 use crate::plan::reshard::step::Step;
@@ -201,8 +202,10 @@ fn result(
     };
     match term.head {
         TermKind::Step { kind, to } => {
-            let step =
-                Step { kind: terms.analysis.step(kind).clone(), to: terms.analysis.cache.distribution(to).clone() };
+            let step = Step {
+                kind: terms.analysis.cache.step(kind).clone(),
+                to: terms.analysis.cache.distribution(to).clone(),
+            };
             shard(terms, term.children[0]).step(mesh_axes, &step)
         }
         TermKind::Op { op, id, .. } => {
@@ -253,19 +256,18 @@ pub(super) fn prove_on(
     let main = func::function(program, "main").expect("main");
     let block = func::block(program, main).expect("a body");
     let layouts = Layouts::of(program, main, block);
-    let (mesh_axes, mut diagnostics) = (layouts.mesh_axes(), Diagnostics::default());
-    let machine =
-        Machine::new(Target::default(), &sizes.iter().map(|&n| n as u64).collect::<Vec<_>>()).expect("a machine");
+    let mesh_axes = layouts.mesh_axes();
+    let sizes: Vec<u64> = sizes.iter().map(|&n| n as u64).collect();
+    let machine = Machine::new(Target::default(), &sizes).expect("a machine");
     let cost = MachineCost::new(&machine);
     let mut cache = ReshardCache::new(mesh_axes, &cost);
-    let mut models = Models::default();
-    let args: Vec<Distribution> =
-        written.types[..written.args].iter().map(|t| random.distribution(mesh_axes, t.0.len())).collect();
-    let last = written.types.last().expect("a value").0.len();
-    let wanted = [random.distribution(mesh_axes, last)];
+    let (mut models, mut placer) = (Models::default(), Placer::default());
     let graph = {
-        let (models, cache, diagnostics) = (&mut models, &mut cache, &mut diagnostics);
+        let (models, cache, diagnostics) = (&mut models, &mut cache, &mut Diagnostics::default());
         let (donated, spaces) = (&Default::default(), &MemorySpaces::default());
+        let args = written.types[..written.args].iter().map(|t| random.distribution(mesh_axes, t.0.len()));
+        let args: Vec<Distribution> = args.collect();
+        let wanted = [random.distribution(mesh_axes, written.types.last().expect("a value").0.len())];
         let mut reader = Reader {
             program,
             layouts: &layouts,
@@ -283,7 +285,6 @@ pub(super) fn prove_on(
         reader.block(block, &args, &wanted);
         reader.graph
     };
-    let mut placer = Placer::default();
     let mut choice = Choice { strategies: TiVec::new(), places: TiVec::new() };
     for node in &graph.ops {
         let Some(model) = node.model else {
@@ -291,22 +292,48 @@ pub(super) fn prove_on(
             choice.places.push(Rc::new(node.fixed.clone().expect("a border")));
             continue;
         };
-        let meaning = models.get(model).clone();
-        let strategy = choose(&meaning, mesh_axes, random);
+        let strategy = choose(&models.get(model).clone(), mesh_axes, random);
         let id = placer.strategy_id(strategy);
         choice.places.push(placer.places(&models, &mut cache, model, id));
         choice.strategies.push(id);
     }
     let facts = Facts::new(&graph, &models, &mut cache, &mut placer, f64::INFINITY);
-    let mut terms = Terms::new(facts);
+    let mut terms = moved_at_random(Terms::new(facts), written, mesh_axes, &choice, random);
+    let seeded: HashSet<Term> = terms.classes().flat_map(|c| c.nodes.clone()).collect();
+    let found = apply_twice(row, &mut terms)?;
+    let added: Vec<(ValueId, Term)> = terms
+        .classes()
+        .filter_map(|c| Some((c.data?.0, c)))
+        .flat_map(|(value, c)| c.nodes.iter().map(move |n| (value, n.clone())))
+        .filter(|(_, n)| !matches!(n.head, TermKind::Given { .. }) && !seeded.contains(n))
+        .collect();
+    for (value, term) in added {
+        let all_reduces = |kind| matches!(terms.analysis.cache.step(kind), Reshard::AllReduce(..));
+        if matches!(term.head, TermKind::Step { kind, .. } if all_reduces(kind)) {
+            reduced.push(value);
+        }
+        let made = result(written, &mut terms, mesh_axes, &term);
+        let checked = made.and_then(|m| m.check(mesh_axes, &|i| written.number(value, i)));
+        checked.map_err(|fault| format!("{}: {} doesn't hold for {term:?}: {fault}", row.name, row.doc))?;
+    }
+    Ok(found)
+}
+
+/// Adds the terms of a plan, and moves of its values to a few random distributions in turn.
+fn moved_at_random<'a, 's>(
+    mut terms: Terms<'a, 's>,
+    written: &Written<'_>,
+    mesh_axes: &MeshAxes,
+    choice: &Choice,
+    random: &mut Random,
+) -> Terms<'a, 's> {
     let ops = (0..written.ops.len()).map(OpId::new).collect();
     let values: Vec<ValueId> = (0..written.types.len()).map(ValueId::new).collect();
-    let window = Window { ops, values: values.clone() };
-    window.seed(&mut terms, &choice);
-    // Moves values to a few random distributions in turn.
+    Window { ops, values: values.clone() }.seed(&mut terms, choice);
     for value in values {
         let rank = written.types[value.index()].0.len();
-        let Some(mut id) = class(&terms, value, graph.made(&choice.places, value)) else { continue };
+        let made = terms.analysis.graph.made(&choice.places, value);
+        let Some(mut id) = class(&terms, value, made) else { continue };
         for _ in 0..3 {
             let to = random.distribution(mesh_axes, rank);
             let to = terms.analysis.cache.dist(&to);
@@ -314,13 +341,17 @@ pub(super) fn prove_on(
         }
     }
     terms.rebuild();
-    let seeded: HashSet<Term> = terms.classes().flat_map(|c| c.nodes.clone()).collect();
+    terms
+}
+
+/// Applies `row` to all terms twice, and returns how often it added terms.
+fn apply_twice(row: &Rewrite, terms: &mut Terms<'_, '_>) -> Result<usize, String> {
     let mut found = 0;
     for _ in 0..2 {
         let all: Vec<(egg::Id, Term)> =
             terms.classes().flat_map(|c| c.nodes.iter().map(|n| (c.id, n.clone()))).collect();
         for (id, term) in all {
-            for equal in row.equal(&mut terms, id, &term) {
+            for equal in row.equal(terms, id, &term) {
                 if terms[id].data != terms[equal].data {
                     return Err(format!(
                         "{}: another value, or in another distribution, than what it equals",
@@ -331,23 +362,6 @@ pub(super) fn prove_on(
             }
         }
         terms.rebuild();
-    }
-    let all: Vec<(ValueId, Term)> = terms
-        .classes()
-        .filter_map(|c| Some((c.data?.0, c)))
-        .flat_map(|(value, c)| c.nodes.iter().map(move |n| (value, n.clone())))
-        .filter(|(_, n)| !matches!(n.head, TermKind::Given { .. }) && !seeded.contains(n))
-        .collect();
-    for (value, term) in all {
-        if matches!(term.head, TermKind::Step { kind, .. } if matches!(terms.analysis.step(kind), Reshard::AllReduce(..)))
-        {
-            reduced.push(value);
-        }
-        let made = result(written, &mut terms, mesh_axes, &term);
-        let checked = made.and_then(|m| m.check(mesh_axes, &|i| written.number(value, i)));
-        if let Err(fault) = checked {
-            return Err(format!("{}: {} doesn't hold for {term:?}: {fault}", row.name, row.doc));
-        }
     }
     Ok(found)
 }

@@ -115,7 +115,7 @@ type Is = fn(&Reshard<AxisPart>) -> bool;
 /// If a term is a step, returns its kind, the class it starts from and the distribution it ends in.
 fn step<'t>(terms: &'t Terms<'_, '_>, term: &Term) -> Option<(&'t Reshard<AxisPart>, Id, Dist)> {
     match term.head {
-        TermKind::Step { kind, to } => Some((terms.analysis.step(kind), term.children[0], to)),
+        TermKind::Step { kind, to } => Some((terms.analysis.cache.step(kind), term.children[0], to)),
         _ => None,
     }
 }
@@ -153,8 +153,8 @@ fn pair(terms: &mut Terms<'_, '_>, term: &Term, inner: Is, outer: Is, becomes: I
             continue;
         }
         let ty = terms.analysis.ty(value);
-        if let [(kind, _)] = terms.analysis.cache.path(ty, at, to)[..]
-            && becomes(terms.analysis.step(kind))
+        if let [(kind, _)] = terms.analysis.cache.path(ty, at, to).steps[..]
+            && becomes(terms.analysis.cache.step(kind))
         {
             found.push(add(terms, TermKind::Step { kind, to }, [from]));
         }
@@ -183,7 +183,7 @@ fn by_scatter(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
         let Ok(after) = scatter.apply(terms.analysis.cache.distribution(at)) else { continue };
         let at = terms.analysis.cache.distribution(at);
         if after.shard_dim(dim, shape[dim]).refines(at.shard_dim(dim, shape[dim])) {
-            let (kind, after) = (terms.analysis.kind(&scatter), terms.analysis.cache.dist(&after));
+            let (kind, after) = (terms.analysis.cache.kind(&scatter), terms.analysis.cache.dist(&after));
             let scattered = add(terms, TermKind::Step { kind, to: after }, [from]);
             found.extend(moved_below(terms, scattered, to));
         }

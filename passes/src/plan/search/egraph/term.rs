@@ -7,7 +7,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use dialect::sharding::{AxisPart, Reshard};
 use egg::{Analysis, DidMerge, EGraph, Id, Language};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -16,7 +15,7 @@ use crate::plan::model::choice::{Placer, StrategyId};
 use crate::plan::model::meaning::{Model, Models};
 use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
-use crate::plan::reshard::cache::{Dist, Kind, ReshardCache, Type};
+use crate::plan::reshard::cache::{Dist, ReshardCache, StepKind, Type};
 
 /// The operation of a term on its operands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -26,7 +25,7 @@ pub(super) enum TermKind {
     /// One result of an op of the graph under a strategy; its children are the op's tensor operands.
     Op { op: OpId, id: StrategyId, result: u32 },
     /// One step of a redistribution.
-    Step { kind: Kind, to: Dist },
+    Step { kind: StepKind, to: Dist },
     /// The root: all wanted classes.
     Wanted,
 }
@@ -86,16 +85,6 @@ impl<'a, 's> Facts<'a, 's> {
         limit: f64,
     ) -> Self {
         Self { graph, models, cache, placer, limit, classes: FxHashMap::default() }
-    }
-
-    /// Returns the id of a kind of step.
-    pub(super) fn kind(&mut self, kind: &Reshard<AxisPart>) -> Kind {
-        self.cache.kind(kind)
-    }
-
-    /// Returns the kind of step with an id.
-    pub(super) fn step(&self, kind: Kind) -> &Reshard<AxisPart> {
-        self.cache.step(kind)
     }
 
     /// Returns the model of op `op`; only ops that have one occur in terms.
@@ -178,7 +167,7 @@ pub(super) fn moved(terms: &mut Terms<'_, '_>, from: Id, to: Dist) -> Id {
     }
     let ty = terms.analysis.ty(value);
     let path = terms.analysis.cache.path(ty, at, to);
-    path.iter().fold(from, |id, &(kind, to)| add(terms, TermKind::Step { kind, to }, [id]))
+    path.steps.iter().fold(from, |id, &(kind, to)| add(terms, TermKind::Step { kind, to }, [id]))
 }
 
 /// Calls [`moved`] if the move takes no longer than the limit for rewrites.
@@ -200,7 +189,7 @@ pub(super) fn moved_below(terms: &mut Terms<'_, '_>, from: Id, to: Dist) -> Opti
 /// Adds result `result` of op `op` under a strategy, with its operands moved from the classes in `from` to its
 /// distributions.
 pub(super) fn computed(terms: &mut Terms<'_, '_>, op: OpId, id: StrategyId, result: u32, from: &[Id]) -> Id {
-    let there = computed_by(terms, (op, id, result), from, |terms, from, at| Some(moved(terms, from, at)));
+    let there = computed_by(terms, op, id, result, from, |terms, from, at| Some(moved(terms, from, at)));
     there.expect("operands are moved whatever that takes")
 }
 
@@ -212,12 +201,14 @@ pub(super) fn computed_below(
     result: u32,
     from: &[Id],
 ) -> Option<Id> {
-    computed_by(terms, (op, id, result), from, moved_below)
+    computed_by(terms, op, id, result, from, moved_below)
 }
 
 fn computed_by(
     terms: &mut Terms<'_, '_>,
-    (op, id, result): (OpId, StrategyId, u32),
+    op: OpId,
+    id: StrategyId,
+    result: u32,
     from: &[Id],
     moved: impl Fn(&mut Terms<'_, '_>, Id, Dist) -> Option<Id>,
 ) -> Option<Id> {

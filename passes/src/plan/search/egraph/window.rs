@@ -208,7 +208,7 @@ fn price(terms: &mut Terms<'_, '_>, term: &Term, rates: Rates) -> f64 {
             let Some((value, from)) = terms[term.children[0]].data else { return 0.0 };
             let facts = &terms.analysis;
             let weight = facts.graph.values[value].weight;
-            facts.cache.step_seconds(facts.ty(value), from, to, facts.step(kind)) * weight
+            facts.cache.step_seconds(facts.ty(value), from, to, kind) * weight
         }
     }
 }
