@@ -19,6 +19,7 @@ use dialect::sharding::{AxisPart, MeshAxes, TensorSharding};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::layouts::main_axes;
+use crate::prepare::remove_ops;
 
 /// The pass.
 pub(crate) static PASS: crate::Pass = crate::Pass {
@@ -257,10 +258,5 @@ fn remove_unread(program: &mut Program, block: Block, ops: &[Op]) {
             removed.insert(op);
         }
     }
-    for block in program.blocks_under(block) {
-        if program.block_ops(block).iter().any(|op| removed.contains(op)) {
-            let ops = program.block_ops(block).iter().copied().filter(|op| !removed.contains(op)).collect();
-            program.set_block_ops(block, ops);
-        }
-    }
+    remove_ops(program, block, &removed);
 }

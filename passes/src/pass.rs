@@ -247,9 +247,17 @@ fn run_one(
 
 /// Verifies the program after `step`, unless the step reported an error.
 fn check(program: &Program, step: &Step, report: &mut Report) {
-    if !report.ok() || still_valid(program, report) {
+    if !report.ok() {
         return;
     }
+    let (start, mut found) = (Instant::now(), Diagnostics::default());
+    dialect::verify(program, &mut found);
+    report.verify_time += start.elapsed();
+    if !found.has_errors() {
+        // The verifier's warnings were reported before the first pass.
+        return;
+    }
+    report.diagnostics.append(found);
     let name = step.pass.name;
     report.broken_by = Some(name);
     let bug = Diagnostic::error(codes::BUG, Span::default(), format!("pass '{name}' produced an invalid program"));
@@ -269,18 +277,6 @@ pub(crate) fn run_reporting(program: &mut Program, steps: &[Step], diagnostics: 
         step.options.take_statistics();
         !diagnostics.has_errors()
     })
-}
-
-/// Keeps only errors: the verifier's warnings were reported before the first pass.
-fn still_valid(program: &Program, report: &mut Report) -> bool {
-    let start = Instant::now();
-    let mut found = Diagnostics::default();
-    dialect::verify(program, &mut found);
-    report.verify_time += start.elapsed();
-    if found.has_errors() {
-        report.diagnostics.append(found);
-    }
-    report.ok()
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ struct Rows {
 
 /// The rows that make up a value.
 #[derive(Clone, Debug)]
-struct Made {
+struct AssembledValue {
     dim: usize,
     rows: Vec<Rows>,
     /// Seconds to compute it, including moved values that only it reads.
@@ -104,12 +104,12 @@ struct Rewriting<'a> {
     /// The uses in the program before any rewrite.
     uses: &'a Uses,
     /// The values of this block that were moved.
-    made: &'a mut FxHashMap<Value, Made>,
+    made: &'a mut FxHashMap<Value, AssembledValue>,
     ops: &'a mut Vec<Op>,
 }
 
 /// The forms in which rows can be written.
-enum Form {
+enum RowsForm {
     /// As a value, a slice, or a concatenation of slices.
     Plain,
     /// As one op that sends all rows together.
@@ -144,7 +144,8 @@ impl Rewriting<'_> {
         let unary = own.iter().filter(|r| !self.is_fill(r.source)).count() == 1 && own.iter().all(|r| !r.reversed);
         // `merge-shifts` makes one shift of slices and pads of one value, also where they are operands of a
         // concatenation.
-        let mut made = Made { dim: assembly.dim, rows: Vec::new(), seconds: 0.0, alone: true, is_shift: unary };
+        let mut made =
+            AssembledValue { dim: assembly.dim, rows: Vec::new(), seconds: 0.0, alone: true, is_shift: unary };
         let (mut inside, mut shifted) = (FxHashMap::default(), FxHashMap::default());
         let mut seen = FxHashSet::default();
         for &operand in operands.iter().filter(|&&v| seen.insert(v)) {
@@ -171,9 +172,9 @@ impl Rewriting<'_> {
             None => return None,
         };
         let before = made.seconds + alone;
-        let mut forms = vec![(Form::Assembled, self.assembled(&made.rows, &target))];
+        let mut forms = vec![(RowsForm::Assembled, self.assembled(&made.rows, &target))];
         if composed && made.rows.iter().all(|r| !r.reversed) {
-            forms.push((Form::Plain, self.plain(&made.rows, &target)));
+            forms.push((RowsForm::Plain, self.plain(&made.rows, &target)));
         }
         let forms = forms.into_iter().filter_map(|(form, seconds)| Some((form, seconds?)));
         let best = forms.reduce(|a, b| if b.1 <= a.1 { b } else { a });
@@ -356,11 +357,11 @@ impl Rewriting<'_> {
         Some(build::shape::pad(&mut b, rows[at].source, fill, &low, &high, &vec![0; rank]))
     }
 
-    fn write(&mut self, op: Op, made: &Made, form: &Form) -> Value {
+    fn write(&mut self, op: Op, made: &AssembledValue, form: &RowsForm) -> Value {
         let (loc, result) = (self.program.op(op).loc, self.program.result(op, 0));
         let place = self.prepared.get(self.program, result);
         let dim = made.dim;
-        if let (Form::Assembled, Some((assembly, sources))) = (form, self.assembly(&made.rows, dim)) {
+        if let (RowsForm::Assembled, Some((assembly, sources))) = (form, self.assembly(&made.rows, dim)) {
             let value = Assemble::build(&mut Builder::new(self.program, self.ops, loc), &assembly, &sources);
             self.prepared.set(value, place);
             return value;

@@ -167,6 +167,11 @@ fn remove_unread(program: &mut Program, block: Block, replaced: &[Op]) {
             left.extend(&program.op(op).operands);
         }
     }
+    remove_ops(program, block, &removed);
+}
+
+/// Removes ops from the blocks under `block`.
+pub(crate) fn remove_ops(program: &mut Program, block: Block, removed: &FxHashSet<Op>) {
     for block in program.blocks_under(block) {
         if program.block_ops(block).iter().any(|op| removed.contains(op)) {
             let ops = program.block_ops(block).iter().copied().filter(|op| !removed.contains(op)).collect();

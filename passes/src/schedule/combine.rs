@@ -15,7 +15,7 @@ use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
 
 use super::Forms;
-use super::order::Dependences;
+use super::order::{Dependences, Merged};
 use super::pack::{pack, unpack};
 use crate::estimate::{Machine, bytes_of};
 use crate::heuristics::HEURISTICS;
@@ -151,23 +151,16 @@ fn combine_block(
     if groups.is_empty() {
         return;
     }
-    let mut together: Vec<usize> = (0..dependences.ops.len()).collect();
-    for group in &groups {
-        let last = group.members[group.members.len() - 1];
-        group.members.iter().for_each(|&m| together[m] = last);
-    }
-    let mut joined: FxHashMap<Op, Vec<Op>> = FxHashMap::default();
-    for group in &groups {
+    let merged = groups.into_iter().map(|group| {
         let members: Vec<Op> = group.members.iter().map(|&m| dependences.ops[m]).collect();
         let old: Vec<Value> = members.iter().flat_map(|&m| program.results(m)).collect();
         let mut ops = Vec::new();
-        let new = join(program, &members, group, &mut ops);
+        let new = join(program, &members, &group, &mut ops);
         renamed.extend(old.into_iter().zip(new));
-        joined.insert(members[members.len() - 1], ops);
-    }
-    let sorted = dependences.sorted(&together);
-    let ops = sorted.into_iter().flat_map(|op| joined.remove(&op).unwrap_or_else(|| vec![op])).collect();
-    program.set_block_ops(block, ops);
+        Merged { members: group.members, ops }
+    });
+    let merged = merged.collect();
+    dependences.replace(program, block, merged);
 }
 
 /// Packs all_reduces into reduce_scatters of their level where that saves enough time: every device keeps the

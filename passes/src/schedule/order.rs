@@ -16,6 +16,14 @@ pub(super) struct Dependences {
     pub(super) waits: Vec<SmallVec<[usize; 4]>>,
 }
 
+/// A group of ops that run together.
+pub(super) struct Merged {
+    /// Their positions in the block, ascending.
+    pub(super) members: Vec<usize>,
+    /// The ops that replace them.
+    pub(super) ops: Vec<Op>,
+}
+
 impl Dependences {
     /// Finds the dependences of `block`.
     pub(super) fn of(program: &Program, block: Block) -> Self {
@@ -46,11 +54,25 @@ impl Dependences {
         Self { ops, waits }
     }
 
+    /// Replaces the ops of each group by its merged form, and reorders the block so that they run together.
+    pub(super) fn replace(&self, program: &mut Program, block: Block, groups: Vec<Merged>) {
+        let mut together: Vec<usize> = (0..self.ops.len()).collect();
+        let mut merged: FxHashMap<Op, Vec<Op>> = FxHashMap::default();
+        for Merged { members, ops } in groups {
+            let last = members[members.len() - 1];
+            members.iter().for_each(|&member| together[member] = last);
+            merged.insert(self.ops[last], ops);
+        }
+        let sorted = self.sorted(&together).into_iter();
+        let ops = sorted.flat_map(|op| merged.remove(&op).unwrap_or_else(|| vec![op])).collect();
+        program.set_block_ops(block, ops);
+    }
+
     /// Returns the ops in an order in which every group (positions in ascending order) runs at its last op's old
     /// position, or earlier if another op needs it before. `together` gives each position its group's number, which is
     /// the position of the group's last op; an op in no group has its own position. Only that last op represents the
     /// group in the output.
-    pub(super) fn sorted(&self, together: &[usize]) -> Vec<Op> {
+    fn sorted(&self, together: &[usize]) -> Vec<Op> {
         let count = self.ops.len();
         let mut missing = vec![0usize; count];
         let mut next: Vec<SmallVec<[usize; 4]>> = vec![SmallVec::new(); count];

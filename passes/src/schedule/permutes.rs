@@ -14,7 +14,7 @@ use dialect::ops::func;
 use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
 
-use super::order::Dependences;
+use super::order::{Dependences, Merged};
 use crate::estimate::{Machine, Route, bytes_of};
 use crate::heuristics::HEURISTICS;
 
@@ -95,21 +95,16 @@ fn join_block(program: &mut Program, machine: &Machine, block: Block, renamed: &
     if groups.is_empty() {
         return;
     }
-    let mut together: Vec<usize> = (0..dependences.ops.len()).collect();
-    let mut joined: FxHashMap<Op, Vec<Op>> = FxHashMap::default();
-    for group in &mut groups {
-        group.members.reverse();
-        let last = group.members[group.members.len() - 1];
-        group.members.iter().for_each(|&m| together[m] = last);
-        let members: Vec<Op> = group.members.iter().map(|&m| dependences.ops[m]).collect();
+    let merged = groups.into_iter().map(|Group { carrier, mut members, .. }| {
+        members.reverse();
+        let sent: Vec<Op> = members.iter().map(|&m| dependences.ops[m]).collect();
         let mut ops = Vec::new();
-        let new = send(program, &members, group.carrier, &mut ops);
-        renamed.extend(members.iter().map(|&m| program.result(m, 0)).zip(new));
-        joined.insert(members[members.len() - 1], ops);
-    }
-    let sorted = dependences.sorted(&together);
-    let ops = sorted.into_iter().flat_map(|op| joined.remove(&op).unwrap_or_else(|| vec![op])).collect();
-    program.set_block_ops(block, ops);
+        let new = send(program, &sent, carrier, &mut ops);
+        renamed.extend(sent.iter().map(|&m| program.result(m, 0)).zip(new));
+        Merged { members, ops }
+    });
+    let merged = merged.collect();
+    dependences.replace(program, block, merged);
 }
 
 /// Returns whether sending `b` bytes together with the `a` bytes of another permute saves more than packing costs:
