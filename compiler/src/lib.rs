@@ -113,4 +113,4 @@ pub use passes;
 #[cfg(feature = "unstable")]
 pub use passes::estimate::{CollectiveKind, CollectiveLoad, CostModel, Custom, Matmul, Precision};
 #[cfg(feature = "unstable")]
-pub use passes::plan::{Class, Made, PlannedOp, Plans, Rewrite};
+pub use passes::plan::{Class, Derivation, PlannedOp, Plans, Rewrite};

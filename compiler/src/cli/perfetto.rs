@@ -8,13 +8,13 @@ const START: &str = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
 const END: &str = "]}\n";
 
 /// A timeline that is being written.
-pub(crate) struct Timeline {
+pub(crate) struct TraceWriter {
     text: String,
     /// The process of its rows.
     process: usize,
 }
 
-impl Timeline {
+impl TraceWriter {
     /// Creates a timeline with a named row for each number; [`Self::slice`] uses the same numbers.
     pub(crate) fn new(rows: &[(usize, String)]) -> Self {
         Self::of_process(0, None, rows)

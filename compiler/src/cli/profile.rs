@@ -1,6 +1,6 @@
 //! The output of `run --profile` and `--trace`.
 
-use super::perfetto::Timeline;
+use super::perfetto::TraceWriter;
 use super::ranks::Here;
 use super::session::Failure;
 use crate::{DeviceTrace, DeviceWaits, Profile, ProfiledOp, Straggler, Trace, units};
@@ -82,8 +82,8 @@ pub(crate) fn timeline(trace: &Trace, here: Option<&Here>) -> String {
     };
     let rows: Vec<(usize, String)> = trace.devices.iter().enumerate().flat_map(rows).collect();
     let mut timeline = match here {
-        None => Timeline::new(&rows),
-        Some(here) => Timeline::of_process(here.rank, Some(&here.place(here.rank)), &rows),
+        None => TraceWriter::new(&rows),
+        Some(here) => TraceWriter::of_process(here.rank, Some(&here.place(here.rank)), &rows),
     };
     for (i, device) in trace.devices.iter().enumerate() {
         for step in &device.steps {

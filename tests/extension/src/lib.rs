@@ -7,7 +7,8 @@ use shardc::dialect::ops::stablehlo::elementwise::{Classes, Compute, PLAIN, Poin
 use shardc::dialect::scalar::ScalarOp;
 use shardc::dialect::sharding::Reshard;
 use shardc::{
-    CollectiveKind, CollectiveLoad, Compiler, CostModel, Effect, Flat, Made, Pass, Pipeline, Precision, Rewrite, Target,
+    CollectiveKind, CollectiveLoad, Compiler, CostModel, Derivation, Effect, Flat, Pass, Pipeline, Precision, Rewrite,
+    Target,
 };
 
 /// `log(1 + exp(x))`, as one op.
@@ -56,10 +57,10 @@ pub static FUSE: Pass = Pass {
 /// Reshards a value that is gathered only to be sliced again directly, from its sharding before the gather.
 pub static REGATHERED: Rewrite =
     Rewrite::new("acme_regathered", "all_slice(all_gather x) = the cheapest steps from x", |plans, class, made| {
-        let Made::Step { kind: Reshard::AllSlice(_), from } = made else { return Vec::new() };
+        let Derivation::Step { kind: Reshard::AllSlice(_), from } = made else { return Vec::new() };
         let Some(to) = plans.distribution(class).cloned() else { return Vec::new() };
-        let sources = plans.made(*from).into_iter().filter_map(|made| match made {
-            Made::Step { kind: Reshard::AllGather(_), from } => Some(from),
+        let sources = plans.derivations(*from).into_iter().filter_map(|made| match made {
+            Derivation::Step { kind: Reshard::AllGather(_), from } => Some(from),
             _ => None,
         });
         sources.collect::<Vec<_>>().into_iter().map(|source| plans.moved(source, &to)).collect()

@@ -6,8 +6,8 @@ use extension::compiler;
 use shardc::dialect;
 use shardc::dialect::sharding::Reshard;
 use shardc::{
-    CollectiveLoad, CompileOptions, Compiler, CostModel, Effect, ExecuteOptions, ExplainOptions, Interface, Io, Made,
-    Module, Pass, Precision, Rewrite, Source, random_inputs,
+    CollectiveLoad, CompileOptions, Compiler, CostModel, Derivation, Effect, ExecuteOptions, ExplainOptions, Interface,
+    Io, Module, Pass, Precision, Rewrite, Source, random_inputs,
 };
 
 /// A model before ACME's pass: two layers, with the second sharded over devices.
@@ -65,7 +65,7 @@ fn compiled_it_gives_what_the_model_gives() {
 
 /// Counts the steps that the plan search considers. It adds only the class itself, which changes nothing.
 static WATCH: Rewrite = Rewrite::new("acme_watch", "x = x", |_, class, made| {
-    LOOKS.fetch_add(usize::from(matches!(made, Made::Step { .. })), Ordering::Relaxed);
+    LOOKS.fetch_add(usize::from(matches!(made, Derivation::Step { .. })), Ordering::Relaxed);
     vec![class]
 });
 static LOOKS: AtomicUsize = AtomicUsize::new(0);
@@ -127,10 +127,10 @@ fn the_target_prices_it() {
 
 /// A wrong rewrite: it moves partial sums through any op of one operand, even if the op isn't linear.
 static UNTRUE: Rewrite = Rewrite::new("acme_untrue", "f(all_reduce x) = all_reduce(f x)", |plans, class, made| {
-    let Made::Op { op, strategy, result, operands } = made else { return Vec::new() };
+    let Derivation::Op { op, strategy, result, operands } = made else { return Vec::new() };
     let ([operand], Some(to)) = (&operands[..], plans.distribution(class).cloned()) else { return Vec::new() };
-    let partial = plans.made(*operand).into_iter().find_map(|made| match made {
-        Made::Step { kind: Reshard::AllReduce(..), from } => Some(from),
+    let partial = plans.derivations(*operand).into_iter().find_map(|made| match made {
+        Derivation::Step { kind: Reshard::AllReduce(..), from } => Some(from),
         _ => None,
     });
     let through = partial.and_then(|from| Some((from, plans.distribution(from)?.unreduced.clone())));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::Common;
 use super::explain::NO_MESH;
 use crate::cli::knobs::Knobs;
-use crate::cli::perfetto::Timeline;
+use crate::cli::perfetto::TraceWriter;
 use crate::cli::session::{Outcome, Session};
 use crate::units;
 use crate::{Cost, Target};
@@ -213,7 +213,7 @@ fn trace(cost: &Cost) -> String {
     let shown = if cost.host_copies.is_empty() { 2 } else { Stream::ALL.len() };
     let rows: Vec<(usize, String)> =
         Stream::ALL[..shown].iter().enumerate().map(|(i, stream)| (i, stream.name().to_owned())).collect();
-    let mut timeline = Timeline::new(&rows);
+    let mut timeline = TraceWriter::new(&rows);
     for event in &cost.timeline {
         let row = Stream::ALL.iter().position(|stream| stream.name() == event.stream).unwrap_or(0);
         timeline.slice(row, &event.op, event.loc.as_deref(), event.start_s, event.seconds);

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::Common;
 use crate::cli::knobs::{Knobs, Tolerances};
-use crate::cli::perfetto::Timeline;
+use crate::cli::perfetto::TraceWriter;
 use crate::cli::ranks::{Here, Identity, PATIENCE};
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::cli::{arrays, cache, profile, progress, shards};
@@ -342,7 +342,7 @@ fn write_trace(args: &RunArgs, session: &mut Session<'_>, here: Option<&Here>, r
         None => profile::timeline(trace, None),
         Some(here) => {
             let texts = here.together(profile::timeline(trace, Some(here)).as_bytes())?;
-            Timeline::join(texts.into_iter().map(|text| String::from_utf8_lossy(&text).into_owned()))
+            TraceWriter::join(texts.into_iter().map(|text| String::from_utf8_lossy(&text).into_owned()))
         }
     };
     if here.is_none_or(|here| here.rank == 0) { session.emit(Some(path), &text) } else { Ok(()) }

@@ -34,7 +34,7 @@ pub struct Rewrite {
 /// Whether a rewrite reads terms as they are stored, or as [`Plans`] shows them.
 enum How {
     Stored(fn(&mut Terms<'_, '_>, &Term) -> Equal),
-    Shown(fn(&mut Plans<'_, '_, '_>, Class, &Made) -> Vec<Class>),
+    Shown(fn(&mut Plans<'_, '_, '_>, Class, &Derivation) -> Vec<Class>),
 }
 
 impl Rewrite {
@@ -42,7 +42,7 @@ impl Rewrite {
     pub const fn new(
         name: &'static str,
         doc: &'static str,
-        equal: fn(&mut Plans<'_, '_, '_>, Class, &Made) -> Vec<Class>,
+        equal: fn(&mut Plans<'_, '_, '_>, Class, &Derivation) -> Vec<Class>,
     ) -> Self {
         Self { name, doc, how: How::Shown(equal), proof: OnceLock::new() }
     }
@@ -97,7 +97,7 @@ pub struct PlannedOp(OpId);
 
 /// One way to make a class.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Made {
+pub enum Derivation {
     /// The value is given.
     Given,
     /// A step of a redistribution.
@@ -127,17 +127,17 @@ pub struct Plans<'t, 'a, 's> {
 
 impl Plans<'_, '_, '_> {
     /// Returns the known ways to make a class.
-    pub fn made(&self, class: Class) -> Vec<Made> {
+    pub fn derivations(&self, class: Class) -> Vec<Derivation> {
         self.terms[class.0].nodes.iter().filter_map(|term| self.shown(term)).collect()
     }
 
-    fn shown(&self, term: &Term) -> Option<Made> {
+    fn shown(&self, term: &Term) -> Option<Derivation> {
         Some(match term.head {
-            TermKind::Given { .. } => Made::Given,
+            TermKind::Given { .. } => Derivation::Given,
             TermKind::Step { kind, .. } => {
-                Made::Step { kind: self.terms.analysis.step(kind).clone(), from: Class(term.children[0]) }
+                Derivation::Step { kind: self.terms.analysis.cache.step(kind).clone(), from: Class(term.children[0]) }
             }
-            TermKind::Op { op, id, result } => Made::Op {
+            TermKind::Op { op, id, result } => Derivation::Op {
                 op: PlannedOp(op),
                 strategy: self.terms.analysis.placer.strategy(id).clone(),
                 result: result as usize,
@@ -177,7 +177,7 @@ impl Plans<'_, '_, '_> {
         if !to.is_even(&self.tensor(from)?.shape) {
             return None;
         }
-        let (kind, to) = (self.terms.analysis.kind(kind), self.terms.analysis.cache.dist(&to));
+        let (kind, to) = (self.terms.analysis.cache.kind(kind), self.terms.analysis.cache.dist(&to));
         Some(Class(add(self.terms, TermKind::Step { kind, to }, [from.0])))
     }
 

@@ -3,7 +3,7 @@
 use dialect::sharding::{Axes, FactorKind, MeshAxes, Reshard};
 
 use super::proofs::{CONVERT, DOT, OpText, Random, Written, prove_on};
-use super::rewrite::{Made, Rewrite};
+use super::rewrite::{Derivation, Rewrite};
 use super::rules::ROWS;
 use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::program::graph::ValueId;
@@ -44,10 +44,10 @@ fn no_sum_moves_to_a_narrower_type() {
 /// A rewrite as an extension would write it: a gather followed by a slice equals the value before it, or one exchange.
 static ADDED: Rewrite =
     Rewrite::new("added", "all_slice(all_gather x) = what the cheapest steps give", |plans, at, made| {
-        let Made::Step { kind: Reshard::AllSlice(_), from } = made else { return Vec::new() };
+        let Derivation::Step { kind: Reshard::AllSlice(_), from } = made else { return Vec::new() };
         let Some(to) = plans.distribution(at).cloned() else { return Vec::new() };
-        let gathered = plans.made(*from).into_iter().filter_map(|made| match made {
-            Made::Step { kind: Reshard::AllGather(_), from } => Some(from),
+        let gathered = plans.derivations(*from).into_iter().filter_map(|made| match made {
+            Derivation::Step { kind: Reshard::AllGather(_), from } => Some(from),
             _ => None,
         });
         gathered.collect::<Vec<_>>().into_iter().map(|before| plans.moved(before, &to)).collect()
@@ -55,7 +55,7 @@ static ADDED: Rewrite =
 
 /// Claims that a value equals its operand. It is ignored because the operand is another value.
 static WRONG: Rewrite = Rewrite::new("wrong", "f(x) = x", |_, _, made| match made {
-    Made::Op { operands, .. } => operands.clone(),
+    Derivation::Op { operands, .. } => operands.clone(),
     _ => Vec::new(),
 });
 
@@ -73,10 +73,10 @@ fn every_row_is_true_and_fires() {
 
 /// Lets partial sums pass through any op with one operand, even a nonlinear one.
 static UNTRUE: Rewrite = Rewrite::new("untrue", "f(all_reduce x) = all_reduce(f x)", |plans, at, made| {
-    let Made::Op { op, strategy, result, operands } = made else { return Vec::new() };
+    let Derivation::Op { op, strategy, result, operands } = made else { return Vec::new() };
     let ([operand], Some(to)) = (&operands[..], plans.distribution(at).cloned()) else { return Vec::new() };
-    let partial = plans.made(*operand).into_iter().find_map(|made| match made {
-        Made::Step { kind: Reshard::AllReduce(..), from } => Some(from),
+    let partial = plans.derivations(*operand).into_iter().find_map(|made| match made {
+        Derivation::Step { kind: Reshard::AllReduce(..), from } => Some(from),
         _ => None,
     });
     let through = partial.and_then(|from| Some((from, plans.distribution(from)?.unreduced.clone())));
