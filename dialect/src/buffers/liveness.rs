@@ -17,7 +17,7 @@ define_id!(
 /// Steps in program order, and the items that are live at each. During a step, both its results and everything it reads
 /// are live; values without remaining users are freed at the next step.
 #[derive(Default, Debug)]
-pub struct Timeline {
+pub struct Liveness {
     now: u32,
     live: TiVec<Item, Interval>,
     /// The items read in open loops, which may have to live to the end of the loop.
@@ -26,7 +26,7 @@ pub struct Timeline {
     loops: Vec<(u32, usize)>,
 }
 
-impl Timeline {
+impl Liveness {
     /// Advances to the next step.
     pub fn step(&mut self) -> u32 {
         self.now += 1;
@@ -52,7 +52,7 @@ impl Timeline {
         }
     }
 
-    /// Opens a loop: the steps from here to [`Timeline::leave`] may run many times.
+    /// Opens a loop: the steps from here to [`Liveness::leave`] may run many times.
     pub fn enter(&mut self) {
         self.loops.push((self.now + 1, self.read.len()));
     }
@@ -114,30 +114,30 @@ impl Deaths {
     /// Computes the deaths in `block`. An op also reads what its regions read.
     pub fn of(program: &Program, block: Block) -> Self {
         let ops = program.block_ops(block);
-        let mut timeline = Timeline::default();
+        let mut liveness = Liveness::default();
         let mut items: FxHashMap<Value, Item> = FxHashMap::default();
         let mut own: TiVec<Item, Value> = TiVec::new();
-        let mut define = |value: Value, timeline: &mut Timeline, items: &mut FxHashMap<Value, Item>| {
-            items.insert(value, timeline.define());
+        let mut define = |value: Value, liveness: &mut Liveness, items: &mut FxHashMap<Value, Item>| {
+            items.insert(value, liveness.define());
             own.push(value);
         };
         // Arguments and results die with the op that defines them unless they are read later.
         for &arg in program.block_args(block) {
-            define(arg, &mut timeline, &mut items);
+            define(arg, &mut liveness, &mut items);
         }
         for (i, &op) in ops.iter().enumerate() {
             if i > 0 {
-                timeline.step();
+                liveness.step();
             }
-            program.results(op).for_each(|result| define(result, &mut timeline, &mut items));
+            program.results(op).for_each(|result| define(result, &mut liveness, &mut items));
             each_read(program, op, &mut |value| {
                 if let Some(&item) = items.get(&value) {
-                    timeline.read(item);
+                    liveness.read(item);
                 }
             });
         }
         let mut starts = vec![0u32; ops.len() + 1];
-        for &(_, last) in timeline.intervals() {
+        for &(_, last) in liveness.intervals() {
             if let Some(start) = starts.get_mut(last as usize + 1) {
                 *start += 1;
             }
@@ -146,7 +146,7 @@ impl Deaths {
             starts[i] += starts[i - 1];
         }
         let mut order: Vec<Item> = own.keys().collect();
-        order.sort_by_key(|&i| (timeline.live(i).1, own[i]));
+        order.sort_by_key(|&i| (liveness.live(i).1, own[i]));
         Self { starts, values: order.into_iter().map(|i| own[i]).collect() }
     }
 

@@ -1,7 +1,7 @@
 //! Kernels, buffers and their lifetimes: one plan, which machine code follows and from which costs are estimated and
 //! shardings planned.
 //!
-//! [`Fusion`] decides which ops share a kernel, and so which values are ever in memory; [`Timeline`] computes when each
+//! [`Fusion`] decides which ops share a kernel, and so which values are ever in memory; [`Liveness`] computes when each
 //! value is live; [`Buffers`] decides which values share a buffer, and each buffer's offset in device memory.
 
 mod assign;
@@ -22,7 +22,7 @@ use crate::memory::MemorySpace;
 pub use assign::{ALIGNMENT, place};
 pub use facts::{Facts, Read, has_code, operation_has_code};
 pub use fusion::{Fusion, FusionModel, NONE, Node, Roots, Source, Sources, decide, is_splat};
-pub use liveness::{Deaths, Interval, Item, Timeline, each_read, peak};
+pub use liveness::{Deaths, Interval, Item, Liveness, each_read, peak};
 pub use simplify::simplify;
 
 define_id!(

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::assign::place;
 use super::fusion::Fusion;
-use super::liveness::{Interval, Item, Timeline};
+use super::liveness::{Interval, Item, Liveness};
 use super::{Buffer, BufferId, Buffers, Move};
 use crate::id::TiVec;
 use crate::ir::{Block, ElementType, Op, Program, Shape, Value, ValueSource};
@@ -42,7 +42,7 @@ struct Planner<'a> {
     program: &'a Program,
     fusion: Fusion,
     spaces: MemorySpaces,
-    timeline: Timeline,
+    liveness: Liveness,
     held: TiVec<Item, Held>,
     items: FxHashMap<Value, Item>,
     constants: Vec<(Op, Item)>,
@@ -61,7 +61,7 @@ pub(super) fn plan(program: &Program, function: Op) -> Buffers {
         program,
         fusion: Fusion::of(program, block),
         spaces: MemorySpaces::of(program, function),
-        timeline: Timeline::default(),
+        liveness: Liveness::default(),
         held: TiVec::new(),
         items: FxHashMap::default(),
         constants: Vec::new(),
@@ -78,9 +78,9 @@ pub(super) fn plan(program: &Program, function: Op) -> Buffers {
         }
     }
     planner.block(block);
-    planner.timeline.step();
+    planner.liveness.step();
     for item in planner.given(block) {
-        planner.timeline.read(item);
+        planner.liveness.read(item);
         let stays = &mut planner.held[item].stays;
         if *stays == Stays::No {
             *stays = Stays::ToTheEnd;
@@ -92,7 +92,7 @@ pub(super) fn plan(program: &Program, function: Op) -> Buffers {
 impl Planner<'_> {
     fn item(&mut self, element: ElementType, shape: Shape, bytes: usize, memory: MemorySpace) -> Item {
         self.held.push(Held { element, shape, bytes, memory, stays: Stays::No });
-        self.timeline.define()
+        self.liveness.define()
     }
 
     /// Records that a value is defined at this step.
@@ -109,7 +109,7 @@ impl Planner<'_> {
     /// Records that a value is read at this step. Constants are in memory from the start.
     fn read(&mut self, value: Value) -> Option<Item> {
         if let Some(&item) = self.items.get(&value) {
-            self.timeline.read(item);
+            self.liveness.read(item);
             return Some(item);
         }
         let ValueSource::Result(op, _) = self.program.value_source(value) else { return None };
@@ -136,17 +136,17 @@ impl Planner<'_> {
             if view.def().terminator() || nothing {
                 continue;
             }
-            let first = self.timeline.now() + 1;
+            let first = self.liveness.now() + 1;
             match view.def().control(view) {
                 Some(control) => self.control(op, control),
                 None => self.op(op),
             }
-            self.steps.insert(op, (first, self.timeline.now()));
+            self.steps.insert(op, (first, self.liveness.now()));
         }
     }
 
     fn op(&mut self, op: Op) {
-        self.timeline.step();
+        self.liveness.step();
         let mut dying: SmallVec<[Item; 2]> = SmallVec::new();
         let maps = self.fusion.facts(op).is_some_and(|f| f.maps && f.compiled);
         for source in self.fusion.reads(self.program, op) {
@@ -164,7 +164,7 @@ impl Planner<'_> {
                 self.program.walk(block, &mut |inner| {
                     for value in &self.program.op(inner).operands {
                         if let Some(&item) = self.items.get(value) {
-                            self.timeline.read(item);
+                            self.liveness.read(item);
                         }
                     }
                 });
@@ -208,7 +208,7 @@ impl Planner<'_> {
         let program = self.program;
         let view = program.view(op);
         let operands = &program.op(op).operands;
-        self.timeline.step();
+        self.liveness.step();
         let blocks: SmallVec<[Block; 2]> = (0..program.op(op).regions.len()).filter_map(|i| view.block(i)).collect();
         match control {
             Control::While => self.whole_loop(op, &blocks),
@@ -219,14 +219,14 @@ impl Planner<'_> {
                 let mut results: Vec<Item> = Vec::new();
                 for &block in &blocks {
                     self.block(block);
-                    self.timeline.step();
+                    self.liveness.step();
                     let given = self.given(block);
                     if results.is_empty() {
                         results = program.results(op).map(|v| self.define(v)).collect();
                     }
                     self.assign(block, &given, &results);
                 }
-                results.iter().for_each(|&r| self.timeline.read(r));
+                results.iter().for_each(|&r| self.liveness.read(r));
             }
             Control::Identity if self.spaces.moved(view).is_some() => {
                 let items: Vec<Item> = operands.iter().filter_map(|&v| self.read(v)).collect();
@@ -248,7 +248,7 @@ impl Planner<'_> {
                     }),
                 }
                 self.block(block);
-                self.timeline.step();
+                self.liveness.step();
                 let given = self.given(block);
                 match control {
                     Control::Inline => self.bind(program.results(op), &given),
@@ -286,11 +286,11 @@ impl Planner<'_> {
             }
         }
         self.before.push((op, initial.into_iter().zip(carried.iter().copied()).collect()));
-        self.timeline.enter();
+        self.liveness.enter();
         for (i, &block) in blocks.iter().enumerate() {
             self.bind(program.block_args(block).iter().copied(), &carried);
             self.block(block);
-            self.timeline.step();
+            self.liveness.step();
             if i == 0 {
                 self.given(block);
                 continue;
@@ -299,8 +299,8 @@ impl Planner<'_> {
             let given = self.given(block);
             self.assign(block, &given, &carried);
         }
-        carried.iter().for_each(|&c| self.timeline.read(c));
-        self.timeline.leave();
+        carried.iter().for_each(|&c| self.liveness.read(c));
+        self.liveness.leave();
     }
 
     /// Lets a loop's body write the next value of a carried value into the same buffer if the old value has no later
@@ -312,10 +312,10 @@ impl Planner<'_> {
         let next: Vec<Option<Item>> = values.iter().map(|v| self.items.get(v).copied()).collect();
         let given = counts(next.iter().flatten());
         let taken = counts(carried);
-        let before = self.timeline.live(first).0;
+        let before = self.liveness.live(first).0;
         for (&to, from) in carried.iter().zip(&next) {
             let Some(from) = *from else { continue };
-            let (made, read) = (self.timeline.live(from).0, self.timeline.live(to).1);
+            let (made, read) = (self.liveness.live(from).0, self.liveness.live(to).1);
             let over = || {
                 let heir = self.heirs.binary_search_by_key(&from, |h| h.item);
                 heir.is_ok_and(|i| self.heirs[i].from.contains(&to))
@@ -344,10 +344,10 @@ impl Planner<'_> {
                 *from = copy;
             }
         }
-        self.timeline.step();
+        self.liveness.step();
         for &(from, to) in &moves {
-            self.timeline.read(from);
-            self.timeline.read(to);
+            self.liveness.read(from);
+            self.liveness.read(to);
         }
         copies.extend(moves);
         self.after.push((block, copies));
@@ -355,8 +355,8 @@ impl Planner<'_> {
 
     /// Decides which items share a buffer, and the offsets of the buffers.
     fn finish(mut self) -> Buffers {
-        let end = self.timeline.step();
-        let mut live: TiVec<Item, Interval> = self.timeline.intervals().to_vec();
+        let end = self.liveness.step();
+        let mut live: TiVec<Item, Interval> = self.liveness.intervals().to_vec();
         for (held, live) in self.held.iter().zip(&mut live) {
             match held.stays {
                 Stays::No => {}
