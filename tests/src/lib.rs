@@ -13,6 +13,7 @@ pub mod oracle;
 pub mod programs;
 pub mod propagation;
 pub mod sharded;
+mod tensors;
 pub mod training;
 
 #[cfg(doctest)]

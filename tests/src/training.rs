@@ -6,42 +6,26 @@
 
 use fastrand::Rng;
 
-use crate::sharded::{sharding, ty};
-
-/// A tensor of the program being written.
-#[derive(Clone)]
-struct Value {
-    name: String,
-    shape: Vec<i64>,
-    element: &'static str,
-}
-
-impl Value {
-    fn ty(&self) -> String {
-        ty(&self.shape, self.element)
-    }
-}
+use crate::sharded::ty;
+use crate::tensors::{Value, Writer};
 
 /// Maps the gradient of a layer's result to the gradient of its input.
-type Backward = Box<dyn FnOnce(&mut Writer, Value) -> Value>;
+type Backward = Box<dyn FnOnce(&mut Step, Value) -> Value>;
 
-struct Writer {
-    random: Rng,
-    /// The element type in which layers compute; parameters may still be f32.
-    element: &'static str,
-    mixed: bool,
-    axes: &'static [&'static str],
-    heads: Vec<String>,
-    lines: String,
-    count: usize,
+/// A training step being written; layers compute in its element type.
+type Step = Writer<Trained>;
+
+struct Trained {
+    /// The element type of parameters.
+    stored: &'static str,
     /// Parameters with their gradients, once these are known.
-    trained: Vec<(Value, Value)>,
+    parameters: Vec<(Value, Value)>,
 }
 
 /// Returns a training step that computes in `element`: f32, bf16 or f16.
 pub fn step(seed: u64, element: &'static str) -> String {
     let mut random = Rng::with_seed(seed);
-    let (mesh, axes): (&str, &[&str]) = [
+    let mesh = [
         ("\"x\"=2", &["x"] as &[&str]),
         ("\"x\"=4", &["x"]),
         ("\"x\"=2, \"y\"=2", &["x", "y"]),
@@ -50,9 +34,9 @@ pub fn step(seed: u64, element: &'static str) -> String {
     let mixed = element != "f32" && random.bool();
     let (batch, positions) = ([2, 4, 8, 16][random.usize(..4)], [4, 8, 16, 32][random.usize(..4)]);
     let width = [4, 8, 16][random.usize(..3)];
-    let (heads, lines, count, trained) = (Vec::new(), String::new(), 0, Vec::new());
-    let mut w = Writer { random, element, mixed, axes, heads, lines, count, trained };
-    let mut x = w.argument(&[batch * positions, width], element);
+    let trained = Trained { stored: if mixed { "f32" } else { element }, parameters: Vec::new() };
+    let mut w = Step::new(random, element, mesh, trained);
+    let mut x = w.sharded(&[batch * positions, width], element);
     let mut backward: Vec<Backward> = Vec::new();
     for _ in 0..1 + w.random.usize(..3) {
         let (y, back) = match w.random.u8(..6) {
@@ -72,70 +56,30 @@ pub fn step(seed: u64, element: &'static str) -> String {
     }
     let mut results = vec![loss];
     let optimizer = w.random.u8(..4);
-    for (parameter, gradient) in std::mem::take(&mut w.trained) {
+    for (parameter, gradient) in std::mem::take(&mut w.state.parameters) {
         results.extend(w.update(optimizer, parameter, gradient));
     }
-    let types: Vec<String> = results.iter().map(Value::ty).collect();
-    let names: Vec<&str> = results.iter().map(|r| &*r.name).collect();
-    format!(
-        "sdy.mesh @mesh = <[{mesh}]>\nfunc.func @main({}) -> ({}) {{\n{}  return {} : {}\n}}\n",
-        w.heads.join(", "),
-        types.join(", "),
-        w.lines,
-        names.join(", "),
-        types.join(", ")
-    )
+    let results: Vec<(Value, String)> = results.into_iter().map(|value| (value, String::new())).collect();
+    w.program(&results)
 }
 
-impl Writer {
-    fn argument(&mut self, shape: &[i64], element: &'static str) -> Value {
-        let value = Value { name: format!("%a{}", self.heads.len()), shape: shape.to_vec(), element };
-        let axes = self.axes;
-        let stated = sharding(&mut self.random, axes, shape.len());
-        self.heads.push(format!("{}: {} {stated}", value.name, value.ty()));
-        value
+impl Step {
+    /// Adds an argument with a random sharding.
+    fn sharded(&mut self, shape: &[i64], element: &'static str) -> Value {
+        let sharding = self.sharding(shape.len());
+        self.argument(shape, element, &sharding)
     }
 
     /// Adds a parameter. Returns its stored form and the form converted to the layers' element type.
     fn parameter(&mut self, shape: &[i64]) -> (Value, Value) {
-        let stored = self.argument(shape, if self.mixed { "f32" } else { self.element });
+        let stored = self.sharded(shape, self.state.stored);
         let used = self.convert(&stored, self.element);
         (stored, used)
     }
 
     fn trains(&mut self, stored: Value, gradient: &Value) {
         let gradient = self.convert(gradient, stored.element);
-        self.trained.push((stored, gradient));
-    }
-
-    fn line(&mut self, shape: &[i64], element: &'static str, op: String) -> Value {
-        self.count += 1;
-        let name = format!("%{}", self.count);
-        self.lines.push_str(&format!("  {name} = {op}\n"));
-        Value { name, shape: shape.to_vec(), element }
-    }
-
-    fn convert(&mut self, x: &Value, element: &'static str) -> Value {
-        if x.element == element {
-            return x.clone();
-        }
-        self.line(
-            &x.shape,
-            element,
-            format!("stablehlo.convert {} : ({}) -> {}", x.name, x.ty(), ty(&x.shape, element)),
-        )
-    }
-
-    fn splat(&mut self, like: &Value, value: f64) -> Value {
-        self.line(&like.shape, like.element, format!("stablehlo.constant dense<{value:.12}> : {}", like.ty()))
-    }
-
-    fn unary(&mut self, op: &str, x: &Value) -> Value {
-        self.line(&x.shape, x.element, format!("stablehlo.{op} {} : {}", x.name, x.ty()))
-    }
-
-    fn binary(&mut self, op: &str, x: &Value, y: &Value) -> Value {
-        self.line(&x.shape, x.element, format!("stablehlo.{op} {}, {} : {}", x.name, y.name, x.ty()))
+        self.state.parameters.push((stored, gradient));
     }
 
     fn times(&mut self, x: &Value, by: f64) -> Value {
@@ -143,60 +87,10 @@ impl Writer {
         self.binary("multiply", x, &by)
     }
 
-    fn add(&mut self, x: &Value, y: &Value) -> Value {
-        self.binary("add", x, y)
-    }
-
-    fn multiply(&mut self, x: &Value, y: &Value) -> Value {
-        self.binary("multiply", x, y)
-    }
-
-    fn broadcast(&mut self, x: &Value, shape: &[i64], dims: &[usize]) -> Value {
-        let op = format!(
-            "stablehlo.broadcast_in_dim {}, dims = {dims:?} : ({}) -> {}",
-            x.name,
-            x.ty(),
-            ty(shape, x.element)
-        );
-        self.line(shape, x.element, op)
-    }
-
-    fn reshape(&mut self, x: &Value, shape: &[i64]) -> Value {
-        let op = format!("stablehlo.reshape {} : ({}) -> {}", x.name, x.ty(), ty(shape, x.element));
-        self.line(shape, x.element, op)
-    }
-
-    fn reduce(&mut self, op: &str, x: &Value, dims: &[usize]) -> Value {
-        let start = if op == "add" { 0.0 } else { -1e4 };
-        let init = self.splat(&Value { shape: Vec::new(), ..x.clone() }, start);
-        let kept: Vec<i64> = (0..x.shape.len()).filter(|d| !dims.contains(d)).map(|d| x.shape[d]).collect();
-        let types = format!("({}, {}) -> {}", x.ty(), init.ty(), ty(&kept, x.element));
-        let op = format!(
-            "stablehlo.reduce({} init: {}) applies stablehlo.{op} across dimensions = {dims:?} : {types}",
-            x.name, init.name
-        );
-        self.line(&kept, x.element, op)
-    }
-
     /// Multiplies over one dimension of each operand; the first dimension of rank-3 tensors is a batch.
     fn dot(&mut self, x: &Value, y: &Value, over: (usize, usize)) -> Value {
-        let batch = usize::from(x.shape.len() == 3);
-        let free = |v: &Value, over: usize| (batch..v.shape.len()).find(|&d| d != over).map(|d| v.shape[d]);
-        let mut shape = x.shape[..batch].to_vec();
-        shape.extend(free(x, over.0));
-        shape.extend(free(y, over.1));
-        let batching = if batch == 1 { "batching_dims = [0] x [0], " } else { "" };
-        let op = format!(
-            "stablehlo.dot_general {}, {}, {batching}contracting_dims = [{}] x [{}] : ({}, {}) -> {}",
-            x.name,
-            y.name,
-            over.0,
-            over.1,
-            x.ty(),
-            y.ty(),
-            ty(&shape, x.element)
-        );
-        self.line(&shape, x.element, op)
+        let batch: &[usize] = if x.shape.len() == 3 { &[0] } else { &[] };
+        self.product(x, y, [batch, batch], [&[over.0], &[over.1]])
     }
 
     /// Computes the mean over the last dimension, broadcast back along it.
@@ -242,14 +136,9 @@ impl Writer {
                 let zero = self.splat(&x, 0.0);
                 let y = self.binary("maximum", &x, &zero);
                 let back = move |w: &mut Self, dy: Value| {
-                    let (t, booleans) = (x.ty(), ty(&x.shape, "i1"));
-                    let positive = w.line(
-                        &x.shape,
-                        "i1",
-                        format!("stablehlo.compare GT, {}, {} : ({t}, {t}) -> {booleans}", x.name, zero.name),
-                    );
-                    let op =
-                        format!("stablehlo.select {}, {}, {} : {booleans}, {t}", positive.name, dy.name, zero.name);
+                    let positive = w.compare("GT", &x, &zero);
+                    let types = format!("{}, {}", positive.ty(), x.ty());
+                    let op = format!("stablehlo.select {}, {}, {} : {types}", positive.name, dy.name, zero.name);
                     w.line(&x.shape, x.element, op)
                 };
                 (y, Box::new(back))
@@ -357,18 +246,6 @@ impl Writer {
         (y, Box::new(back))
     }
 
-    fn softmax(&mut self, x: &Value) -> Value {
-        let last = x.shape.len() - 1;
-        let others: Vec<usize> = (0..last).collect();
-        let most = self.reduce("maximum", x, &[last]);
-        let most = self.broadcast(&most, &x.shape, &others);
-        let x = self.binary("subtract", x, &most);
-        let parts = self.unary("exponential", &x);
-        let whole = self.reduce("add", &parts, &[last]);
-        let whole = self.broadcast(&whole, &x.shape, &others);
-        self.binary("divide", &parts, &whole)
-    }
-
     /// Adds a convolution over positions, as a sum of products of neighbors.
     fn convolution(&mut self, x: Value, batch: i64, positions: i64) -> (Value, Backward) {
         let width = x.shape[1];
@@ -419,7 +296,7 @@ impl Writer {
 
     /// Computes the mean squared error and its gradient.
     fn squares(&mut self, x: Value) -> (Value, Value) {
-        let target = self.argument(&x.shape, x.element);
+        let target = self.sharded(&x.shape, x.element);
         let off = self.binary("subtract", &x, &target);
         let square = self.multiply(&off, &off);
         let share = 1.0 / (x.shape[0] * x.shape[1]) as f64;
@@ -436,9 +313,7 @@ impl Writer {
         let rows = self.line(&x.shape, "i32", format!("stablehlo.iota dim = 0 : {}", ty(&x.shape, "i32")));
         let width = self.line(&x.shape, "i32", format!("stablehlo.constant dense<{}> : {}", x.shape[1], rows.ty()));
         let wanted = self.binary("remainder", &rows, &width);
-        let (t, booleans) = (rows.ty(), ty(&x.shape, "i1"));
-        let op = format!("stablehlo.compare EQ, {}, {} : ({t}, {t}) -> {booleans}", classes.name, wanted.name);
-        let hot = self.line(&x.shape, "i1", op);
+        let hot = self.compare("EQ", &classes, &wanted);
         let hot = self.convert(&hot, x.element);
         let logs = self.unary("log", &shares);
         let own = self.multiply(&logs, &hot);
@@ -459,10 +334,7 @@ impl Writer {
         let (mean, square) = if self.random.bool() {
             (self.splat(&parameter, 0.0), self.splat(&parameter, 0.0))
         } else {
-            let (mean, root) = (
-                self.argument(&parameter.shape, parameter.element),
-                self.argument(&parameter.shape, parameter.element),
-            );
+            let [mean, root] = [(); 2].map(|()| self.sharded(&parameter.shape, parameter.element));
             let square = self.multiply(&root, &root);
             (mean, square)
         };
