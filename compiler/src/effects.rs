@@ -6,14 +6,14 @@
 
 use std::collections::HashSet;
 
-use dialect::codes::{self, Code};
-use dialect::diagnostic::{Diagnostic, Diagnostics, Severity, Span};
+use dialect::codes;
+use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{Block, Op, OpRef, Program, Value, ValueSource};
 use dialect::memory::is_computed_by_host;
 use dialect::op::{Control, HostEffect, HostPartner};
-use dialect::ops::func;
 use dialect::sharding::Reshard;
 
+use crate::module::main_block;
 use crate::place::value_name;
 use crate::units;
 
@@ -49,10 +49,6 @@ fn exchanges<'a>(program: &'a Program, block: Block, manual: Option<Op>, found: 
     }
 }
 
-fn remark(span: Span, message: String) -> Diagnostic {
-    Diagnostic { severity: Severity::Remark, ..Diagnostic::error(Code::NONE, span, message) }
-}
-
 /// Adds a remark for each of `found`; copies from one source place share a remark.
 fn remarks(found: &[Exchange<'_>], text: impl Fn(&Exchange<'_>) -> Option<String>) -> Diagnostics {
     let (mut all, mut said) = (Diagnostics::default(), HashSet::new());
@@ -61,7 +57,7 @@ fn remarks(found: &[Exchange<'_>], text: impl Fn(&Exchange<'_>) -> Option<String
         if let Some(message) = text(exchange)
             && (span.is_empty() || said.insert((span.start, span.end)))
         {
-            all.push(remark(span, message));
+            all.push(Diagnostic::remark(span, message));
         }
     }
     all
@@ -69,7 +65,7 @@ fn remarks(found: &[Exchange<'_>], text: impl Fn(&Exchange<'_>) -> Option<String
 
 fn of_main(program: &Program) -> Vec<Exchange<'_>> {
     let mut found = Vec::new();
-    if let Some(block) = func::function(program, "main").and_then(|main| func::block(program, main)) {
+    if let Some(block) = main_block(program) {
         exchanges(program, block, None, &mut found);
     }
     found
@@ -90,7 +86,7 @@ pub(crate) fn not_priced(program: &Program) -> Diagnostics {
         (e.effect.partner != HostPartner::Library)
             .then(|| format!("the modelled step excludes {}, because the host's work isn't modelled", e.text()))
     });
-    let main = func::function(program, "main").and_then(|main| func::block(program, main));
+    let main = main_block(program);
     let ops = main.map_or_else(Vec::new, |block| program.ops_under(block));
     let mut by_host = ops.into_iter().filter(|&op| is_computed_by_host(program.view(op)));
     if let Some(first) = by_host.next() {
@@ -100,7 +96,7 @@ pub(crate) fn not_priced(program: &Program) -> Diagnostics {
         };
         let message =
             format!("the modelled step excludes {s} that the host computes, because the host's work isn't modelled");
-        all.push(remark(program.op(first).span, message));
+        all.push(Diagnostic::remark(program.op(first).span, message));
     }
     all
 }

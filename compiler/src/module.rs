@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use dialect::ir::Program;
+use dialect::ir::{Block, Program};
+use dialect::ops::func;
 
 use crate::source::Source;
 
@@ -51,4 +52,9 @@ impl Module {
     pub(crate) fn parts(&mut self) -> (&mut Program, &Source) {
         (&mut self.program, &self.source)
     }
+}
+
+/// Returns the body of `@main`.
+pub(crate) fn main_block(program: &Program) -> Option<Block> {
+    func::block(program, func::function(program, "main")?)
 }

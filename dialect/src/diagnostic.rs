@@ -83,6 +83,11 @@ impl Diagnostic {
         Self { severity: Severity::Warning, ..Self::error(code, span, message) }
     }
 
+    /// Creates a remark about `span`, which has no code.
+    pub fn remark(span: Span, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Remark, ..Self::error(Code::NONE, span, message) }
+    }
+
     /// Sets the text of the primary span.
     pub fn label(mut self, text: impl Into<String>) -> Self {
         if let Some(first) = self.labels.first_mut() {

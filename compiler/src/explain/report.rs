@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use dialect::codes::Code;
-use dialect::diagnostic::{Diagnostic as Plain, Severity, Span};
+use dialect::diagnostic::{Diagnostic as Plain, Span};
 use dialect::ir::{Op, Program, Stage, Value, ValueSource};
 use dialect::ops::func;
 use dialect::sharding::{AxisRef, ReductionKind, ShardingTable, TensorSharding};
@@ -16,6 +15,7 @@ use super::removals::{GroupRemoval, Removing};
 use super::{CollectiveGroup, Explained, ExplainedCollective, LEAST_CHANGE, Removal};
 use crate::diagnostic::Diagnostic;
 use crate::module::Module;
+use crate::module::main_block;
 use crate::place::{place, value_name};
 use crate::units;
 
@@ -66,7 +66,7 @@ impl Report<'_> {
             notes.extend(self.advice(group, found));
         }
         let message = self.headline(e, group);
-        Plain { severity: Severity::Remark, code: Code::NONE, message, labels, notes }
+        Plain { labels, notes, ..Plain::remark(Span::default(), message) }
     }
 
     /// `32 x all_gather over "data": 1 MiB -> 2 MiB on each device, 8 times, 23.3 us each, 746 us together`
@@ -308,7 +308,7 @@ impl Report<'_> {
         let p = self.planned.program();
         let of = match annotation {
             Annotation::Argument(i) => {
-                let block = func::function(p, "main").and_then(|f| func::block(p, f));
+                let block = main_block(p);
                 let argument = block.and_then(|b| p.block_args(b).get(i)).copied();
                 if argument == Some(value) {
                     return ", as annotated".to_owned();

@@ -1,8 +1,8 @@
 //! `shardc explain --value %12`: the sharding of a value, and for each axis the annotation that it comes from and the
 //! ops through which it propagated.
 
-use dialect::codes::{self, Code};
-use dialect::diagnostic::{Diagnostic as Plain, Severity, Span};
+use dialect::codes;
+use dialect::diagnostic::{Diagnostic as Plain, Span};
 use dialect::ir::{Op, Program, Value};
 use dialect::ops::func;
 use dialect::sharding::{AxisRef, ShardingTable, TensorSharding};
@@ -78,8 +78,8 @@ impl Compiler {
             }
             self.propagate(&imported, &steps).map(|(propagated, origins)| {
                 let (program, imported, source) = (propagated.program(), imported.program(), propagated.source());
-                let teller = Teller { program, imported, origins, shardings: ShardingTable::of(program), source };
-                found.iter().map(|&value| teller.explanation(&teller.tell(value))).collect()
+                let explainer = Explainer { program, imported, origins, shardings: ShardingTable::of(program), source };
+                found.iter().map(|&value| explainer.explanation(&explainer.report(value))).collect()
             })
         })
     }
@@ -116,7 +116,7 @@ struct ValueReport {
 }
 
 /// The data that the texts refer to.
-struct Teller<'a> {
+struct Explainer<'a> {
     program: &'a Program,
     imported: &'a Program,
     origins: Origins,
@@ -124,8 +124,8 @@ struct Teller<'a> {
     source: &'a Source,
 }
 
-impl Teller<'_> {
-    fn tell(&self, value: Value) -> ValueReport {
+impl Explainer<'_> {
+    fn report(&self, value: Value) -> ValueReport {
         let sharding = self.shardings.get(value).map(|s| TensorSharding::clone(s));
         let mut axes = Vec::new();
         for (d, dim) in sharding.iter().flat_map(|s| s.dims.iter().enumerate()) {
@@ -186,21 +186,21 @@ impl Teller<'_> {
         if steps.is_empty() { String::new() } else { format!(" through {}", steps.join(", then ")) }
     }
 
-    fn remark(&self, told: &ValueReport) -> Plain {
+    fn remark(&self, report: &ValueReport) -> Plain {
         let p = self.program;
-        let sharding = told.sharding.as_ref().map_or("replicated on every device".to_owned(), |s| p.sharding_text(s));
-        let name = value_name(p, told.value);
-        let (mut labels, mut notes) = (vec![(p.value_span(told.value), String::new())], Vec::new());
-        if told.axes.is_empty() {
+        let sharding = report.sharding.as_ref().map_or("replicated on every device".to_owned(), |s| p.sharding_text(s));
+        let name = value_name(p, report.value);
+        let (mut labels, mut notes) = (vec![(p.value_span(report.value), String::new())], Vec::new());
+        if report.axes.is_empty() {
             notes.push("no annotation shards it".to_owned());
         }
-        for (axis, d, origin) in &told.axes {
+        for (axis, d, origin) in &report.axes {
             let axis = self.axis(*axis);
             let text = match origin {
                 None => format!("{axis} shards dimension {d}"),
                 Some((annotation, path)) => {
-                    let (span, what) = self.annotation(*annotation, told.value);
-                    if span != Span::default() && span != p.value_span(told.value) {
+                    let (span, what) = self.annotation(*annotation, report.value);
+                    if span != Span::default() && span != p.value_span(report.value) {
                         labels.push((span, format!("{axis} is annotated here")));
                     }
                     format!("{axis} shards dimension {d}, from {what}{}", self.path(path))
@@ -208,32 +208,26 @@ impl Teller<'_> {
             };
             notes.push(text);
         }
-        Plain {
-            severity: Severity::Remark,
-            code: Code::NONE,
-            message: format!("{name} is sharded as {sharding}"),
-            labels,
-            notes,
-        }
+        Plain { labels, notes, ..Plain::remark(Span::default(), format!("{name} is sharded as {sharding}")) }
     }
 
-    fn explanation(&self, told: &ValueReport) -> ValueExplanation {
+    fn explanation(&self, report: &ValueReport) -> ValueExplanation {
         let p = self.program;
         let axis = |(axis, d, origin): &(AxisRef, usize, Option<(Annotation, Vec<Op>)>)| {
             let place = |&op: &Op| OpPlace { op: p.op_name(op).to_owned(), loc: place(p, self.source, op) };
             let (from, through) = match origin {
                 Some((annotation, path)) => {
-                    (Some(self.annotation(*annotation, told.value).1), path.iter().map(place).collect())
+                    (Some(self.annotation(*annotation, report.value).1), path.iter().map(place).collect())
                 }
                 None => (None, Vec::new()),
             };
             AxisOrigin { axis: self.axis(*axis).trim_matches('"').to_owned(), dim: *d, from, through }
         };
         ValueExplanation {
-            value: value_name(p, told.value),
-            sharding: told.sharding.as_ref().map(|s| p.sharding_text(s)),
-            axes: told.axes.iter().map(axis).collect(),
-            remark: Diagnostic::new(self.source, &self.remark(told)),
+            value: value_name(p, report.value),
+            sharding: report.sharding.as_ref().map(|s| p.sharding_text(s)),
+            axes: report.axes.iter().map(axis).collect(),
+            remark: Diagnostic::new(self.source, &self.remark(report)),
         }
     }
 }
