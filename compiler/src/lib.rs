@@ -47,8 +47,8 @@ mod memory;
 mod module;
 mod place;
 mod program_text;
-mod propose;
 mod rounding;
+mod sharding_search;
 mod source;
 mod spmd;
 mod stack;
@@ -82,7 +82,7 @@ pub use memory::{HeldBuffer, MemoryUse};
 pub use module::Module;
 pub use place::{jax_name, layer_pattern, near_values, value_name, values_called, written_name};
 pub use program_text::program_text;
-pub use propose::{
+pub use sharding_search::{
     Alternative, Proposal, ProposedAxis, ProposedConstraint, ProposedSharding, SearchOptions, SearchProgress,
 };
 pub use source::Source;

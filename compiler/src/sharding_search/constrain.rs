@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 
 use dialect::ir::{Block, Op, Program, Value, ValueSource};
-use dialect::ops::{build, func, sdy};
+use dialect::ops::{build, sdy};
 use dialect::sharding::TensorSharding;
+
+use crate::module::main_block;
 
 /// Returns the values inside `@main` that may have a constraint, each with the block that defines it. Values in manual
 /// computations are excluded, because they are shards already.
 pub(super) fn placeable(program: &Program) -> HashMap<Value, Block> {
     let mut found = HashMap::new();
-    if let Some(main) = func::function(program, "main").and_then(|main| func::block(program, main)) {
+    if let Some(main) = main_block(program) {
         collect(program, main, &mut found);
         program.block_args(main).iter().for_each(|argument| {
             found.remove(argument);
@@ -105,7 +107,7 @@ func.func @main(%x: tensor<8xf32>, %n: tensor<i32>) -> tensor<8xf32> {
     #[test]
     fn readers_read_a_value_through_its_constraint() {
         let mut program = program();
-        let main = func::function(&program, "main").and_then(|main| func::block(&program, main)).expect("@main");
+        let main = main_block(&program).expect("@main");
         let body = program.region_block(program.block_ops(main)[0], 1).expect("a body");
         let (carried, made) = (program.block_args(body)[0], program.result(program.block_ops(body)[0], 0));
         let (mesh, x) = (MeshRef::Symbol(program.name("mesh")), program.name("x"));

@@ -114,14 +114,7 @@ impl Survey {
             tensor(value, format!("result {i}"), func::result_sharding(program, main, i).is_some())
         };
         let mut results: Vec<Tensor> = returned.iter().enumerate().map(result).collect();
-        // Pair results with the arguments that they replace; similar ones in order.
-        let mut alike: HashMap<(&[ClassId], &[i64]), Vec<usize>> = HashMap::new();
-        for (i, argument) in arguments.iter().enumerate().rev().filter(|a| !a.1.shape.is_empty()) {
-            alike.entry((&argument.classes, &argument.shape)).or_default().push(i);
-        }
-        for result in &mut results {
-            result.like = alike.get_mut(&(&result.classes[..], &result.shape[..])).and_then(Vec::pop);
-        }
+        pair(&arguments, &mut results);
         let kinds = Kinds::of(&classes, &arguments, &results);
         for argument in &mut arguments {
             argument.is_stored = !argument.classes.is_empty() && !kinds.has_data(&argument.classes);
@@ -149,6 +142,17 @@ impl Survey {
     pub(super) fn is_of_data(&self, classes: &[ClassId]) -> bool {
         let data = self.roles.iter().filter(|role| role.kind.is_of_data());
         data.flat_map(|role| &role.classes).any(|class| classes.contains(class))
+    }
+}
+
+/// Pairs results with the arguments that they replace; similar ones in order.
+fn pair(arguments: &[Tensor], results: &mut [Tensor]) {
+    let mut alike: HashMap<(&[ClassId], &[i64]), Vec<usize>> = HashMap::new();
+    for (i, argument) in arguments.iter().enumerate().rev().filter(|a| !a.1.shape.is_empty()) {
+        alike.entry((&argument.classes, &argument.shape)).or_default().push(i);
+    }
+    for result in results {
+        result.like = alike.get_mut(&(&result.classes[..], &result.shape[..])).and_then(Vec::pop);
     }
 }
 
@@ -222,8 +226,8 @@ impl Kinds {
         for product in classes.products() {
             let twice = product.free.iter().enumerate().filter(|(i, c)| product.free[..*i].contains(c)).map(|c| c.1);
             let both = product.contracted.iter().filter(|c| product.free.contains(c));
-            let beside = product.contracted.iter().filter(|_| product.batch.iter().any(|b| is_data(b, &data)));
-            for class in twice.chain(both).chain(beside).filter(|c| is_data(c, &data)) {
+            let of_data = product.contracted.iter().filter(|_| product.batch.iter().any(|b| is_data(b, &data)));
+            for class in twice.chain(both).chain(of_data).filter(|c| is_data(c, &data)) {
                 kinds[class.index()] = Some(AxisUse::Sequence);
             }
         }

@@ -17,6 +17,7 @@ use super::constrain::placeable;
 use super::survey::{Survey, Tensor};
 use super::trial::{Measure, Trial};
 use crate::explain::{Cause, causes, mark, shares};
+use crate::module::main_block;
 
 /// The fraction of a step that a constraint has to save.
 pub(super) const WORTHWHILE: f64 = 0.01;
@@ -82,7 +83,7 @@ impl Spent {
         candidate.annotate(trial.survey, &mut program, trial.mesh, false);
         run_unverified(&mut program, &trial.full.until(Stage::Planned)).then_some(())?;
         let planned = program.clone();
-        let main = func::block(&planned, func::function(&planned, "main")?)?;
+        let main = main_block(&planned)?;
         let ops = planned.ops_under(main);
         let marks = mark(&mut program, ops.iter().copied());
         run_unverified(&mut program, &trial.full.after(Stage::Planned)).then_some(())?;
@@ -154,7 +155,7 @@ impl Finder<'_> {
             let sums = sharding.unreduced.iter().map(|&axis| self.referred(axis)).collect::<Option<Vec<_>>>();
             places = self.sharded_more(dims, &sums.unwrap_or_default().concat(), &shape);
         }
-        let main = func::function(&self.spent.planned, "main").and_then(|main| func::block(&self.spent.planned, main));
+        let main = main_block(&self.spent.planned);
         let end = main.and_then(|block| self.spent.planned.terminator(block));
         match cause.user {
             Some((user, i)) if Some(user) == end => {

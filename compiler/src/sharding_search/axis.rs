@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_written_as_the_mesh_has_them() {
+    fn parts_are_written_as_sub_axes_of_the_mesh() {
         let axes = divided(&[axis("x", 8), axis("y", 3)], 0, 2, uses());
         let names: Vec<(&str, i64)> = axes.iter().map(|a| (&a.name[..], a.size)).collect();
         assert_eq!(names, [("x0", 2), ("x1", 4), ("y", 3)]);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_have_names_of_their_own() {
+    fn names_of_parts_differ_from_those_of_other_axes() {
         let axes = divided(&[axis("x", 8), axis("x0", 4)], 0, 2, uses());
         let names: Vec<&str> = axes.iter().map(|a| &a.name[..]).collect();
         assert_eq!(names, ["x_0", "x_1", "x0"]);
