@@ -14,6 +14,7 @@ mod lines;
 mod lsp;
 mod names;
 mod perfetto;
+mod phrase;
 mod picture;
 mod profile;
 mod progress;

@@ -3,6 +3,7 @@
 use super::perfetto::TraceWriter;
 use super::ranks::Here;
 use super::session::Failure;
+use crate::cli::phrase::row;
 use crate::{DeviceTrace, DeviceWaits, Profile, ProfiledOp, Straggler, Trace, units};
 
 /// The maximum number of ops in a profile's table.
@@ -30,8 +31,7 @@ pub(crate) fn table(profile: &Profile) -> String {
             op.times,
             op.op,
         );
-        text.push_str(line.trim_end());
-        text.push('\n');
+        row(&mut text, &line);
     }
     if profile.ops.len() > SHOWN {
         let (rest, seconds) = (&profile.ops[SHOWN..], |op: &ProfiledOp| op.seconds);
@@ -68,8 +68,7 @@ pub(crate) fn late(stragglers: &[Straggler], here: Option<&Here>) -> String {
             straggler.device,
             straggler.op
         );
-        text.push_str(line.trim_end());
-        text.push('\n');
+        row(&mut text, &line);
     }
     text
 }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use passes::estimate::Targets;
 use passes::estimate::clouds::{MACHINES, counted_per_chip, default_counts};
 
+use crate::cli::phrase::row;
 use crate::{Chip, Slice, Target, units};
 
 /// Describes the targets of a compiler.
@@ -22,8 +23,8 @@ pub(crate) fn help(targets: &Targets) -> String {
         them;\n'CHIP' alone is the cloud's default shape for the mesh's devices\n",
     );
     let heads = ["example", "memory", "bandwidth", "bf16", "to the host", "other names"].map(str::to_owned);
-    text.push_str(&line(heads));
-    targets.chips().for_each(|chip| text.push_str(&row(chip)));
+    columns(&mut text, heads);
+    targets.chips().for_each(|chip| describe(&mut text, chip));
     text.push_str("\nSlices by the names of the cloud, in its default shapes\n");
     for (chip, name) in ["v5e", "v6e", "v5p", "v4p", "v3", "v2", "v7x"].iter().filter_map(|name| {
         let chip = targets.chips().find(|chip| chip.name == *name)?;
@@ -57,7 +58,8 @@ fn cloud_name(chip: &Chip) -> &'static str {
     }
 }
 
-fn row(chip: &Chip) -> String {
+/// Appends a row about a chip.
+fn describe(text: &mut String, chip: &Chip) {
     let memory = units::bytes(chip.hbm_bytes as f64);
     let bandwidth = format!("{}/s", units::bytes(chip.hbm_bandwidth));
     let flops = format!("{}/s", units::flops(chip.bf16_flops));
@@ -69,10 +71,9 @@ fn row(chip: &Chip) -> String {
     let example = format!("{}:{shape}", chip.name);
     let host = format!("{}/s", units::bytes(chip.host_bandwidth));
     let names = chip.aliases.join(", ");
-    line([example, memory, bandwidth, flops, host, names])
+    columns(text, [example, memory, bandwidth, flops, host, names]);
 }
 
-fn line([example, memory, bandwidth, flops, host, names]: [String; 6]) -> String {
-    let line = format!("  {example:<14} {memory:>10} {bandwidth:>12} {flops:>14} {host:>12}  {names}");
-    format!("{}\n", line.trim_end())
+fn columns(text: &mut String, [example, memory, bandwidth, flops, host, names]: [String; 6]) {
+    row(text, &format!("  {example:<14} {memory:>10} {bandwidth:>12} {flops:>14} {host:>12}  {names}"));
 }

@@ -6,6 +6,7 @@ use super::Common;
 use super::run::interface;
 use crate::cli::arrays;
 use crate::cli::knobs::{Knobs, Tolerances, duration};
+use crate::cli::phrase::counted;
 use crate::cli::progress::{self, Shown};
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::{Backend, CheckOptions, CheckProgress, CheckedResult, Source, edge_inputs, random_inputs};
@@ -152,8 +153,8 @@ fn spmd(args: &CheckArgs, session: &mut Session<'_>, source: &Source) -> Outcome
     let compiler = session.compiler.clone();
     let checked = compiler.parse_unverified(source.clone(), &mut Default::default());
     let checked = session.take(source, checked.and_then(|module| compiler.check_spmd(module)))?;
-    let s = if checked.collectives == 1 { "" } else { "s" };
-    let text = format!("{} collective{s}: all members of each group run them in the same order\n", checked.collectives);
+    let collectives = counted(checked.collectives, "collective");
+    let text = format!("{collectives}: all members of each group run them in the same order\n");
     session.set_document(&checked);
     session.emit(args.common.output.as_deref(), &text)
 }
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_says_what_it_does_and_how_long_that_takes() {
+    fn progress_names_each_step_and_its_time() {
         let progress = CheckProgress::default();
         progress.enter("compiling");
         assert_eq!(how_far(&progress, None), "checking: compiling");

@@ -7,6 +7,7 @@ use super::Common;
 use super::explain::NO_MESH;
 use crate::cli::knobs::Knobs;
 use crate::cli::perfetto::TraceWriter;
+use crate::cli::phrase::{self, counted, row};
 use crate::cli::session::{Outcome, Session};
 use crate::units;
 use crate::{Cost, Target};
@@ -75,7 +76,7 @@ fn summary(cost: &Cost, chips: u64) -> String {
     let mut text = String::new();
     heading(cost, chips, &mut text);
     for CostRow { name, value, note } in rows(cost) {
-        let _ = writeln!(text, "{}", format!("  {name:<16}{value:>12}  {note}").trim_end());
+        row(&mut text, &format!("  {name:<16}{value:>12}  {note}"));
     }
     if let Some(order) = &cost.device_order {
         let in_order = order.iter().enumerate().all(|(i, &d)| i as u64 == d);
@@ -92,11 +93,11 @@ fn summary(cost: &Cost, chips: u64) -> String {
 
 /// Appends the target and the mesh, with notes on idle chips and unknown numbers of iterations.
 fn heading(cost: &Cost, chips: u64, text: &mut String) {
-    let names: Vec<String> = cost.mesh.iter().map(|(name, size)| format!("\"{name}\"={size}")).collect();
-    let mesh = if names.is_empty() { String::new() } else { format!(", mesh {}", names.join(" x ")) };
+    let axes = phrase::mesh(cost.mesh.iter().map(|(name, size)| (name, *size)), "");
+    let mesh = if axes.is_empty() { axes } else { format!(", mesh {axes}") };
     let each = if cost.replicas > 1 { format!(" for each of {} replicas", cost.replicas) } else { String::new() };
-    let s = if cost.devices == 1 { "" } else { "s" };
-    let _ = writeln!(text, "target {}: {} device{s}{each}{mesh}", cost.target, cost.devices);
+    let devices = counted(cost.devices as usize, "device");
+    let _ = writeln!(text, "target {}: {devices}{each}{mesh}", cost.target);
     let used = (cost.devices * cost.replicas).unsigned_abs();
     if chips > used {
         let _ = writeln!(text, "  note: the program runs on {used} of the slice's {chips} chips; the others are idle");
@@ -121,28 +122,28 @@ pub(super) struct CostRow {
 
 /// Returns the totals of a step on one device.
 pub(super) fn rows(cost: &Cost) -> Vec<CostRow> {
-    let row = |name, value, note| CostRow { name, value, note };
+    let total = |name, value, note| CostRow { name, value, note };
     let exposed = |seconds| format!("{} of it exposed", units::seconds(seconds));
     let of_step = format!("{} of the step", units::percent(cost.compute_s, cost.step_s));
     let mut rows = vec![
-        row("step", units::seconds(cost.step_s), String::new()),
-        row("compute", units::seconds(cost.compute_s), of_step),
-        row("communication", units::seconds(cost.communication_s), exposed(cost.communication_exposed_s())),
+        total("step", units::seconds(cost.step_s), String::new()),
+        total("compute", units::seconds(cost.compute_s), of_step),
+        total("communication", units::seconds(cost.communication_s), exposed(cost.communication_exposed_s())),
     ];
     if !cost.host_copies.is_empty() {
-        rows.push(row("host copies", units::seconds(cost.host_copy_s), exposed(cost.host_exposed_s)));
+        rows.push(total("host copies", units::seconds(cost.host_copy_s), exposed(cost.host_exposed_s)));
     }
     let share = units::percent(cost.utilization, 1.0);
     let fits = if cost.peak_bytes <= cost.memory_bytes { "" } else { ": does not fit" };
     let memory = format!("of {}{fits}", units::bytes(cost.memory_bytes as f64));
     rows.extend([
-        row("arithmetic", units::flops(cost.flops), format!("a device; {share} of its peak")),
-        row("memory traffic", units::bytes(cost.memory_traffic), "a device".to_owned()),
-        row("peak memory", units::bytes(cost.peak_bytes as f64), memory),
+        total("arithmetic", units::flops(cost.flops), format!("a device; {share} of its peak")),
+        total("memory traffic", units::bytes(cost.memory_traffic), "a device".to_owned()),
+        total("peak memory", units::bytes(cost.peak_bytes as f64), memory),
     ]);
     if cost.host_peak_bytes > 0 {
         let peak = units::bytes(cost.host_peak_bytes as f64);
-        rows.push(row("host memory", peak, "at the peak, for each device".to_owned()));
+        rows.push(total("host memory", peak, "at the peak, for each device".to_owned()));
     }
     rows
 }
@@ -179,8 +180,7 @@ fn collectives(cost: &Cost, text: &mut String) {
             bytes,
             c.of.as_deref().unwrap_or_default(),
         );
-        text.push_str(line.trim_end());
-        text.push('\n');
+        row(text, &line);
     }
 }
 
@@ -202,8 +202,7 @@ fn host_copies(cost: &Cost, text: &mut String) {
             units::bytes(c.bytes as f64),
             c.of.as_deref().unwrap_or_default(),
         );
-        text.push_str(line.trim_end());
-        text.push('\n');
+        row(text, &line);
     }
 }
 

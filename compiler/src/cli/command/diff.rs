@@ -8,6 +8,7 @@ use passes::plan::Search;
 
 use crate::cli::json::Json;
 use crate::cli::knobs::Knobs;
+use crate::cli::phrase;
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::units;
 use crate::{CollectiveDiff, CompileOptions, Cost, CostDiff};
@@ -95,8 +96,7 @@ fn text(diff: &CostDiff, names: [&str; 2], show: usize) -> String {
     let _ = writeln!(text, "target {}: {devices}", a.target);
     let _ = writeln!(text, "  {:<16}{:>12} {:>12}", "", names[0], names[1]);
     let mut row = |name: &str, unit: fn(f64) -> String, a: f64, b: f64| {
-        let line = format!("  {name:<16}{:>12} {:>12}  {}", unit(a), unit(b), change(a, b));
-        let _ = writeln!(text, "{}", line.trim_end());
+        phrase::row(&mut text, &format!("  {name:<16}{:>12} {:>12}  {}", unit(a), unit(b), change(a, b)));
     };
     row("step", units::seconds, a.step_s, b.step_s);
     row("compute", units::seconds, a.compute_s, b.compute_s);

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::Common;
 use crate::cli::knobs::{Knobs, duration, top};
+use crate::cli::phrase::counted;
 use crate::cli::progress;
 use crate::cli::render::render;
 use crate::cli::session::{Outcome, Session};
@@ -111,11 +112,11 @@ fn headline(explanation: &Explanation) -> String {
     let first = match collectives.len() {
         0 => format!("{} ({step} a step, target {target})\n", nothing_sent(explanation)),
         n => {
-            let s = if n == 1 { "" } else { "s" };
             let different =
                 if groups.len() < n { format!(", {} of them different", groups.len()) } else { String::new() };
             let total = units::seconds(total);
-            format!("{n} collective{s}{different}, {total} of communication in a step of {step} (target {target})\n")
+            let n = counted(n, "collective");
+            format!("{n}{different}, {total} of communication in a step of {step} (target {target})\n")
         }
     };
     let gap = if collectives.is_empty() { "" } else { "\n" };
@@ -168,11 +169,12 @@ fn rest(explanation: &Explanation, top: usize) -> String {
         return String::new();
     }
     let count: usize = rest.iter().map(|g| g.count).sum();
-    let (s, seconds) = (if count == 1 { "" } else { "s" }, rest.iter().map(|g| g.time_s).sum());
+    let seconds = rest.iter().map(|g| g.time_s).sum();
     let share = units::percent(seconds, explanation.step_s);
     let seconds = units::seconds(seconds);
     format!(
-        "{count} more collective{s}, {} of them different: {seconds} ({share} of the step); --top all shows them\n",
+        "{}, {} of them different: {seconds} ({share} of the step); --top all shows them\n",
+        counted(count, "more collective"),
         rest.len()
     )
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,12 +12,13 @@ use super::cost::{self, CostRow};
 use super::explain::nothing_sent;
 use super::show;
 use crate::cli::knobs::{Knobs, duration, top};
+use crate::cli::phrase;
 use crate::cli::picture::Style;
 use crate::cli::progress;
 use crate::cli::session::{Outcome, Session};
 use crate::cli::svg::{self, escaped};
 use crate::units;
-use crate::{CollectiveGroup, CompileOptions, Cost, ExplainOptions, Explanation, MemoryUse, TimelineEvent};
+use crate::{CollectiveGroup, CompileOptions, Cost, ExplainOptions, Explanation, MemoryUse, Removal, TimelineEvent};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -123,118 +123,106 @@ fn page(
     // Escape `<`, so that a text in the program can't close the HTML element.
     let data = serde_json::to_string(&data).unwrap_or_default().replace('<', "\\u003c");
     let (css, js) = (include_str!("../report/page.css"), include_str!("../report/page.js"));
-    let mut body = String::new();
-    summary(name, cost, &mut body);
-    let _ = write!(
-        body,
-        "<h2>Timeline</h2>\n<p class=\"quiet\">Modelled, not measured; of a loop, its first iteration. The wheel \
-        zooms, dragging moves, a double click shows all.</p>\n<div id=\"timeline\"></div>\n"
-    );
-    changes(explanation, &mut body);
-    causes(explanation, top, &mut body);
-    lines(cost, top, &mut body);
-    let _ = write!(
-        body,
-        "<h2>Memory</h2>\n<p class=\"quiet\">Of one device, over the steps of the program: each box is a buffer at its \
-        address, the line is the memory in use. A click shows the live buffers of a step.</p>\n<div \
-        id=\"memory\"></div>\n<h2>Roofline</h2>\n<p class=\"quiet\">Products and convolutions: attained FLOP/s over \
-        operations per byte of memory. The area of a point is its time.</p>\n<div id=\"roofline\"></div>\n<h2>Shards \
-        of each device</h2>\n<div class=\"wide\">{pictures}</div>\n"
-    );
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{} - shardc</title>\n<style>\n{css}</style>\n</head>\n\
-         <body>\n{body}<script type=\"application/json\" id=\"data\">{data}</script>\n<script>\n{js}</script>\n</body>\n</html>\n",
-        escaped(name)
-    )
+    let parts = [
+        ("name", escaped(name)),
+        ("title", escaped(&title(cost))),
+        ("css", css.to_owned()),
+        ("summary", summary(cost)),
+        ("changes", changes(explanation)),
+        ("causes", causes(explanation, top)),
+        ("lines", lines(cost, top)),
+        ("pictures", pictures.to_owned()),
+        ("data", data),
+        ("js", js.to_owned()),
+    ];
+    filled(include_str!("../report/page.html"), &parts)
 }
 
-fn summary(name: &str, cost: &Cost, body: &mut String) {
-    let mesh: Vec<String> = cost.mesh.iter().map(|(name, size)| format!("\"{name}\"={size}")).collect();
-    let mesh = if mesh.is_empty() { "no mesh".to_owned() } else { format!("mesh {}", mesh.join(" x ")) };
-    let title = format!("target {}: {} devices, {mesh}", cost.target, cost.devices);
-    let _ = write!(
-        body,
-        "<h1>{}</h1>\n<p class=\"quiet\">{}</p>\n<table id=\"summary\">\n",
-        escaped(name),
-        escaped(&title)
-    );
-    for CostRow { name, value, note } in cost::rows(cost) {
+/// Returns a template with each `{name}` replaced by the part of that name.
+fn filled(template: &str, parts: &[(&str, String)]) -> String {
+    let mut pieces = template.split('{');
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (name, rest) = piece.split_once('}').unwrap_or((piece, ""));
+        out.extend(parts.iter().find(|part| part.0 == name).map(|part| &part.1[..]));
+        out.push_str(rest);
+    }
+    out
+}
+
+fn title(cost: &Cost) -> String {
+    let axes = phrase::mesh(cost.mesh.iter().map(|(name, size)| (name, *size)), "");
+    let mesh = if axes.is_empty() { "no mesh".to_owned() } else { format!("mesh {axes}") };
+    format!("target {}: {} devices, {mesh}", cost.target, cost.devices)
+}
+
+/// Returns the rows of the totals.
+fn summary(cost: &Cost) -> String {
+    let row = |CostRow { name, value, note }: CostRow| {
         let (value, note) = (escaped(&value), escaped(&note));
-        let _ =
-            writeln!(body, "<tr><td>{name}</td><td class=\"number\">{value}</td><td class=\"quiet\">{note}</td></tr>");
-    }
-    body.push_str("</table>\n");
+        format!("<tr><td>{name}</td><td class=\"number\">{value}</td><td class=\"quiet\">{note}</td></tr>\n")
+    };
+    cost::rows(cost).into_iter().map(row).collect()
 }
 
-/// Appends a table; numbers are right-aligned.
-fn table(id: &str, heads: &[(&str, &str)], rows: &[Vec<String>], body: &mut String) {
-    let _ = write!(body, "<div class=\"wide\"><table id=\"{id}\">\n<tr>");
-    for (head, class) in heads {
-        let _ = write!(body, "<th class=\"{class}\">{head}</th>");
-    }
-    body.push_str("</tr>\n");
-    for row in rows {
-        body.push_str("<tr>");
-        for (cell, (_, class)) in row.iter().zip(heads) {
-            let _ = write!(body, "<td class=\"{class}\">{}</td>", escaped(cell));
-        }
-        body.push_str("</tr>\n");
-    }
-    body.push_str("</table></div>\n");
+/// Returns a table; numbers are right-aligned.
+fn table(id: &str, heads: &[(&str, &str)], rows: &[Vec<String>]) -> String {
+    let head = |(head, class): &(&str, &str)| format!("<th class=\"{class}\">{head}</th>");
+    let cell = |(cell, (_, class)): (&String, &(&str, &str))| format!("<td class=\"{class}\">{}</td>", escaped(cell));
+    let row = |row: &Vec<String>| format!("<tr>{}</tr>\n", row.iter().zip(heads).map(cell).collect::<String>());
+    let (head, rows): (String, String) = (heads.iter().map(head).collect(), rows.iter().map(row).collect());
+    format!("<div class=\"wide\"><table id=\"{id}\">\n<tr>{head}</tr>\n{rows}</table></div>\n")
+}
+
+/// A change of one annotation that makes a step faster.
+struct Saving<'a> {
+    change: &'a str,
+    removal: &'a Removal,
+    /// The groups of collectives that it removes.
+    groups: Vec<&'a CollectiveGroup>,
 }
 
 /// Lists the changes of one annotation that make a step faster, the best first.
-fn changes(explanation: &Explanation, body: &mut String) {
-    body.push_str("<h2>Annotation changes worth making</h2>\n");
+fn changes(explanation: &Explanation) -> String {
     if explanation.too_large_to_try {
-        body.push_str(
-            "<p class=\"quiet\">None was tried, because each try plans this large program again; --tries N tries \
-            some.</p>\n",
-        );
-        return;
+        let why = "None was tried, because each try plans this large program again; --tries N tries some.";
+        return format!("<p class=\"quiet\">{why}</p>\n");
     }
-    /// Seconds saved, bytes added, the new annotation in JAX's words, and the collectives that are removed.
-    type Saving<'a> = (f64, f64, Option<&'a str>, Vec<&'a CollectiveGroup>);
-    let mut best: BTreeMap<&str, Saving<'_>> = BTreeMap::new();
+    let mut list: Vec<Saving<'_>> = Vec::new();
     for group in &explanation.groups {
         let Some(removal) = group.removal.as_ref().filter(|removal| removal.saves_s > 0.0) else { continue };
-        let known = best
-            .entry(&removal.change)
-            .or_insert_with(|| (removal.saves_s, removal.adds_bytes, removal.spec.as_deref(), Vec::new()));
-        known.3.push(group);
+        match list.iter_mut().find(|saving| saving.change == removal.change) {
+            Some(saving) => saving.groups.push(group),
+            None => list.push(Saving { change: &removal.change, removal, groups: vec![group] }),
+        }
     }
-    if best.is_empty() {
-        body.push_str("<p class=\"quiet\">No change of one annotation that was tried makes a step faster.</p>\n");
-        return;
+    if list.is_empty() {
+        return "<p class=\"quiet\">No change of one annotation that was tried makes a step faster.</p>\n".to_owned();
     }
-    let mut list: Vec<_> = best.into_iter().collect();
-    list.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
-    let row = |(change, (saves, adds, spec, removes)): (&str, Saving<'_>)| {
-        let first = removes.first().map(|group| &explanation.collectives[group.members[0]]);
-        let first = first.map_or(String::new(), |c| format!("{} of {}", c.kind, c.value));
-        let more = removes.iter().map(|group| group.count).sum::<usize>().saturating_sub(1);
+    list.sort_by(|a, b| b.removal.saves_s.total_cmp(&a.removal.saves_s).then_with(|| a.change.cmp(b.change)));
+    let row = |Saving { change, removal, groups }: Saving<'_>| {
+        let first = &explanation.collectives[groups[0].members[0]];
+        let more = groups.iter().map(|group| group.count).sum::<usize>().saturating_sub(1);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let sign = if adds < 0.0 { "-" } else { "+" };
+        let sign = if removal.adds_bytes < 0.0 { "-" } else { "+" };
         vec![
-            units::seconds(saves),
-            units::percent(saves, explanation.step_s),
-            format!("{sign}{}", units::bytes(adds.abs())),
-            spec.map_or(change.to_owned(), |spec| format!("{change}: {spec}")),
-            format!("{first}{more}"),
+            units::seconds(removal.saves_s),
+            units::percent(removal.saves_s, explanation.step_s),
+            format!("{sign}{}", units::bytes(removal.adds_bytes.abs())),
+            removal.spec.as_ref().map_or(change.to_owned(), |spec| format!("{change}: {spec}")),
+            format!("{} of {}{more}", first.kind, first.value),
         ]
     };
     let rows: Vec<Vec<String>> = list.into_iter().map(row).collect();
     let heads =
         [("saves", "number"), ("of a step", "number"), ("memory", "number"), ("change", "code"), ("removes", "code")];
-    table("changes", &heads, &rows, body);
+    table("changes", &heads, &rows)
 }
 
 /// Lists collectives by cause, with one row for all equal layers.
-fn causes(explanation: &Explanation, top: usize, body: &mut String) {
-    body.push_str("<h2>Collectives by cause</h2>\n");
+fn causes(explanation: &Explanation, top: usize) -> String {
     if explanation.groups.is_empty() {
-        let _ = writeln!(body, "<p class=\"quiet\">{}</p>", escaped(&nothing_sent(explanation)));
-        return;
+        return format!("<p class=\"quiet\">{}</p>\n", escaped(&nothing_sent(explanation)));
     }
     let row = |group: &CollectiveGroup| {
         let c = &explanation.collectives[group.members[0]];
@@ -282,44 +270,56 @@ fn causes(explanation: &Explanation, top: usize, body: &mut String) {
         ("why", "code"),
         ("source", "code"),
     ];
-    table("causes", &heads, &rows, body);
+    table("causes", &heads, &rows)
+}
+
+/// The collectives of a source line.
+#[derive(Default)]
+struct Line<'a> {
+    seconds: f64,
+    count: u64,
+    bytes: u64,
+    kinds: Vec<&'a str>,
 }
 
 /// Lists the collectives of the per-device program by source line.
-fn lines(cost: &Cost, top: usize, body: &mut String) {
-    let mut all: BTreeMap<&str, (f64, u64, u64, Vec<&str>)> = BTreeMap::new();
+fn lines(cost: &Cost, top: usize) -> String {
+    let mut all: BTreeMap<&str, Line<'_>> = BTreeMap::new();
     for c in &cost.collectives {
         let line = all.entry(c.of.as_deref().unwrap_or("no source line")).or_default();
-        line.0 += c.time_s * c.count as f64;
-        line.1 += c.count;
-        line.2 += c.result_bytes * c.count;
-        if !line.3.contains(&c.kind) {
-            line.3.push(c.kind);
+        line.seconds += c.time_s * c.count as f64;
+        line.count += c.count;
+        line.bytes += c.result_bytes * c.count;
+        if !line.kinds.contains(&c.kind) {
+            line.kinds.push(c.kind);
         }
     }
     if all.is_empty() {
-        return;
+        return String::new();
     }
-    body.push_str("<h2>Collectives by source line</h2>\n");
     let mut list: Vec<_> = all.into_iter().collect();
-    list.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
-    let row = |(line, (time, count, bytes, kinds)): (&str, (f64, u64, u64, Vec<&str>))| {
-        let share = units::percent(time, cost.communication_s);
+    list.sort_by(|a, b| b.1.seconds.total_cmp(&a.1.seconds));
+    let row = |(name, line): (&str, Line<'_>)| {
         vec![
-            units::seconds(time),
-            share,
-            count.to_string(),
-            units::bytes(bytes as f64),
-            kinds.join(", "),
-            line.to_owned(),
+            units::seconds(line.seconds),
+            units::percent(line.seconds, cost.communication_s),
+            line.count.to_string(),
+            units::bytes(line.bytes as f64),
+            line.kinds.join(", "),
+            name.to_owned(),
         ]
     };
     let rest = list.split_off(list.len().min(top));
     let mut rows: Vec<Vec<String>> = list.into_iter().map(row).collect();
     if !rest.is_empty() {
-        let sum = rest.iter().fold((0.0, 0, 0), |sum, (_, l)| (sum.0 + l.0, sum.1 + l.1, sum.2 + l.2));
         let name = format!("{} other lines", rest.len());
-        rows.push(row((&name, (sum.0, sum.1, sum.2, Vec::new()))));
+        let add = |mut sum: Line<'static>, (_, line): (&str, Line<'_>)| {
+            sum.seconds += line.seconds;
+            sum.count += line.count;
+            sum.bytes += line.bytes;
+            sum
+        };
+        rows.push(row((&name, rest.into_iter().fold(Line::default(), add))));
     }
     let heads = [
         ("time", "number"),
@@ -329,5 +329,5 @@ fn lines(cost: &Cost, top: usize, body: &mut String) {
         ("kinds", ""),
         ("source", "code"),
     ];
-    table("lines", &heads, &rows, body);
+    format!("<h2>Collectives by source line</h2>\n{}", table("lines", &heads, &rows))
 }

@@ -11,6 +11,7 @@ use dialect::text::PrintOptions;
 
 use crate::cli::json::Json;
 use crate::cli::knobs::{Knobs, duration};
+use crate::cli::phrase::{self, row};
 use crate::cli::progress;
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::{Alternative, Proposal, ProposedConstraint, ProposedSharding, SearchOptions, SearchProgress};
@@ -141,8 +142,8 @@ pub(crate) fn run(args: &SearchArgs, session: &mut Session<'_>) -> Outcome {
 
 fn text(proposal: &Proposal, args: &SearchArgs) -> String {
     let mut text = String::new();
-    let mesh: Vec<String> = proposal.mesh.iter().map(|(name, size)| format!("\"{name}\"={size}")).collect();
-    let _ = writeln!(text, "target {}: {} devices, mesh {}", proposal.target, proposal.devices, mesh.join(" x "));
+    let mesh = phrase::mesh(proposal.mesh.iter().map(|(name, size)| (name, *size)), "");
+    let _ = writeln!(text, "target {}: {} devices, mesh {mesh}", proposal.target, proposal.devices);
     if let Some(best) = proposal.ranking.first() {
         let fits = if best.fits { "" } else { ": does not fit" };
         let (step, exposed) = (units::seconds(best.step_s), units::seconds(best.exposed_s));
@@ -260,7 +261,7 @@ fn ranking(list: &[Alternative], show: usize, text: &mut String) {
             a.mesh,
             a.name.unwrap_or_default(),
         );
-        let _ = writeln!(text, "{}", line.trim_end());
+        row(text, &line);
     }
     if list.len() > show + 1 {
         let _ = writeln!(text, "  of {}; '+': parameters are stored in shards along the axis", list.len());

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::Common;
 use crate::cli::cells::Cells;
+use crate::cli::phrase;
 use crate::cli::picture::{self, PicturePart, Style, draw_cells, draw_mesh};
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::cli::svg;
@@ -162,8 +163,8 @@ pub(crate) fn run(args: &ShowArgs, session: &mut Session<'_>) -> Outcome {
     for op in program.top_level(sdy::MESH.name()) {
         show_mesh(program, op, &style, &mut parts);
     }
-    let wanted = wanted(program, function, &args.value)?;
-    let items = items(program, function, &wanted, args.all);
+    let chosen = chosen(program, function, &args.value)?;
+    let items = items(program, function, &chosen, args.all);
     for item in &items {
         show_item(program, item, &style, &mut parts);
     }
@@ -204,17 +205,16 @@ fn show_mesh(program: &Program, op: Op, style: &Style, out: &mut Vec<PicturePart
 }
 
 fn axes_text(program: &Program, mesh: &Mesh) -> String {
-    let axes: Vec<String> = mesh.axes.iter().map(|&(n, size)| format!("\"{}\"={size}", program.name_text(n))).collect();
-    if axes.is_empty() { "one device".to_owned() } else { axes.join(" x ") }
+    phrase::mesh(mesh.axes.iter().map(|&(name, size)| (program.name_text(name), size)), "one device")
 }
 
 /// Returns the values with these names.
-fn wanted(program: &Program, function: Op, names: &[String]) -> Result<HashSet<Value>, Failure> {
+fn chosen(program: &Program, function: Op, names: &[String]) -> Result<HashSet<Value>, Failure> {
     let Some(block) = func::block(program, function) else { return Ok(HashSet::new()) };
     let mut all: Vec<Value> = program.block_args(block).to_vec();
     program.walk(block, &mut |op| all.extend(program.results(op)));
     all.retain(|&value| program.tensor_type(value).is_some());
-    let mut wanted = HashSet::new();
+    let mut chosen = HashSet::new();
     for name in names {
         let found = values_called(program, &all, name.trim_end_matches(':'));
         if found.is_empty() {
@@ -222,14 +222,14 @@ fn wanted(program: &Program, function: Op, names: &[String]) -> Result<HashSet<V
                 (func::symbol(program, function).unwrap_or_default(), near_values(program, &all, name));
             return Err(Failure::Usage(format!("--value: @{function} has no tensor called {name}; {near}")));
         }
-        wanted.extend(found);
+        chosen.extend(found);
     }
-    Ok(wanted)
+    Ok(chosen)
 }
 
-/// Returns the values to draw, in program order: the `wanted` ones, or `all`, or else arguments and results.
-fn items(program: &Program, function: Op, wanted: &HashSet<Value>, all: bool) -> Vec<ShownItem> {
-    let some = !wanted.is_empty() || all;
+/// Returns the values to draw, in program order: the `chosen` ones, or `all`, or else arguments and results.
+fn items(program: &Program, function: Op, chosen: &HashSet<Value>, all: bool) -> Vec<ShownItem> {
+    let some = !chosen.is_empty() || all;
     let mut items = Vec::new();
     let (manual, table) = (manual_axes(program, function), ShardingTable::of(program));
     let mut add = |value: Value, title: String, sharding: Option<&TensorSharding>| {
@@ -240,7 +240,7 @@ fn items(program: &Program, function: Op, wanted: &HashSet<Value>, all: bool) ->
     };
     let Some(block) = func::block(program, function) else { return items };
     for (i, &arg) in program.block_args(block).iter().enumerate() {
-        if !some || all || wanted.contains(&arg) {
+        if !some || all || chosen.contains(&arg) {
             add(arg, value_name(program, arg), func::arg_sharding(program, function, i));
         }
     }
@@ -248,7 +248,7 @@ fn items(program: &Program, function: Op, wanted: &HashSet<Value>, all: bool) ->
         program.walk(block, &mut |op| {
             let view = program.view(op);
             for (i, value) in view.results().enumerate() {
-                if !all && !wanted.contains(&value) {
+                if !all && !chosen.contains(&value) {
                     continue;
                 }
                 let Some(name) = written_name(program, value) else { continue };
