@@ -1,7 +1,8 @@
 //! Checks that partitioning kept a program's meaning: runs the original and the partitioned program over the same
 //! inputs. If results differ, both run again with the value of every op as a result, to find the first op that differs.
 
-use std::sync::{Arc, Mutex, PoisonError};
+mod progress;
+
 use std::time::{Duration, Instant};
 
 use dialect::ir::AttrData;
@@ -14,9 +15,11 @@ use passes::{CompileOptions, Step};
 use runtime::reference::{self, Limits};
 use serde::Serialize;
 
+pub use progress::CheckProgress;
+
 use crate::compare::{Comparison, Tolerance};
 use crate::compiler::{Compiler, Watch};
-use crate::culprit::Search;
+use crate::culprit::CulpritSearch;
 use crate::diagnostic::Outcome;
 use crate::execute::{Backend, ExecuteOptions, HAS_NATIVE, Interface, evaluation_fault, replicas_and_partitions};
 use crate::module::Module;
@@ -50,39 +53,6 @@ pub struct CheckOptions {
     pub budget: Option<Duration>,
     /// The progress of the check, which other threads can read while it runs.
     pub progress: CheckProgress,
-}
-
-/// The progress of a check. Clones share the state of one check.
-#[derive(Clone, Debug, Default)]
-pub struct CheckProgress(Arc<Mutex<Stage>>);
-
-#[derive(Debug, Default)]
-struct Stage {
-    text: String,
-    /// The estimated total time, and when it was estimated.
-    expected: Option<(Duration, Instant)>,
-}
-
-impl CheckProgress {
-    /// Returns the current stage, in words.
-    pub fn stage(&self) -> String {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).text.clone()
-    }
-
-    /// Returns the estimated total time of the check on this machine if nothing differs: once it is known, and until it
-    /// is over, because then the estimate was wrong.
-    pub fn expected(&self) -> Option<Duration> {
-        let expected = self.0.lock().unwrap_or_else(PoisonError::into_inner).expected;
-        expected.filter(|(expected, since)| since.elapsed() < *expected).map(|(expected, _)| expected)
-    }
-
-    pub(crate) fn enter(&self, stage: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).text = stage.to_owned();
-    }
-
-    pub(crate) fn expect(&self, expected: Duration) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).expected = Some((expected, Instant::now()));
-    }
 }
 
 /// The comparison of one result with the expected one.
@@ -272,15 +242,17 @@ impl Run<'_> {
             progress.enter("evaluating the original program");
             let want = reference::evaluate_replicas_within(self.module.program(), self.inputs, limits);
             match want {
-                Err(_) if is_over() => Outcome::of(self.module.source(), Ok(self.beside_native(device, &got.results))),
+                Err(_) if is_over() => {
+                    Outcome::of(self.module.source(), Ok(self.compare_with_native(device, &got.results)))
+                }
                 Err(error) => Outcome::of(self.module.source(), Err(evaluation_fault(error, &[]))),
-                Ok(want) => self.beside_evaluated(device, &got.results, &want, limits),
+                Ok(want) => self.compare_with_evaluated(device, &got.results, &want, limits),
             }
         })
     }
 
     /// Compares the results with those of the reference evaluator.
-    fn beside_evaluated(
+    fn compare_with_evaluated(
         &self,
         device: &Module,
         got: &[Vec<Literal>],
@@ -310,7 +282,7 @@ impl Run<'_> {
 
     /// Compares the results with those of the same program run natively on one device. Used when the reference
     /// evaluator has no time.
-    fn beside_native(&self, device: &Module, got: &[Vec<Literal>]) -> Check {
+    fn compare_with_native(&self, device: &Module, got: &[Vec<Literal>]) -> Check {
         let no_time = "the reference evaluator didn't finish in the time";
         if !HAS_NATIVE {
             return self.nothing(device, no_time);
@@ -360,7 +332,7 @@ impl Run<'_> {
             return Outcome::of(source, Ok((None, fault.to_owned())));
         }
         let (compiler, inputs, judging) = (self.compiler, self.inputs, self.judging(limits));
-        let search = Search { compiler, planned: self.planned, rest: self.rest, inputs, judging };
+        let search = CulpritSearch { compiler, planned: self.planned, rest: self.rest, inputs, judging };
         search.run().and_then(|found| match found {
             Some(culprit) => Outcome::of(source, Ok((Some(culprit.place), culprit.text))),
             None => self.native_fault(device, got, limits).map(|text| (None, text)),

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_undecided_unless_no_rounding_explains_it() {
+    fn unmeasured_differences_are_undecided_if_rounding_may_explain_them() {
         let unmeasured = |got: &[f64]| {
             let found = compare_unmeasured(&floats(got), &floats(&[1.0, 2.0, 4.0]), &[0.0; 3], 2.0);
             (found.undecided, found.count, found.equal(), found.differs())
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_given_tolerance_counts_alone() {
+    fn a_given_tolerance_replaces_the_measured_one() {
         let exact = Tolerance { relative: Some(0.0), absolute: Some(0.0) };
         assert_eq!(check(&[1000.0, 0.5], &[1000.0, 0.0], exact, Some(&[9.0, 9.0])), (1, vec![1], 0.5));
         let relative = Tolerance { relative: Some(0.01), absolute: None };
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn no_number_is_equal_to_itself_alone() {
+    fn nan_and_infinities_equal_only_themselves() {
         let (nan, inf) = (f64::NAN, f64::INFINITY);
         let wide = Tolerance { relative: Some(1e9), absolute: Some(1e9) };
         assert_eq!(check(&[nan, inf, -inf], &[nan, inf, -inf], Tolerance::default(), None).0, 0);

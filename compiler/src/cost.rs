@@ -168,7 +168,7 @@ pub struct HostCopyCost {
 pub struct TimelineEvent {
     /// The op's name.
     pub op: String,
-    /// What it keeps busy: `compute`, `communication`, or beside both copies `to the host` and `from the host`.
+    /// What it keeps busy: `compute`, `communication`, or copies `to the host` or `from the host`.
     pub stream: &'static str,
     /// Seconds from the start of the program.
     pub start_s: f64,

@@ -18,13 +18,14 @@ use crate::compiler::{Compiler, Watch};
 use crate::diagnostic::Outcome;
 use crate::execute::{Backend, ExecuteOptions, run_global};
 use crate::module::Module;
+use crate::module::main_block;
 use crate::place::place;
 
 /// The maximum depth of nested regions that the search descends into.
 const MAX_DEPTH: usize = 16;
 
 /// The inputs of the search.
-pub(crate) struct Search<'a> {
+pub(crate) struct CulpritSearch<'a> {
     pub(crate) compiler: &'a Compiler,
     pub(crate) planned: &'a Module,
     /// The passes that turn `planned` into the per-device program.
@@ -59,7 +60,7 @@ struct Runs {
     compared: Vec<Vec<Comparison>>,
 }
 
-impl Search<'_> {
+impl CulpritSearch<'_> {
     /// Returns the first op that differs; `None` if no op does.
     pub(crate) fn run(&self) -> Outcome<Option<Culprit>> {
         let program = self.planned.program();
@@ -189,10 +190,6 @@ impl Search<'_> {
         cut(&mut inside, op, &made);
         Some(Inside { program: inside, ops, what: format!("iteration {different}") })
     }
-}
-
-fn main_block(program: &Program) -> Option<Block> {
-    func::function(program, "main").and_then(|main| func::block(program, main))
 }
 
 /// Replaces `op` and all ops after it in `@main` by `with`. The caller then has to set the results of `@main`.

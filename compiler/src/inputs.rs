@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_is_what_the_whole_has_there() {
+    fn a_generated_piece_equals_that_part_of_the_whole() {
         for element in [ElementType::F32, ElementType::BF16, ElementType::I32, ElementType::I1, ElementType::C64] {
             let types = [TensorType::new(&[2], element), TensorType::new(&[5, 6, 7], element)];
             let whole = &random_inputs(&types, 9, 2)[1][1];

@@ -6,10 +6,10 @@ use std::borrow::Cow;
 use dialect::collective::{AxisGroups, Groups};
 use dialect::diagnostic::Span;
 use dialect::ir::{Frame, Loc, LocData, Op, Program, Value, ValueSource};
-use dialect::ops::func;
 use dialect::sharding::axis::set_of;
 use dialect::sharding::{AxisPart, Mesh, digit, index};
 
+use crate::module::main_block;
 use crate::source::Source;
 
 /// `model.py:12:5`, else `model.mlir:4:10`. An op made by the compiler gets the location of its first operand's op.
@@ -21,7 +21,7 @@ pub(crate) fn place(program: &Program, source: &Source, op: Op) -> Option<String
 /// Like [`place`], but an op that the compiler derived from an argument of `@main` gets the argument's name: `%arg0
 /// ("params['up']")`.
 pub(crate) fn place_or_argument(program: &Program, source: &Source, op: Op) -> Option<String> {
-    let main = func::function(program, "main").and_then(|main| func::block(program, main));
+    let main = main_block(program);
     let arguments = main.map_or(&[][..], |block| program.block_args(block));
     place_or(program, source, op, |value| match arguments.contains(&value) {
         true => Some(value_name(program, value)),

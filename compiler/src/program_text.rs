@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_is_named() {
+    fn files_in_other_formats_are_named_in_the_error() {
         let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
         let module = b"\x0a\x05jit_f\x12\x06main.5\x1a\x40\x0a\x06main.5";
         let whole = [b"\x0a\x15", &module[..]].concat();

@@ -1,12 +1,12 @@
 //! Static checks of a per-device program from any source.
 
-use dialect::ops::func;
 use serde::Serialize;
 
 use crate::compiler::Compiler;
 use crate::diagnostic::Outcome;
 use crate::execute::replicas_and_partitions;
 use crate::module::Module;
+use crate::module::main_block;
 
 /// The result of the static checks of a per-device program.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -24,7 +24,7 @@ impl Compiler {
     pub fn check_spmd(&self, module: Module) -> Outcome<SpmdCheck> {
         self.run_passes(module, "import,check-spmd{strict=true}").map(|module| {
             let program = module.program();
-            let main = func::function(program, "main").and_then(|main| func::block(program, main));
+            let main = main_block(program);
             let ops = main.map(|block| program.ops_under(block)).unwrap_or_default();
             let collectives =
                 ops.into_iter().filter(|&op| program.op(op).def.groups(program.view(op)).is_some()).count();

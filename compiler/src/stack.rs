@@ -16,8 +16,8 @@ use crate::source::Source;
 /// The stack size used if a limit of the process forbids [`STACK_BYTES`]; enough for hand-written programs.
 const LEAST_BYTES: usize = 64 << 20;
 
-/// The memory that work needs beside a deep stack: without memory, LLVM ends the process.
-const BESIDE_BYTES: usize = 256 << 20;
+/// The memory that work needs in addition to a deep stack. Without memory, LLVM ends the process.
+const OTHER_BYTES: usize = 256 << 20;
 
 /// Runs `work` on a thread whose stack is deep enough for every program within the limits of the language, and
 /// propagates a panic to the caller.
@@ -39,7 +39,7 @@ pub fn try_on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, 
     thread::scope(|scope| {
         let start = |bytes| thread::Builder::new().stack_size(bytes).spawn_scoped(scope, take);
         let left = runtime::limits::reservable_memory();
-        let fits = left.is_none_or(|left| left.bytes >= (STACK_BYTES + BESIDE_BYTES) as u64);
+        let fits = left.is_none_or(|left| left.bytes >= (STACK_BYTES + OTHER_BYTES) as u64);
         let started = start(if fits { STACK_BYTES } else { LEAST_BYTES }).or_else(|_| start(LEAST_BYTES));
         match started.map_err(|e| no_room(&e.to_string()))?.join() {
             Ok(value) => value.ok_or_else(|| no_room("the thread returned no result")),

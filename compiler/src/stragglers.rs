@@ -96,8 +96,8 @@ impl Compiler {
                     groups.entry(group).or_default().push((device, waited));
                 }
             }
-            let Some((device, last, times, late_s)) =
-                groups.values().filter_map(|group| slowest(group)).max_by(by_late)
+            let Some(Late { device, last, times, late_s }) =
+                groups.values().filter_map(|group| slowest(group)).max_by(Late::order)
             else {
                 continue;
             };
@@ -116,11 +116,22 @@ impl Compiler {
     }
 }
 
-/// A device, the number of times it was last, the number of executions, and the seconds that others waited for it.
-type Late = (usize, usize, usize, f64);
+/// How late a device was at a collective.
+struct Late {
+    /// Its position.
+    device: usize,
+    /// The number of times it was last.
+    last: usize,
+    /// The number of executions.
+    times: usize,
+    /// Seconds that others waited for it.
+    late_s: f64,
+}
 
-fn by_late(a: &Late, b: &Late) -> std::cmp::Ordering {
-    a.3.total_cmp(&b.3).then(b.0.cmp(&a.0))
+impl Late {
+    fn order(a: &Late, b: &Late) -> std::cmp::Ordering {
+        a.late_s.total_cmp(&b.late_s).then(b.device.cmp(&a.device))
+    }
 }
 
 /// Returns the device of a group for which the others waited longest.
@@ -131,10 +142,11 @@ fn slowest(group: &[(usize, &[f64])]) -> Option<Late> {
         let waited = |member: &&(usize, &[f64])| member.1[time];
         let order = |a: &&(usize, &[f64]), b: &&(usize, &[f64])| waited(a).total_cmp(&waited(b));
         let (last, first) = (group.iter().min_by(order)?, group.iter().max_by(order)?);
-        let sum = late.entry(last.0).or_insert((last.0, 0, times, 0.0));
-        (sum.1, sum.3) = (sum.1 + 1, sum.3 + waited(&first) - waited(&last));
+        let sum = late.entry(last.0).or_insert(Late { device: last.0, last: 0, times, late_s: 0.0 });
+        sum.last += 1;
+        sum.late_s += waited(&first) - waited(&last);
     }
-    late.into_values().max_by(by_late)
+    late.into_values().max_by(Late::order)
 }
 
 #[cfg(test)]
@@ -143,7 +155,7 @@ mod tests {
     use crate::{Compiler, Source};
 
     #[test]
-    fn who_waits_least_came_last() {
+    fn the_device_that_waits_least_is_the_last_to_arrive() {
         let text = "module @m attributes {mhlo.num_partitions = 4 : i32} {\n  func.func public @main(%a: tensor<2xf32>) -> \
                     tensor<2xf32> {\n    %0 = \"stablehlo.all_reduce\"(%a) <{replica_groups = dense<[[0, 1], [2, 3]]> : \
                     tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> \
@@ -164,10 +176,10 @@ mod tests {
             waits(13, &[2.0, 1.0, 9.0]),
         ];
         let found = compiler.stragglers(&module, &all, &[13, 12, 11, 10], 2);
-        let told: Vec<_> = found.iter().map(|s| (&s.op[..], s.device, s.rank, s.last, s.times, s.late_s)).collect();
-        assert_eq!(told, [("stablehlo.all_reduce", 12, 0, 1, 3, 8.0)]);
+        let fields: Vec<_> = found.iter().map(|s| (&s.op[..], s.device, s.rank, s.last, s.times, s.late_s)).collect();
+        assert_eq!(fields, [("stablehlo.all_reduce", 12, 0, 1, 3, 8.0)]);
         let found = compiler.stragglers(&module, &all[..2], &[13, 12, 11, 10], 2);
-        let told: Vec<_> = found.iter().map(|s| (s.device, s.rank, s.last, s.late_s)).collect();
-        assert_eq!(told, [(10, 1, 2, 0.75)]);
+        let fields: Vec<_> = found.iter().map(|s| (s.device, s.rank, s.last, s.late_s)).collect();
+        assert_eq!(fields, [(10, 1, 2, 0.75)]);
     }
 }

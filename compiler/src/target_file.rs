@@ -291,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_examples_are_read() {
+    fn the_example_files_are_accepted() {
         let torus = read(include_str!("../examples/torus.toml")).unwrap_or_else(|d| panic!("{}", d.message));
         let Target::Slice(slice) = torus.1 else { panic!("{torus:?}") };
         assert_eq!((torus.0.as_str(), slice.dims, slice.wraps()), ("acme", [4, 4, 1], [true, true, false]));
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_name_the_place_and_the_way_out() {
+    fn errors_name_the_place_and_the_remedy() {
         let torus = include_str!("../examples/torus.toml");
         let check = |from: &str, to: &str, at: &str, says: &str| {
             let text = torus.replacen(from, to, 1);

@@ -201,7 +201,7 @@ fn an_editor_sees_types_shardings_origins_and_costs() {
 }
 
 #[test]
-fn faults_are_shown_while_somebody_types() {
+fn errors_appear_while_the_user_types() {
     let mut editor = Editor::new();
     assert_eq!(editor.open(MODEL), [""; 0]);
     // After `é`, whose two bytes are one unit, insert an extra comma and remove it again.
@@ -281,7 +281,7 @@ fn requests_can_be_cancelled_and_nonsense_is_refused() {
 }
 
 #[test]
-fn a_length_that_no_message_has_is_no_reason_to_fail_for_memory() {
+fn an_absurd_message_length_is_refused_without_allocating_it() {
     for header in
         ["Content-Length: 99999999999999\r\n\r\n{}", "Content-Length: -1\r\n\r\n", "nonsense\r\n\r\n", "Content-Le"]
     {
@@ -319,7 +319,7 @@ fn layers(count: usize) -> String {
 }
 
 #[test]
-fn an_editor_is_heard_while_a_program_is_planned() {
+fn requests_are_answered_while_a_program_is_planned() {
     let mut editor = Editor::new();
     // Planning takes many times longer than an answer waits.
     assert_eq!(editor.open(&layers(1000)), [""; 0]);
@@ -339,7 +339,7 @@ fn an_editor_is_heard_while_a_program_is_planned() {
 }
 
 #[test]
-fn the_extension_of_vs_code_names_what_there_is() {
+fn names_in_the_vs_code_extension_exist() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../editors/vscode");
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
     let parsed = |name: &str| -> Value { serde_json::from_str(&read(name)).unwrap_or_else(|e| panic!("{name}: {e}")) };

@@ -24,7 +24,7 @@ fn text(bytes: &[u8]) -> &str {
 }
 
 #[test]
-fn results_and_diagnostics_go_their_own_ways() {
+fn results_go_to_standard_output_and_diagnostics_to_standard_error() {
     let good = shardc(&["opt", "-"], GOOD);
     assert_eq!(good.status.code(), Some(0));
     assert!(text(&good.stdout).starts_with("module {\n  func.func @main(%arg0: tensor<4xf32>)"));
@@ -67,7 +67,7 @@ fn codes_are_explained() {
 }
 
 #[test]
-fn nobody_reading_is_no_error() {
+fn a_closed_output_is_no_error() {
     let mut text = String::from("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n");
     for _ in 0..20_000 {
         text.push_str(
@@ -133,7 +133,7 @@ fn the_last_line_is_json() {
 
 #[test]
 #[cfg(feature = "jit")]
-fn kernels_are_kept_from_run_to_run_unless_told_otherwise() {
+fn kernels_are_cached_between_runs_unless_turned_off() {
     let folder = std::env::temp_dir().join(format!("shardc_run_{}", std::process::id()));
     let program = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %y = stablehlo.add %x, %x : tensor<4xf32>\n  \
                    return %y : tensor<4xf32>\n}\n";
@@ -166,7 +166,7 @@ fn kernels_are_kept_from_run_to_run_unless_told_otherwise() {
 
 #[test]
 #[cfg(feature = "jit")]
-fn a_profile_knows_an_op_in_two_steps_as_one() {
+fn a_profile_adds_up_the_steps_of_an_op() {
     let program = r#"
 func.func @main(%x: tensor<256x1024xf32>) -> tensor<f32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -188,7 +188,7 @@ func.func @main(%x: tensor<256x1024xf32>) -> tensor<f32> {
 
 #[test]
 #[cfg(feature = "jit")]
-fn a_profile_counts_what_two_ops_of_a_kernel_read_once() {
+fn bytes_that_two_ops_of_a_kernel_read_count_once() {
     let program = r#"
 func.func @main(%x: tensor<256x1024xf32>) -> (tensor<256x1024xf32>, tensor<256x1024xf32>) {
   %a = stablehlo.add %x, %x : tensor<256x1024xf32>

@@ -231,14 +231,14 @@ mod tests {
     }
 
     #[test]
-    fn a_wanted_error_is_no_error() {
+    fn expected_errors_are_accepted() {
         assert_eq!(check("xx // expected-error {{bad}}", 1), [""; 0]);
         assert_eq!(check("// expected-error@+1 {{type}}\nxx", 30), [""; 0]);
         assert_eq!(check("xx\n// expected-error@above {{bad}} expected-note@-1 {{like}}", 1), [""; 0]);
     }
 
     #[test]
-    fn what_is_missing_or_too_much_is_said() {
+    fn missing_and_unexpected_diagnostics_are_reported() {
         assert_eq!(check("xx", 1), ["unexpected error: bad type"]);
         let both = ["unexpected error: bad type", "expected error \"good\" was not produced"];
         assert_eq!(check("xx // expected-error {{good}}", 1), both);
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn expressions_stand_in_inner_braces() {
+    fn regular_expressions_are_written_in_double_braces() {
         assert_eq!(check("xx // expected-error-re {{b{{[a-c]+}}d ty{{.*}}}}", 1), [""; 0]);
         assert_eq!(check("xx // expected-error-re {{b{{[a-c]+}}d}} // {{", 1), [""; 0]);
         let both = ["unexpected error: bad type", "expected error \"b.d\" was not produced"];
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn others_may_pass() {
+    fn unexpected_diagnostics_are_ignored_on_request() {
         let source = Source::new("a", "xx");
         let found = Plain::error(codes::OPERAND_TYPE, Span::new(1, 2), "bad type");
         let found = Diagnostics { list: vec![Diagnostic::new(&source, &found)], dropped: 0 };

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_cover_is_refused() {
+    fn shards_that_do_not_cover_the_array_are_refused() {
         let at = |array: &str, start: i64| shard(array, &[start], &[2], None);
         for (shards, size, says) in [
             (vec![at("x", 0)], 4, "2 of 4 elements"),
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_a_shard_are_where_it_is() {
+    fn rows_of_a_shard_are_at_its_offsets() {
         let found: Vec<_> = rows(&[1, 0, 2], &[1, 2, 2], &[3, 2, 5]).collect();
         assert_eq!(found, [12..14, 17..19]);
         assert_eq!(rows(&[], &[], &[]).collect::<Vec<_>>(), [0..1]);

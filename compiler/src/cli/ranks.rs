@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn launchers_say_who_a_process_is() {
+    fn ranks_are_read_from_the_variables_of_launchers() {
         let read = |set: &[(&str, &str)]| {
             launched(|name| set.iter().find(|v| v.0 == name).map(|v| v.1.to_owned()))
                 .map(|Launched { rank, ranks, by }| (rank, ranks, by))
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_different_is_named() {
+    fn differences_between_ranks_are_named() {
         let one = Identity { version: "1".into(), name: "a.mlir".into(), program: 1, options: "{}".into() };
         assert_eq!(one.difference(&one.clone()), None);
         let two = Identity { program: 2, name: "b.mlir".into(), ..one.clone() };

@@ -290,24 +290,24 @@ impl<'a> Session<'a> {
     }
 
     /// Reports the diagnostics of a step and returns its value.
-    pub(crate) fn take<T>(&mut self, source: &Source, gave: Gave<T>) -> Result<T, Failure> {
-        self.report(source, &gave.diagnostics)?;
-        gave.value.ok_or(Failure::Said)
+    pub(crate) fn take<T>(&mut self, source: &Source, outcome: Gave<T>) -> Result<T, Failure> {
+        self.report(source, &outcome.diagnostics)?;
+        outcome.value.ok_or(Failure::Said)
     }
 
     /// Like [`Self::take`], but reports a diagnostic with this code as the fault of a command-line flag.
     pub(crate) fn take_flag<T>(
         &mut self,
         source: &Source,
-        gave: Gave<T>,
+        outcome: Gave<T>,
         code: &str,
         flag: &str,
     ) -> Result<T, Failure> {
-        if let Some(fault) = gave.diagnostics.iter().find(|d| d.code == code) {
+        if let Some(fault) = outcome.diagnostics.iter().find(|d| d.code == code) {
             let notes: String = fault.notes.iter().map(|note| format!(": {note}")).collect();
             return Err(Failure::Usage(format!("{flag}: {}{notes}", fault.message)));
         }
-        self.take(source, gave)
+        self.take(source, outcome)
     }
 
     /// Reports the times of all passes.

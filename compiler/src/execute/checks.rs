@@ -4,12 +4,12 @@ use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::{ElementType, Program, Quantized, TensorType, Value};
 use dialect::literal::Literal;
-use dialect::ops::func;
 
 use super::Interface;
 use crate::diagnostic::one;
 use crate::effects;
 use crate::module::Module;
+use crate::module::main_block;
 
 /// The memory that compiling a small program to machine code needs: without memory, LLVM ends the process.
 const CODE_BYTES: u64 = 48 << 20;
@@ -68,7 +68,7 @@ pub(super) fn check_inputs(module: &Module, inputs: &[Vec<Literal>]) -> Result<(
 /// Returns an error at the first value of `@main` whose element type neither backend supports, such as a quantized one,
 /// and at every op that would receive data from the host.
 pub(crate) fn runnable(program: &Program) -> Result<(), Diagnostics> {
-    let Some(block) = func::function(program, "main").and_then(|main| func::block(program, main)) else {
+    let Some(block) = main_block(program) else {
         return Ok(());
     };
     let unknown = |&value: &Value| match program.tensor_type(value).map(|t| t.element) {

@@ -10,6 +10,8 @@ use dialect::text::CAUSE;
 use passes::partition::neighbor_reads;
 use passes::propagate::{Origin, OriginTable, Start, written_origin};
 
+use crate::module::main_block;
+
 /// One reshard of the planned program.
 pub(crate) struct Cause {
     /// The collective.
@@ -230,7 +232,7 @@ impl Origins {
             Start::Value(value) => match program.value_source(value) {
                 ValueSource::Result(op, _) => Annotation::Op(self.constraints.get(&value).copied().unwrap_or(op)),
                 ValueSource::Arg(block, i) => {
-                    let main = func::function(program, "main").and_then(|f| func::block(program, f));
+                    let main = main_block(program);
                     if main != Some(block) {
                         return None;
                     }

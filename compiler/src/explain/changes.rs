@@ -10,6 +10,7 @@ use passes::estimate::{Machine, estimate};
 use passes::{Steps, run_unverified};
 
 use super::causes::{Annotation, Cause, Key, Origins, causes, written};
+use crate::module::main_block;
 use crate::place::{place, value_name};
 use crate::source::Source;
 use dialect::parallel::on_all_cores;
@@ -77,6 +78,24 @@ impl Trial<'_> {
     }
 }
 
+impl Annotation {
+    /// Returns its sharding in the imported program.
+    fn sharding(self, imported: &Program) -> Option<&TensorSharding> {
+        let main = func::function(imported, "main")?;
+        match self {
+            Annotation::Argument(i) => func::arg_sharding(imported, main, i),
+            Annotation::Result(i) => func::result_sharding(imported, main, i),
+            Annotation::Op(op) => {
+                let view = imported.view(op);
+                view.attr("sharding").and_then(AttrData::as_sharding).or_else(|| match view.attr(func::SHARDING)? {
+                    AttrData::ShardingPerValue(all) if all.len() == 1 => all.first(),
+                    _ => None,
+                })
+            }
+        }
+    }
+}
+
 impl Change {
     fn apply(&self, program: &mut Program) {
         let attr = program.intern_attr(AttrData::Sharding(self.sharding.clone()));
@@ -111,7 +130,7 @@ impl Change {
         let free = self.sharding.dims.iter().all(|d| d.open && d.axes.is_empty());
         match self.annotation {
             Annotation::Argument(i) => {
-                let argument = func::function(program, "main").and_then(|f| func::block(program, f));
+                let argument = main_block(program);
                 let value = argument.and_then(|b| program.block_args(b).get(i)).copied();
                 let name = value.map_or(format!("argument {i}"), |v| value_name(program, v));
                 format!("annotating {name}{like} as {sharding}")
@@ -166,17 +185,10 @@ pub(super) fn candidates(
 ) -> Vec<Change> {
     let mut list: Vec<Change> = Vec::new();
     let of_user = |op: Op| (!planned.op(op).is_made()).then(|| imported.view(op));
-    // Returns the annotation as the user wrote it; an op that the compiler created has none.
     let annotated = |annotation: Annotation| match annotation {
-        Annotation::Argument(i) => func::arg_sharding(imported, func::function(imported, "main")?, i),
-        Annotation::Result(i) => func::result_sharding(imported, func::function(imported, "main")?, i),
-        Annotation::Op(op) => {
-            let view = of_user(op)?;
-            view.attr("sharding").and_then(AttrData::as_sharding).or_else(|| match view.attr(func::SHARDING)? {
-                AttrData::ShardingPerValue(all) if all.len() == 1 => all.first(),
-                _ => None,
-            })
-        }
+        // The compiler created this op, so the user didn't annotate it.
+        Annotation::Op(op) if planned.op(op).is_made() => None,
+        _ => annotation.sharding(imported),
     };
     let mut add = |annotation: Annotation, sharding: Option<TensorSharding>| {
         if let Some(sharding) = sharding.map(|s| s.closed())
@@ -188,7 +200,7 @@ pub(super) fn candidates(
             }
         }
     };
-    let main_block = func::function(planned, "main").and_then(|f| func::block(planned, f));
+    let main_block = main_block(planned);
     // Give the value itself the needed sharding, if it can be annotated.
     if let ValueSource::Arg(block, i) = planned.value_source(cause.value)
         && main_block == Some(block)

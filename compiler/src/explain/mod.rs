@@ -33,7 +33,7 @@ pub use value::{AxisOrigin, OpPlace, ValueExplanation};
 use causes::Origins;
 use changes::Trial;
 use groups::groups;
-use prices::Price;
+use prices::{PlanPrice, Price};
 use removals::{GroupRemoval, Limits, Planned};
 use report::Report;
 
@@ -230,54 +230,48 @@ impl Compiler {
         let found = causes(planned.program());
         let callbacks = Diagnostics::new(planned.source(), &effects::placed(planned.program()));
         let partition = steps.after(Stage::Planned);
-        let mut explanation =
-            self.price_plan(planned, &found, &partition, target).map(|(prices, machine, (step, peak))| {
-                let explained: Vec<Explained> = found
-                    .into_iter()
-                    .zip(prices)
-                    .map(|(cause, price)| Explained { cause, price })
-                    // Leave out rows of neighbors that were already sent for an earlier op.
-                    .filter(|e| !e.cause.neighbors || e.price.count > 0)
-                    .collect();
-                let groups = groups(planned.program(), &explained);
-                let shardings = ShardingTable::of(planned.program());
-                let (mut tried, mut too_large_to_try) = (false, false);
-                let mut removals = vec![GroupRemoval::default(); groups.len()];
-                if let Some(imported) = imported {
-                    let plan = steps.from(Stage::Propagated).until(Stage::Planned);
-                    let trial = Trial { imported, plan, partition, machine: &machine };
-                    let tries = options.tries.unwrap_or_else(|| default_tries(imported.op_count()));
-                    too_large_to_try = options.tries.is_none() && tries == 0;
-                    let limits = Limits { tries, budget: options.budget };
-                    let planned =
-                        Planned { program: planned.program(), shardings: &shardings, origins, cost: (step, peak) };
-                    removals = removals::find(&trial, &planned, &explained, &groups, limits);
-                    tried = tries > 0;
-                }
-                let imported = imported.unwrap_or(planned.program());
-                let report = Report { tried, imported, planned, origins, shardings: &shardings, step };
-                let mut collectives: Vec<ExplainedCollective> =
-                    explained.iter().map(|e| report.collective(e)).collect();
-                let grouped = groups.iter().zip(&removals);
-                let groups: Vec<CollectiveGroup> =
-                    grouped.map(|(g, found)| report.group(&explained, g, found)).collect();
-                for group in &groups {
-                    group.members.iter().for_each(|&i| collectives[i].removal.clone_from(&group.removal));
-                }
-                let (has_mesh, uneven) = (has_mesh(planned.program()), uneven::uneven(planned.program()));
-                let is_sharded = shardings.iter().any(|s| !s.is_fully_replicated());
-                let target = target.to_owned();
-                Explanation {
-                    target,
-                    step_s: step,
-                    collectives,
-                    groups,
-                    uneven,
-                    has_mesh,
-                    is_sharded,
-                    too_large_to_try,
-                }
-            });
+        let mut explanation = self.price_plan(planned, &found, &partition, target).map(|price| {
+            let PlanPrice { causes: prices, machine, step_seconds: step, peak_bytes } = price;
+            let explained: Vec<Explained> = found
+                .into_iter()
+                .zip(prices)
+                .map(|(cause, price)| Explained { cause, price })
+                // Leave out rows of neighbors that were already sent for an earlier op.
+                .filter(|e| !e.cause.neighbors || e.price.count > 0)
+                .collect();
+            let groups = groups(planned.program(), &explained);
+            let shardings = ShardingTable::of(planned.program());
+            let (mut tried, mut too_large_to_try) = (false, false);
+            let mut removals = vec![GroupRemoval::default(); groups.len()];
+            if let Some(imported) = imported {
+                let plan = steps.from(Stage::Propagated).until(Stage::Planned);
+                let trial = Trial { imported, plan, partition, machine: &machine };
+                let tries = options.tries.unwrap_or_else(|| default_tries(imported.op_count()));
+                too_large_to_try = options.tries.is_none() && tries == 0;
+                let limits = Limits { tries, budget: options.budget };
+                let planned = Planned {
+                    program: planned.program(),
+                    shardings: &shardings,
+                    origins,
+                    step_seconds: step,
+                    peak_bytes,
+                };
+                removals = removals::find(&trial, &planned, &explained, &groups, limits);
+                tried = tries > 0;
+            }
+            let imported = imported.unwrap_or(planned.program());
+            let report = Report { tried, imported, planned, origins, shardings: &shardings, step };
+            let mut collectives: Vec<ExplainedCollective> = explained.iter().map(|e| report.collective(e)).collect();
+            let grouped = groups.iter().zip(&removals);
+            let groups: Vec<CollectiveGroup> = grouped.map(|(g, found)| report.group(&explained, g, found)).collect();
+            for group in &groups {
+                group.members.iter().for_each(|&i| collectives[i].removal.clone_from(&group.removal));
+            }
+            let (has_mesh, uneven) = (has_mesh(planned.program()), uneven::uneven(planned.program()));
+            let is_sharded = shardings.iter().any(|s| !s.is_fully_replicated());
+            let target = target.to_owned();
+            Explanation { target, step_s: step, collectives, groups, uneven, has_mesh, is_sharded, too_large_to_try }
+        });
         explanation.diagnostics.append(callbacks);
         explanation
     }

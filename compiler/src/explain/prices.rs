@@ -33,16 +33,27 @@ pub(super) struct Price {
     pub(super) together: usize,
 }
 
+/// The cost of a plan.
+pub(super) struct PlanPrice {
+    /// The price of each cause.
+    pub(super) causes: Vec<Price>,
+    /// The machine that it is priced for.
+    pub(super) machine: Machine,
+    /// Seconds of a step.
+    pub(super) step_seconds: f64,
+    /// Bytes of each device's values.
+    pub(super) peak_bytes: f64,
+}
+
 impl Compiler {
-    /// Partitions and prices a planned program. Returns the price of each cause, the machine, and the seconds of a step
-    /// with the bytes of each device's values.
+    /// Partitions and prices a planned program.
     pub(super) fn price_plan(
         &self,
         planned: &Module,
         found: &[Cause],
         partition: &[Step],
         target: &str,
-    ) -> Outcome<(Vec<Price>, Machine, (f64, f64))> {
+    ) -> Outcome<PlanPrice> {
         let mut device = planned.program().clone();
         let marks = mark(&mut device, found.iter().map(|cause| cause.op));
         self.run_steps(planned.with_program(device), partition, &mut Watch::default()).and_then(|device| {
@@ -59,7 +70,12 @@ impl Compiler {
                         all[i].axes = priced.axes(&program, c);
                     }
                 }
-                (all, priced.machine, (priced.estimate.step_seconds, priced.estimate.peak_bytes))
+                PlanPrice {
+                    causes: all,
+                    machine: priced.machine,
+                    step_seconds: priced.estimate.step_seconds,
+                    peak_bytes: priced.estimate.peak_bytes,
+                }
             });
             Outcome::of(source, priced.map_err(|fault| one(Plain::error(codes::TARGET_SIZE, Span::default(), fault))))
         })

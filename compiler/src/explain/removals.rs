@@ -46,8 +46,10 @@ pub(super) struct Planned<'a> {
     pub(super) program: &'a Program,
     pub(super) shardings: &'a ShardingTable,
     pub(super) origins: &'a Origins,
-    /// Seconds of a step and bytes on a device.
-    pub(super) cost: (f64, f64),
+    /// Seconds of a step.
+    pub(super) step_seconds: f64,
+    /// Bytes of values on each device.
+    pub(super) peak_bytes: f64,
 }
 
 /// Finds, for each group, the change that removes it and results in the fastest step. The most likely changes are tried
@@ -60,17 +62,17 @@ pub(super) fn find(
     limits: Limits,
 ) -> Vec<GroupRemoval> {
     let deadline = limits.budget.map(|budget| std::time::Instant::now() + budget);
-    let mut wanted: Vec<Option<Vec<Vec<Change>>>> = Vec::with_capacity(groups.len());
+    let mut possible: Vec<Option<Vec<Vec<Change>>>> = Vec::with_capacity(groups.len());
     let mut with_changes = 0;
     for group in groups {
         let changes = (with_changes < limits.tries).then(|| candidates(trial, planned, explained, group));
         with_changes += usize::from(changes.as_ref().is_some_and(|changes| !changes.is_empty()));
-        wanted.push(changes);
+        possible.push(changes);
     }
     let mut numbers: HashMap<&[Change], usize> = HashMap::new();
     let mut list: Vec<Vec<Change>> = Vec::new();
-    for rank in 0..wanted.iter().flatten().map(Vec::len).max().unwrap_or(0) {
-        for changes in wanted.iter().flatten().filter_map(|wanted| wanted.get(rank)) {
+    for rank in 0..possible.iter().flatten().map(Vec::len).max().unwrap_or(0) {
+        for changes in possible.iter().flatten().filter_map(|possible| possible.get(rank)) {
             if list.len() < limits.tries && !numbers.contains_key(&changes[..]) {
                 numbers.insert(changes, list.len());
                 list.push(changes.clone());
@@ -78,10 +80,10 @@ pub(super) fn find(
         }
     }
     let outcomes = trial.all(&list, deadline);
-    let (step, peak) = planned.cost;
-    let one = |(group, wanted): (&Group, &Option<Vec<Vec<Change>>>)| {
-        let mut found = GroupRemoval { removal: None, untried: wanted.is_none() };
-        for changes in wanted.iter().flatten() {
+    let Planned { step_seconds: step, peak_bytes: peak, .. } = *planned;
+    let one = |(group, possible): (&Group, &Option<Vec<Vec<Change>>>)| {
+        let mut found = GroupRemoval { removal: None, untried: possible.is_none() };
+        for changes in possible.iter().flatten() {
             let outcome = match numbers.get(&changes[..]).map(|&number| &outcomes[number]) {
                 Some(Tried::Done(outcome)) => outcome,
                 Some(Tried::Failed) => continue,
@@ -98,7 +100,7 @@ pub(super) fn find(
         }
         found
     };
-    groups.iter().zip(&wanted).map(one).collect()
+    groups.iter().zip(&possible).map(one).collect()
 }
 
 /// Returns the changes that may remove a group: each change for its first member, combined with the same change for the

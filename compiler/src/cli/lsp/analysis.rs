@@ -105,9 +105,9 @@ impl Piece {
         let mut sharded = None;
         if !found.has_errors() {
             let module = Module::new(program.clone(), source.clone());
-            let gave = compiler.compile(module, "sharded", options);
-            diagnostics.extend(gave.diagnostics.list);
-            sharded = gave.value;
+            let compiled = compiler.compile(module, "sharded", options);
+            diagnostics.extend(compiled.diagnostics.list);
+            sharded = compiled.value;
         }
         let mentions = mentions(&program);
         let shardings = sharded.as_ref().map(shardings).unwrap_or_default();

@@ -21,7 +21,7 @@ use serde_json::Value as Json;
 
 use super::analysis::{Analysis, Mention, Piece};
 use super::names;
-use super::text::{Looked, Text};
+use super::text::{Snapshot, Text};
 use super::work::Worker;
 use crate::units;
 use crate::{CompileOptions, Compiler, Module, Severity};
@@ -44,17 +44,17 @@ pub(super) const METHODS: [&str; 7] = [
 ];
 
 /// The data shared by all answers.
-pub(super) struct Asker {
+pub(super) struct Analyst {
     pub(super) compiler: Compiler,
     pub(super) options: CompileOptions,
     /// The worker that prices ops.
     pub(super) pricer: Worker,
 }
 
-impl Asker {
+impl Analyst {
     /// Answers a request about a text.
-    pub(super) fn answer(self: &Arc<Self>, looked: &Arc<Looked>, request: &Request) -> Result<Json, Refused> {
-        let view = View { asker: self, looked };
+    pub(super) fn answer(self: &Arc<Self>, snapshot: &Arc<Snapshot>, request: &Request) -> Result<Json, Refused> {
+        let view = View { analyst: self, snapshot };
         match request.method.as_str() {
             "textDocument/hover" => {
                 let asked: HoverParams = parameters(request)?;
@@ -92,9 +92,9 @@ fn json(result: impl Serialize) -> Result<Json, Refused> {
 }
 
 /// Returns the faults of a text.
-pub(super) fn diagnostics(looked: &Looked) -> Vec<Diagnostic> {
-    let found = looked.analysis.pieces.iter().flat_map(|piece| piece.diagnostics.iter().map(move |d| (piece, d)));
-    found.map(|(piece, d)| diagnostic(piece, d, &looked.text)).collect()
+pub(super) fn diagnostics(snapshot: &Snapshot) -> Vec<Diagnostic> {
+    let found = snapshot.analysis.pieces.iter().flat_map(|piece| piece.diagnostics.iter().map(move |d| (piece, d)));
+    found.map(|(piece, d)| diagnostic(piece, d, &snapshot.text)).collect()
 }
 
 fn diagnostic(piece: &Piece, d: &crate::Diagnostic, document: &Text) -> Diagnostic {
@@ -123,17 +123,17 @@ fn diagnostic(piece: &Piece, d: &crate::Diagnostic, document: &Text) -> Diagnost
 
 /// One text, for requests.
 struct View<'a> {
-    asker: &'a Arc<Asker>,
-    looked: &'a Arc<Looked>,
+    analyst: &'a Arc<Analyst>,
+    snapshot: &'a Arc<Snapshot>,
 }
 
 impl View<'_> {
     fn document(&self) -> &Text {
-        &self.looked.text
+        &self.snapshot.text
     }
 
     fn analysis(&self) -> &Analysis {
-        &self.looked.analysis
+        &self.snapshot.analysis
     }
 
     /// Returns the piece that contains a position, and the position's byte in it.
@@ -192,7 +192,8 @@ impl View<'_> {
             return Vec::new();
         }
         let module = Module::new(piece.program.clone(), piece.source.clone());
-        let explained = self.asker.compiler.explain_value(module, name, &self.asker.options).value.unwrap_or_default();
+        let explained =
+            self.analyst.compiler.explain_value(module, name, &self.analyst.options).value.unwrap_or_default();
         // Other functions may have values with this name.
         let is_here = |e: &&crate::ValueExplanation| e.remark.place.as_ref().is_none_or(|p| p.range.start == defined);
         let axes = explained.iter().filter(is_here).take(1).flat_map(|e| &e.axes);
@@ -210,7 +211,7 @@ impl View<'_> {
         if !piece.can_be_priced() {
             return None;
         }
-        let target = self.asker.options.target_name();
+        let target = self.analyst.options.target_name();
         if piece.costs.ask() {
             self.price(piece);
         }
@@ -228,11 +229,11 @@ impl View<'_> {
     /// Starts pricing a program's ops on the worker.
     fn price(&self, piece: &Piece) {
         let Some(at) = self.analysis().pieces.iter().position(|p| p.start == piece.start) else { return };
-        let (asker, looked) = (Arc::clone(self.asker), Arc::clone(self.looked));
-        self.asker.pricer.start(move || {
-            let piece = &looked.analysis.pieces[at];
-            if !looked.is_outdated() {
-                let price = || piece.price(&asker.compiler, &asker.options);
+        let (analyst, snapshot) = (Arc::clone(self.analyst), Arc::clone(self.snapshot));
+        self.analyst.pricer.start(move || {
+            let piece = &snapshot.analysis.pieces[at];
+            if !snapshot.is_outdated() {
+                let price = || piece.price(&analyst.compiler, &analyst.options);
                 // Set a value even after a panic in shardc, so that no request waits any longer.
                 piece.costs.set(catch_unwind(AssertUnwindSafe(price)).ok().flatten().unwrap_or_default());
             }

@@ -27,8 +27,8 @@ use lsp_types::{
 };
 use serde::de::DeserializeOwned;
 
-use self::answers::Asker;
-use self::text::{Looked, Text};
+use self::answers::Analyst;
+use self::text::{Snapshot, Text};
 use self::work::Worker;
 use crate::{CompileOptions, Compiler};
 
@@ -46,9 +46,9 @@ pub(super) fn serve(
     output: &mut dyn Write,
 ) -> Result<bool> {
     let (events, next) = channel();
-    let asker = Asker { compiler: compiler.clone(), options, pricer: Worker::new("lsp-price")? };
+    let analyst = Analyst { compiler: compiler.clone(), options, pricer: Worker::new("lsp-price")? };
     let mut server = Server {
-        asker: Arc::new(asker),
+        analyst: Arc::new(analyst),
         output,
         events: events.clone(),
         looker: Worker::new("lsp-look")?,
@@ -125,7 +125,7 @@ enum Event {
     /// A message of the editor; `None` if it disconnected.
     Said(Result<Option<Message>>),
     /// The analysis of a text; `None` after a panic in shardc.
-    Looked(String, Option<(Arc<Looked>, Vec<Diagnostic>)>),
+    Analyzed(String, Option<(Arc<Snapshot>, Vec<Diagnostic>)>),
     /// The answer to a request.
     Answered(Response),
 }
@@ -142,14 +142,14 @@ enum ConnectionState {
 struct Document {
     text: Text,
     /// The analysis of this version.
-    looked: Option<Arc<Looked>>,
+    snapshot: Option<Arc<Snapshot>>,
     /// The time since when it waits for analysis; `None` while it is being analyzed, and afterwards.
     due: Option<Instant>,
 }
 
 /// The server's state.
 struct Server<'a> {
-    asker: Arc<Asker>,
+    analyst: Arc<Analyst>,
     output: &'a mut dyn Write,
     events: Sender<Event>,
     looker: Worker,
@@ -184,7 +184,7 @@ impl Server<'_> {
                     Some(Message::Response(_)) => {}
                     None => self.gone = true,
                 },
-                Ok(Event::Looked(key, looked)) => self.looked(key, looked)?,
+                Ok(Event::Analyzed(key, snapshot)) => self.analyzed(key, snapshot)?,
                 Ok(Event::Answered(response)) => {
                     // A cancelled request was already answered.
                     if self.running.remove(&response.id) {
@@ -242,9 +242,9 @@ impl Server<'_> {
         };
         match self.documents.get(&key) {
             None => self.refuse(id, ErrorCode::InvalidParams, &format!("{key} is not open")),
-            Some(Document { looked: Some(looked), .. }) => {
-                let looked = Arc::clone(looked);
-                self.answer(request, looked);
+            Some(Document { snapshot: Some(snapshot), .. }) => {
+                let snapshot = Arc::clone(snapshot);
+                self.answer(request, snapshot);
                 Ok(())
             }
             Some(_) => {
@@ -255,12 +255,12 @@ impl Server<'_> {
     }
 
     /// Answers a request on a worker. A panic in shardc becomes an error response.
-    fn answer(&mut self, request: Request, looked: Arc<Looked>) {
+    fn answer(&mut self, request: Request, snapshot: Arc<Snapshot>) {
         self.running.insert(request.id.clone());
-        let (asker, events) = (Arc::clone(&self.asker), self.events.clone());
+        let (analyst, events) = (Arc::clone(&self.analyst), self.events.clone());
         self.answerer.start(move || {
             let id = request.id.clone();
-            let answer = catch_unwind(AssertUnwindSafe(|| asker.answer(&looked, &request)));
+            let answer = catch_unwind(AssertUnwindSafe(|| analyst.answer(&snapshot, &request)));
             let response = match answer {
                 Ok(Ok(result)) => Response { id, result: Some(result), error: None },
                 Ok(Err((code, why))) => Response::new_err(id, code as i32, why),
@@ -291,7 +291,7 @@ impl Server<'_> {
                     let text = opened.text_document;
                     let key = text.uri.as_str().to_owned();
                     let text = Text::new(text.uri, text.version, text.text);
-                    self.documents.insert(key, Document { text, looked: None, due: Some(Instant::now()) });
+                    self.documents.insert(key, Document { text, snapshot: None, due: Some(Instant::now()) });
                 }
             }
             "textDocument/didChange" => {
@@ -300,7 +300,7 @@ impl Server<'_> {
                 {
                     document.text.change(changed.text_document.version, &changed.content_changes);
                     document.due = Some(Instant::now());
-                    outdated(&mut document.looked);
+                    outdated(&mut document.snapshot);
                     return self.give_up(changed.text_document.uri.as_str(), "the document has changed");
                 }
             }
@@ -308,7 +308,7 @@ impl Server<'_> {
                 if let Some(closed) = parameters::<DidCloseTextDocumentParams>(said)
                     && let Some(mut document) = self.documents.remove(closed.text_document.uri.as_str())
                 {
-                    outdated(&mut document.looked);
+                    outdated(&mut document.snapshot);
                     self.give_up(document.text.uri.as_str(), "the document was closed")?;
                     return self.publish(document.text.uri, document.text.version, Vec::new());
                 }
@@ -333,32 +333,32 @@ impl Server<'_> {
         let Some((key, document)) = self.documents.iter_mut().find(due) else { return };
         (document.due, self.looking) = (None, true);
         let (key, text) = (key.clone(), document.text.clone());
-        let (asker, events) = (Arc::clone(&self.asker), self.events.clone());
+        let (analyst, events) = (Arc::clone(&self.analyst), self.events.clone());
         self.looker.start(move || {
             let look = || {
-                let looked = Looked::new(&asker.compiler, &asker.options, text);
-                let diagnostics = answers::diagnostics(&looked);
-                (Arc::new(looked), diagnostics)
+                let snapshot = Snapshot::new(&analyst.compiler, &analyst.options, text);
+                let diagnostics = answers::diagnostics(&snapshot);
+                (Arc::new(snapshot), diagnostics)
             };
-            let looked = catch_unwind(AssertUnwindSafe(look)).ok();
-            let _ = events.send(Event::Looked(key, looked));
+            let snapshot = catch_unwind(AssertUnwindSafe(look)).ok();
+            let _ = events.send(Event::Analyzed(key, snapshot));
         });
     }
 
     /// Publishes the diagnostics of a text, and starts answering the requests that waited for it.
-    fn looked(&mut self, key: String, looked: Option<(Arc<Looked>, Vec<Diagnostic>)>) -> Result<()> {
+    fn analyzed(&mut self, key: String, snapshot: Option<(Arc<Snapshot>, Vec<Diagnostic>)>) -> Result<()> {
         self.looking = false;
         // The text was closed, or it changed meanwhile and will be analyzed again.
         let Some(document) = self.documents.get_mut(&key).filter(|d| d.due.is_none()) else { return Ok(()) };
         let (uri, version) = (document.text.uri.clone(), document.text.version);
-        let Some((looked, diagnostics)) = looked else {
+        let Some((snapshot, diagnostics)) = snapshot else {
             return self.give_up(&key, "a bug in shardc; please report it with the program");
         };
-        document.looked = Some(Arc::clone(&looked));
+        document.snapshot = Some(Arc::clone(&snapshot));
         let (ready, waiting) = std::mem::take(&mut self.waiting).into_iter().partition(|(about, _)| *about == key);
         self.waiting = waiting;
         let ready: Vec<(String, Request)> = ready;
-        ready.into_iter().for_each(|(_, request)| self.answer(request, Arc::clone(&looked)));
+        ready.into_iter().for_each(|(_, request)| self.answer(request, Arc::clone(&snapshot)));
         match self.asked {
             ConnectionState::Initialize => self.publish(uri, version, diagnostics),
             ConnectionState::Nothing | ConnectionState::Shutdown => Ok(()),
@@ -372,9 +372,9 @@ impl Server<'_> {
 }
 
 /// Drops the analysis of an old version of a text.
-fn outdated(looked: &mut Option<Arc<Looked>>) {
-    if let Some(looked) = looked.take() {
-        looked.outdate();
+fn outdated(snapshot: &mut Option<Arc<Snapshot>>) {
+    if let Some(snapshot) = snapshot.take() {
+        snapshot.outdate();
     }
 }
 

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_stand_on_several_lines() {
+    fn blocks_may_span_several_lines() {
         let text = "a {\n b {x} // {\n c {\n \"}\" }\n}\n}";
         let found: Vec<&str> = blocks(text).iter().map(|b| &text[b.start..=b.end]).collect();
         assert_eq!(found, ["{\n b {x} // {\n c {\n \"}\" }\n}", "{\n \"}\" }"]);

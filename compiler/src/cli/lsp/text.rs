@@ -20,14 +20,14 @@ pub(super) struct Text {
     pub(super) source: Source,
 }
 
-/// A text with its analysis.
-pub(super) struct Looked {
+/// One version of a text with its analysis.
+pub(super) struct Snapshot {
     pub(super) text: Text,
     pub(super) analysis: Analysis,
     outdated: AtomicBool,
 }
 
-impl Looked {
+impl Snapshot {
     /// Analyzes a text.
     pub(super) fn new(compiler: &Compiler, options: &CompileOptions, text: Text) -> Self {
         let analysis = Analysis::new(compiler, options, &text.source);

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_come_later() {
+    fn results_arrive_even_after_an_earlier_job_panicked() {
         let worker = Worker::new("test").expect("a thread");
         let later: Arc<Later<i32>> = Arc::default();
         assert!(later.ask() && !later.ask());

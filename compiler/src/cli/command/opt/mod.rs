@@ -187,46 +187,7 @@ pub(crate) fn run(args: &OptArgs, session: &mut Session<'_>) -> Outcome {
     }
     let (mut printed, mut failed) = (Vec::new(), false);
     for part in &parts {
-        let compiler = session.compiler.clone();
-        let mut shown = String::new();
-        let mut watch = Watch { verify_each: args.verify_each.unwrap_or(false), ..Watch::default() };
-        let parsed = compiler.parse_unverified(part.clone(), &mut watch);
-        if let (Some(module), Some(first)) = (&parsed.value, steps.first()) {
-            dump.before(module.program(), first, &mut shown);
-        }
-        let (gave, times) = progress::of_passes(&part.name, &steps, |count| {
-            let mut over = 0;
-            let mut after = |program: &dialect::ir::Program, step: &Step| {
-                count();
-                over += 1;
-                dump.after(program, step, &mut shown);
-                if let Some(next) = steps.get(over) {
-                    dump.before(program, next, &mut shown);
-                }
-            };
-            let mut watch = Watch { after: Some(&mut after), ..watch };
-            let gave = match args.unverified {
-                true => parsed,
-                false => parsed.and_then(|module| compiler.run_steps(module, &steps, &mut watch)),
-            };
-            (gave, watch.times)
-        });
-        session.say(&shown)?;
-        if args.timing {
-            session.say_times(&times)?;
-        }
-        if args.statistics {
-            session.say_statistics(&times)?;
-        }
-        printed.extend(gave.value.map(|module| match args.emit_bytecode {
-            true => compiler.bytecode(&module, print),
-            false => compiler.print(&module, print).into_bytes(),
-        }));
-        let mut diagnostics = gave.diagnostics;
-        if let Some(unexpected) = args.verify_diagnostics {
-            diagnostics = expectation::compare(part, &diagnostics, unexpected);
-        }
-        match session.report(part, &diagnostics) {
+        match run_part(args, session, &steps, &dump, part, &mut printed) {
             Ok(()) => {}
             Err(Failure::Said) => failed = true,
             Err(other) => return Err(other),
@@ -234,6 +195,57 @@ pub(crate) fn run(args: &OptArgs, session: &mut Session<'_>) -> Outcome {
     }
     session.emit_program(output, &printed.join(format!("{}\n", args.output_split_marker).as_bytes()))?;
     if failed { Err(Failure::Said) } else { Ok(()) }
+}
+
+/// Runs the passes over one program of the input and adds what they make of it to `printed`.
+fn run_part(
+    args: &OptArgs,
+    session: &mut Session<'_>,
+    steps: &[Step],
+    dump: &Dump<'_>,
+    part: &Source,
+    printed: &mut Vec<Vec<u8>>,
+) -> Outcome {
+    let compiler = session.compiler.clone();
+    let mut shown = String::new();
+    let mut watch = Watch { verify_each: args.verify_each.unwrap_or(false), ..Watch::default() };
+    let parsed = compiler.parse_unverified(part.clone(), &mut watch);
+    if let (Some(module), Some(first)) = (&parsed.value, steps.first()) {
+        dump.before(module.program(), first, &mut shown);
+    }
+    let (done, times) = progress::of_passes(&part.name, steps, |count| {
+        let mut over = 0;
+        let mut after = |program: &dialect::ir::Program, step: &Step| {
+            count();
+            over += 1;
+            dump.after(program, step, &mut shown);
+            if let Some(next) = steps.get(over) {
+                dump.before(program, next, &mut shown);
+            }
+        };
+        let mut watch = Watch { after: Some(&mut after), ..watch };
+        let done = match args.unverified {
+            true => parsed,
+            false => parsed.and_then(|module| compiler.run_steps(module, steps, &mut watch)),
+        };
+        (done, watch.times)
+    });
+    session.say(&shown)?;
+    if args.timing {
+        session.say_times(&times)?;
+    }
+    if args.statistics {
+        session.say_statistics(&times)?;
+    }
+    printed.extend(done.value.map(|module| match args.emit_bytecode {
+        true => compiler.bytecode(&module, dump.print),
+        false => compiler.print(&module, dump.print).into_bytes(),
+    }));
+    let mut diagnostics = done.diagnostics;
+    if let Some(unexpected) = args.verify_diagnostics {
+        diagnostics = expectation::compare(part, &diagnostics, unexpected);
+    }
+    session.report(part, &diagnostics)
 }
 
 fn words(list: &[String]) -> impl Iterator<Item = &str> {

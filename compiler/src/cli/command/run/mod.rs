@@ -1,5 +1,7 @@
 //! `shardc run`: partitions a program and executes it on simulated devices.
 
+mod report;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,8 +16,8 @@ use crate::cli::ranks::{Here, Identity, PATIENCE};
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::cli::{arrays, cache, profile, progress, shards};
 use crate::{
-    Backend, Block, CheckedResult, CompileOptions, Compiled, DeviceWaits, ExecuteOptions, Execution, HAS_NATIVE,
-    Interface, Module, Profile, Progress, RankInputs, Source, Straggler, random_inputs, units,
+    Backend, Block, CompileOptions, Compiled, ExecuteOptions, Execution, HAS_NATIVE, Interface, Module, Progress,
+    RankInputs, Source, random_inputs, units,
 };
 
 const EXAMPLES: &str = "\
@@ -230,75 +232,8 @@ fn run_here(args: &RunArgs, session: &mut Session<'_>, here: Option<&Here>) -> O
     if here.is_some_and(|here| here.rank > 0) {
         return Ok(());
     }
-    let report = Report { args, module: &module, interface: &interface, here, quiet, waits, sent };
+    let report = report::Report { args, module: &module, interface: &interface, here, quiet, waits, sent };
     report.write(session, &options, &inputs, &ran, expected)
-}
-
-/// The report of the first process.
-struct Report<'a> {
-    args: &'a RunArgs,
-    module: &'a Module,
-    interface: &'a Interface,
-    here: Option<&'a Here>,
-    /// Whether it leaves out the results.
-    quiet: bool,
-    waits: Vec<DeviceWaits>,
-    sent: Option<Vec<u64>>,
-}
-
-impl Report<'_> {
-    /// Prints the results, the times and the profile, and compares the results with `expected`.
-    fn write(
-        self,
-        session: &mut Session<'_>,
-        options: &CompileOptions,
-        inputs: &[Vec<Literal>],
-        ran: &Execution,
-        expected: Option<Vec<Vec<Literal>>>,
-    ) -> Outcome {
-        let Report { args, module, interface, here, .. } = self;
-        let (program, source) = (module.program(), module.source().clone());
-        let mut text = String::new();
-        if expected.is_none() && !self.quiet {
-            for (name, result) in named(&ran.results) {
-                let ty = program.type_data_text(&result.ty().into());
-                text.push_str(&format!("{name}: {ty} {}\n", values(result)));
-            }
-        }
-        let timing = args.repeat.map(|_| {
-            let cost = session.compiler.estimate(module, &CompileOptions::default()).value;
-            timing(ran, cost.map_or(0, |cost| cost.peak_bytes + cost.host_peak_bytes), self.sent, &mut text)
-        });
-        let profiled = match ran.trace.as_ref().filter(|_| args.profile) {
-            Some(trace) => Some(session.take(&source, session.compiler.profile(module, trace, options))?),
-            None => None,
-        };
-        let wanted = interface.replicas * interface.partitions;
-        let devices = if args.devices.is_empty() { (0..wanted as u32).collect() } else { args.devices.clone() };
-        let stragglers = session.compiler.stragglers(module, &self.waits, &devices, here.map_or(1, |here| here.ranks));
-        if let Some(profiled) = &profiled {
-            text.push_str(&profile::table(profiled));
-            text.push_str(&profile::late(&stragglers, here));
-        }
-        let report = || RunReport { timing: timing.as_ref(), profile: profiled.as_ref(), stragglers: &stragglers };
-        let returned = |(name, result): (String, &Literal)| {
-            let ty = program.type_data_text(&result.ty().into());
-            Returned { name, ty, values: values(result) }
-        };
-        session.set_document(&RunDocument { report: report(), results: named(&ran.results).map(returned).collect() });
-        session.emit(args.common.output.as_deref(), &text)?;
-        let Some(expected) = expected else { return Ok(()) };
-        let compared =
-            session.compiler.compare_results(module, inputs, &ran.results, &expected, args.tolerances.into());
-        let lines = named(&ran.results).zip(&compared);
-        let line =
-            |((name, _), r): ((String, _), &CheckedResult)| format!("{name}: {}\n", r.comparison.text("as expected"));
-        let text: String = lines.map(line).collect();
-        let equal = compared.iter().all(|r| r.equal);
-        session.set_document(&ComparisonDocument { report: report(), results: compared });
-        session.print(&text)?;
-        if equal { Ok(()) } else { Err(Failure::Said) }
-    }
 }
 
 /// Returns the inputs that this process reads or generates, and the part of all inputs that they are.
@@ -455,31 +390,22 @@ fn how_far(progress: &Progress, calls: usize) -> String {
     format!("running{call}{turns}")
 }
 
-/// Names all replicas' results: `result 0`, or with several replicas `result 0 of replica 1`.
-pub(crate) fn named(replicas: &[Vec<Literal>]) -> impl Iterator<Item = (String, &Literal)> {
-    let name = move |r: usize, i: usize| {
-        if replicas.len() == 1 { format!("result {i}") } else { format!("result {i} of replica {r}") }
-    };
-    let of = move |(r, results): (usize, &'_ Vec<Literal>)| (0..results.len()).map(move |i| (r, i));
-    replicas.iter().enumerate().flat_map(of).map(move |(r, i)| (name(r, i), &replicas[r][i]))
-}
-
 /// Checks that the number of distinct devices in `--devices` equals the number that the program runs on.
 fn check_devices(args: &RunArgs, interface: &Interface, here: Option<&Here>) -> Outcome {
-    let wanted = interface.replicas * interface.partitions;
+    let needed = interface.replicas * interface.partitions;
     if let Some(here) = here {
-        if !wanted.is_multiple_of(here.ranks) {
+        if !needed.is_multiple_of(here.ranks) {
             let ranks = here.ranks;
             return Err(Failure::Usage(format!(
-                "the program's {wanted} devices can't be divided evenly among {ranks} ranks"
+                "the program's {needed} devices can't be divided evenly among {ranks} ranks"
             )));
         }
-        let held = args.devices_per_rank.unwrap_or(wanted / here.ranks) * here.ranks;
-        if held != wanted {
+        let held = args.devices_per_rank.unwrap_or(needed / here.ranks) * here.ranks;
+        if held != needed {
             let (ranks, each) = (here.ranks, held / here.ranks);
             let how = "every rank must run the same number of devices";
             return Err(Failure::Usage(format!(
-                "the program runs on {wanted} devices, but {ranks} ranks with {each} each have {held}: {how}"
+                "the program runs on {needed} devices, but {ranks} ranks with {each} each have {held}: {how}"
             )));
         }
     }
@@ -489,99 +415,9 @@ fn check_devices(args: &RunArgs, interface: &Interface, here: Option<&Here>) -> 
     if seen.len() != args.devices.len() {
         return Err(Failure::Usage("--devices names a device twice".to_owned()));
     }
-    if !args.devices.is_empty() && args.devices.len() != wanted {
+    if !args.devices.is_empty() && args.devices.len() != needed {
         let named = args.devices.len();
-        return Err(Failure::Usage(format!("the program runs on {wanted} devices, but --devices names {named}")));
+        return Err(Failure::Usage(format!("the program runs on {needed} devices, but --devices names {named}")));
     }
     Ok(())
-}
-
-/// Prints the first elements of a result.
-fn values(literal: &Literal) -> String {
-    let shown: Vec<String> = (0..literal.len().min(8)).map(|i| format!("{:?}", literal.get(i))).collect();
-    let more = if literal.len() > 8 { ", …" } else { "" };
-    format!("[{}{more}]", shown.join(", "))
-}
-
-/// The document of `--expect --json`.
-#[derive(Serialize)]
-struct ComparisonDocument<'a> {
-    /// The document of `--repeat` and `--profile`.
-    #[serde(flatten)]
-    report: RunReport<'a>,
-    /// The comparison of each result of each replica.
-    results: Vec<CheckedResult>,
-}
-
-/// The document of `--json` without `--expect`.
-#[derive(Serialize)]
-struct RunDocument<'a> {
-    #[serde(flatten)]
-    report: RunReport<'a>,
-    results: Vec<Returned>,
-}
-
-/// A result.
-#[derive(Serialize)]
-struct Returned {
-    name: String,
-    #[serde(rename = "type")]
-    ty: String,
-    /// The first elements, as text; `--outputs` writes all of them.
-    values: String,
-}
-
-/// The document of `--repeat --profile --json`.
-#[derive(Serialize)]
-struct RunReport<'a> {
-    /// The times, with `--repeat`.
-    #[serde(flatten)]
-    timing: Option<&'a Timing>,
-    /// The profile, with `--profile`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    profile: Option<&'a Profile>,
-    /// The last devices at collectives, with `--profile`.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    stragglers: &'a [Straggler],
-}
-
-/// The document of `--repeat --json`.
-#[derive(Serialize)]
-struct Timing {
-    /// Seconds to compile machine code; 0 for the reference evaluator.
-    compile_s: f64,
-    /// The number of calls.
-    calls: usize,
-    /// Median seconds of a call.
-    median_s: f64,
-    /// Seconds of the fastest call.
-    min_s: f64,
-    /// The maximum number of bytes that one device's values take, if known.
-    peak_bytes: Option<usize>,
-    /// The modelled value of `peak_bytes`.
-    modelled_peak_bytes: u64,
-    /// The bytes of memory that the runtime allocates for a device: `peak_bytes`, and copies of operands in the order
-    /// in which this machine multiplies them. `None` for the reference evaluator.
-    arena_bytes: Option<usize>,
-    /// Bytes that each process sends to others in a call, if several run the program.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sent_bytes: Option<Vec<u64>>,
-}
-
-/// Reports the times, in words and as data.
-fn timing(ran: &Execution, modelled_peak_bytes: u64, sent: Option<Vec<u64>>, text: &mut String) -> Timing {
-    let mut calls: Vec<Duration> = ran.calls.clone();
-    calls.sort_unstable();
-    let (min_s, median_s) = (calls[0].as_secs_f64(), calls[calls.len() / 2].as_secs_f64());
-    let (compile_s, calls) = (ran.compile.as_secs_f64(), calls.len());
-    text.push_str(&format!(
-        "compiled in {compile_s:.6} s, {calls} calls: median {median_s:.6} s, fastest {min_s:.6} s\n"
-    ));
-    let sent_bytes = sent.map(|sent| sent.iter().map(|bytes| bytes / calls as u64).collect::<Vec<u64>>());
-    if let Some(sent) = &sent_bytes {
-        let sent: Vec<String> = sent.iter().map(|&bytes| units::bytes(bytes as f64)).collect();
-        text.push_str(&format!("each call sends from rank to rank: {}\n", sent.join(", ")));
-    }
-    let (peak_bytes, arena_bytes) = (ran.peak_bytes, ran.arena_bytes);
-    Timing { compile_s, calls, median_s, min_s, peak_bytes, modelled_peak_bytes, arena_bytes, sent_bytes }
 }
