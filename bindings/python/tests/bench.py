@@ -1,4 +1,4 @@
-"""Figures of `shardc.jit` beside `jax.jit`: seconds of a first call, of a step, and of a call that does nothing else.
+"""Times of `shardc.jit` and `jax.jit`: seconds of a first call, of a step, and of an empty call.
 
     target/python/bin/python bindings/python/tests/bench.py
 
@@ -53,7 +53,7 @@ def scanned(depth, width, length, batch):
 
 
 def first_calls(step, args, rounds):
-    """Seconds of compiling what was lowered, and seconds of all processors in it, which other work on the machine disturbs less."""
+    """Seconds to compile a lowered program, and seconds of all processors, which other work on the machine disturbs less."""
     times, busy = {name: [] for name in JITS}, {name: [] for name in JITS}
     for _ in range(rounds):
         for name, jit in JITS.items():
@@ -77,7 +77,7 @@ def steps(step, args, rounds, calls):
 
 
 def dispatch(rounds=7, calls=2000):
-    """Seconds of a call of almost nothing on one device: what is left is JAX's dispatch."""
+    """Seconds of a call of a trivial program on one device, which is the cost of JAX's dispatch."""
     x = jnp.zeros(())
     jitted = {name: jit(lambda x: x) for name, jit in JITS.items()}
     times = {name: [] for name in JITS}

@@ -1,4 +1,4 @@
-"""JAX programs on 8 devices: what `shardc.jit` must do exactly as `jax.jit` does.
+"""JAX programs on 8 devices, on which `shardc.jit` must behave exactly like `jax.jit`.
 
 Each row of `PROGRAMS` makes a function, its arguments and what `jit` is told besides. `OUTSIDE` has what is done to a jitted
 function from outside: derivatives, batches, other jits.
@@ -18,7 +18,7 @@ from jax.sharding import PartitionSpec as P
 
 
 class Case(NamedTuple):
-    """A function, its arguments, what `jit` is told, and what is done with the jitted function."""
+    """A function, its arguments, the options of `jit`, and how the jitted function is used."""
 
     fun: Callable[..., Any]
     args: tuple

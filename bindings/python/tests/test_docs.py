@@ -1,4 +1,4 @@
-"""The examples of the docstrings run and give what they say."""
+"""The examples in docstrings run and print what they show."""
 
 import devices  # noqa: F401, I001: before JAX
 
@@ -15,7 +15,7 @@ FUNCTIONS += [name for name, library in LIBRARIES.items() if importlib.util.find
 
 class Examples(unittest.TestCase):
     def test_examples(self):
-        # The package's examples make what those of its functions use.
+        # The examples of functions use values from the package's example.
         names = {"__name__": "examples"}
         finder = doctest.DocTestFinder(recurse=False)
         runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)

@@ -1,4 +1,4 @@
-"""Effects under `shardc.jit`: callbacks are called as often as by `jax.jit`, in the same order, and give the same results."""
+"""Effects under `shardc.jit`: the same calls of callbacks as under `jax.jit`, in the same order, with the same results."""
 
 import devices  # noqa: F401, I001: before JAX
 
@@ -167,7 +167,7 @@ def ffi(x):
     return jax.ffi.ffi_call("lapack_sgetrf_ffi", types, **layouts)(y)
 
 
-# By name: the function, its argument, whether calls of one run may be in any order.
+# By name: the function, its argument, and whether the order of calls in one run may differ.
 CASES = {
     "debug.callback": (called, X, False),
     "io_callback": (io_called, X, False),
@@ -191,7 +191,7 @@ CASES = {
 
 
 def run(jit, f, x, **jit_kwargs):
-    """The results, and what was called with what."""
+    """Returns the results and the recorded calls."""
     LOG.clear()
     spec = sharded(("a", "b")) if x.size else sharded(None, "a")
     compiled = jit(f, in_shardings=spec, **jit_kwargs)
@@ -218,7 +218,7 @@ class Callbacks(unittest.TestCase):
         def branched(x):
             return jax.lax.cond(x.size < 3, lambda x: (jax.debug.callback(note, 1), x + 1)[1], lambda x: x, x)
 
-        # With results of callbacks without elements, too, and in the form for Shardy.
+        # Also with empty results of callbacks, and in the form for Shardy.
         for f in (branched, lambda x: (jax.debug.callback(note, x), x)[1], lambda x: io_callback(noted, like(x), x, ordered=True)):
             self.assertEqual(len(self.same(f, EMPTY)), 1)
 
@@ -348,7 +348,7 @@ def product(x, y):
 
 
 def partition_product(mesh, args, result):
-    """Contracts what is sharded, and adds up."""
+    """Contracts a sharded dimension and sums over devices."""
     axis = "b"
 
     def each(x, y):

@@ -1,4 +1,4 @@
-"""The tour runs, and the notebook was made of it as it is."""
+"""The tour runs, and the notebook was generated from its current text."""
 
 import json
 import pathlib
@@ -16,7 +16,7 @@ def sources(notebook):
 
 
 def said(notebook):
-    """What cells print or show as text; versions of JAX differ in names of specs and in how they number values."""
+    """Returns the text that cells print or show. Versions of JAX differ in names of specs and in the numbers of values."""
     outputs = [out for cell in notebook["cells"] for out in cell.get("outputs", [])]
     texts = ["".join(out.get("text", out.get("data", {}).get("text/plain", []))) for out in outputs]
     return [re.sub(r"%\d+", "%", text.replace("PartitionSpec(", "P(")) for text in texts]

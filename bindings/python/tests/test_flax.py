@@ -35,7 +35,7 @@ class Training(unittest.TestCase):
         self.assertEqual(jax.tree.structure(ends[0]), jax.tree.structure(ends[1]))
         for want, got in zip(*map(jax.tree.leaves, ends)):
             if jnp.issubdtype(want.dtype, jnp.floating):
-                # Optimizers divide by what may be near zero.
+                # Optimizers divide by values that may be close to zero.
                 np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=2e-3, atol=2e-4)
                 self.assertTrue(got.sharding.is_equivalent_to(want.sharding, want.ndim))
             else:
@@ -86,7 +86,7 @@ class Training(unittest.TestCase):
 
             batch = put(rand(16, 8, 8, 1), "data"), put(np.arange(16) % 10, "data")
             step = jit(step)
-            # Two states that hold the same functions, so that their structures are equal.
+            # Two states with the same functions, so that their structures are equal.
             state = state.replace(apply_fn=APPLY.setdefault("cnn", model.apply), tx=APPLY.setdefault("sgd", state.tx))
             return step, state, batch
 
@@ -103,7 +103,7 @@ class Training(unittest.TestCase):
                 return linen.Dense(16)(x)
 
         def make(jit):
-            # Not Adam: the bias of keys has no gradient but rounding, and Adam would make whole steps of it.
+            # Not Adam, because the gradient of the bias of keys is only rounding errors, which Adam would amplify to whole steps.
             model, optimizer = Block(), optax.sgd(0.1, 0.9)
             variables = jax.tree.map(put, model.init(jax.random.key(0), jnp.zeros((1, 6, 16)), False))
             state = variables, optimizer.init(variables["params"]), jax.random.key(1)

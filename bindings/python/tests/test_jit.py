@@ -1,4 +1,4 @@
-"""`shardc.jit` beside `jax.jit`: the same results, with the same types, shardings and structure."""
+"""`shardc.jit` returns the results of `jax.jit`, with the same types, shardings and structure."""
 
 import devices  # noqa: F401, I001: before JAX
 
@@ -21,7 +21,7 @@ import shardc
 import shardc._jit
 from programs import PROGRAMS, put, rand
 
-# What is compiled here isn't the function itself but what is around it, which nobody asked to plan.
+# JAX compiles code around the function here, which shardc doesn't plan.
 PLANNED_BY_NOBODY = {"inside_a_scan_outside"}
 
 
@@ -35,7 +35,7 @@ def count_planned():
 
 
 def difference(got, want):
-    """What is wrong with a result, or None."""
+    """Returns the difference of a result, or None."""
     if (got.shape, got.dtype) != (want.shape, want.dtype):
         return f"is {got.dtype}{got.shape} instead of {want.dtype}{want.shape}"
     if isinstance(want, jax.Array):
@@ -60,7 +60,7 @@ def difference(got, want):
 
 class SameAsJax(unittest.TestCase):
     def results(self, make, jit):
-        """Runs a new case twice, as donation takes arguments away; the results of both."""
+        """Runs a new case twice, because donation deletes arguments, and returns both results."""
         results = []
         for _ in range(2):
             case = make()
@@ -90,7 +90,7 @@ class Behavior(unittest.TestCase):
         self.x, self.w = put(rand(16, 8), "data"), put(rand(8, 4), None, "model")
 
     def test_it_returns_a_function_of_jax_jit(self):
-        # So a call costs what one of jax.jit costs.
+        # Therefore a call costs as much as one of jax.jit.
         self.assertIs(type(shardc.jit(jnp.sin)), type(jax.jit(jnp.sin)))
 
     def test_planned_once_for_each_shape_and_sharding(self):
@@ -156,7 +156,7 @@ class Behavior(unittest.TestCase):
             self.assertIsNone(difference(a(self.x), jax.jit(f)(self.x)))
             b(self.x)
             self.assertEqual([(o.target, o.described) for o in seen], [(str(file), described)])
-            # Another machine in the same file.
+            # The same file describes another machine.
             file.write_text(described.replace("latency = 5e-6", "latency = 1e-3"))
             shardc.jit(f, target=file)(self.x)
             self.assertEqual(len({o.described for o in seen}), 2)
@@ -175,7 +175,7 @@ class Behavior(unittest.TestCase):
 
     def test_xla_gets_a_manual_program_with_the_users_lines(self):
         f = lambda x, w: jnp.tanh(x @ w).sum(0)
-        # Without Shardy where that is known to work, else with it.
+        # Without Shardy where that works, otherwise with it.
         newest, older, gspmd, sdy = jax.__version_info__, (0, 0, 1), "@SPMDFullToShardShape", "sdy.manual_computation"
         for newest, shardy, border in ((newest, True, gspmd), (older, True, sdy), (older, False, gspmd)):
             compiled = []
@@ -346,7 +346,7 @@ class Behavior(unittest.TestCase):
 
 @contextlib.contextmanager
 def shardy_partitioner(used):
-    """Whether XLA is to partition by Shardy, as far as JAX is asked."""
+    """Returns whether JAX tells XLA to partition with Shardy."""
     before = jax.config.jax_use_shardy_partitioner
     jax.config.update("jax_use_shardy_partitioner", used)
     try:

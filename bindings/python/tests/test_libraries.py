@@ -1,4 +1,4 @@
-"""`patched`, `nnx_jit` and `filter_jit` beside the libraries' own, after several training steps."""
+"""`patched`, `nnx_jit` and `filter_jit` train like the libraries' own functions."""
 
 import devices  # noqa: F401, I001: before JAX
 
@@ -92,7 +92,7 @@ class Libraries(unittest.TestCase):
         self.x, self.y = put(rand(32, 16), "data"), put(rand(32, 8), "data")
 
     def same(self, train):
-        """Trains by both ways of the library to jit, for three steps; what is left must be the same, and not the beginning."""
+        """Trains three steps with both forms of the library's jit. The final states must be equal and differ from the first."""
         start, wanted = train(False, 0), train(False, 3)
         with count_planned() as planned:
             found = train(True, 3)
@@ -163,7 +163,7 @@ class Libraries(unittest.TestCase):
         got = shardc.jit(step)(self.nnx_model(), self.x)
         want = jax.jit(step)(self.nnx_model(), self.x)
         np.testing.assert_array_equal(got["up"]["kernel"][...], want["up"]["kernel"][...])
-        # Nothing is changed in evaluation.
+        # Evaluation changes no state.
         model = self.nnx_model()
         model.eval()
         forward = lambda model, x: model(x)
@@ -226,7 +226,7 @@ class Libraries(unittest.TestCase):
             jitted = shardc.filter_jit(model)
             np.testing.assert_allclose(jitted(self.x), want, rtol=1e-5, atol=1e-5)
             np.testing.assert_allclose(jitted(self.x, plus=jnp.float32(1)), want + 1, rtol=1e-5, atol=1e-5)
-            # Arrays of the module are arguments, so another one is compiled no more.
+            # Arrays of the module are arguments, so another module isn't compiled again.
             np.testing.assert_allclose(shardc.filter_jit(Scaled(jnp.float32(6)))(self.x), want * 2, rtol=1e-5, atol=1e-5)
             np.testing.assert_allclose(model.method(self.x), want * 2, rtol=1e-5, atol=1e-5)
         self.assertEqual(names(planned), ["Scaled", "Scaled", "method"])

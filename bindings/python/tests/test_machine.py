@@ -1,4 +1,4 @@
-"""Which target `shardc.jit` plans for, by what JAX says of its devices."""
+"""`shardc.jit` chooses its target by the kind and coordinates of JAX's devices."""
 
 import devices  # noqa: F401, I001: before JAX
 

@@ -1,4 +1,4 @@
-"""Several processes, each with some of the devices: every one of them plans, and all must plan alike."""
+"""Several processes, each with some of the devices. Each plans, and all plans must be equal."""
 
 import pathlib
 import sys
@@ -24,7 +24,7 @@ class Processes(unittest.TestCase):
             for device, shard in ours["shards"].items():
                 np.testing.assert_allclose(shard, theirs["shards"][device], rtol=1e-5)
             seen |= ours["shards"]
-        # Devices of another process have numbers of their own; in order, they hold what those of one process hold.
+        # Devices of another process have other numbers; in order, they hold the same values as those of one process.
         self.assertEqual(len(seen), processes.DEVICES)
         mine = [seen[device] for device in sorted(seen, key=int)]
         whole = [one["shardc"]["shards"][device] for device in sorted(one["shardc"]["shards"], key=int)]

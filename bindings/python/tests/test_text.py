@@ -148,7 +148,7 @@ class Reports(unittest.TestCase):
         self.assertIn("communication", repr(report))
 
     def test_memory_of_the_host(self):
-        # An optimizer's momentum that lives on the host: what a device holds is the copy, which becomes the new one.
+        # The optimizer's momentum is in host memory; a device only has a copy, which becomes the new value.
         mesh = jax.make_mesh((8,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
         device = jax.sharding.NamedSharding(mesh, jax.P("data"), memory_kind="device")
         host = device.with_memory_kind("pinned_host")
@@ -192,7 +192,7 @@ class Native(unittest.TestCase):
             time.sleep(0)
         worker.join()
         self.assertIsNotNone(ended[0][0])
-        # With the lock held, this thread would have waited for nearly all of it.
+        # If the call held the lock, this thread would have waited for most of it.
         self.assertGreater(turns, 100)
 
     def test_deep_programs(self):

@@ -1,4 +1,4 @@
-"""Every snippet of JAX's tutorials on sharding gives by `shardc.jit` what it gives by `jax.jit`."""
+"""Every snippet of JAX's tutorials on sharding has the same results with `shardc.jit` and `jax.jit`."""
 
 import devices  # noqa: F401, I001: before JAX
 
@@ -10,7 +10,7 @@ import shardc
 from test_jit import count_planned, difference
 from tutorials import automatic, cookbook, distributed, explicit, intro, manual, multi, spmd, tpu
 
-# What runs on one device has nothing to plan, and no jit is asked for what is only put elsewhere.
+# Programs on one device have nothing to plan, and moving a value to another device needs no jit.
 LEAST = {automatic: 46, cookbook: 13, distributed: 19, explicit: 17, intro: 28, manual: 50, multi: 21, spmd: 15, tpu: 35}
 
 

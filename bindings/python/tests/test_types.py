@@ -1,4 +1,4 @@
-"""The package's types fit together, and its stubs say what the native half has, where mypy is installed."""
+"""The package passes mypy, and its stubs agree with the native module."""
 
 import importlib.util
 import pathlib
@@ -15,7 +15,7 @@ import shardc
 class Types(unittest.TestCase):
     def run_in_a_folder_of_its_own(self, *arguments):
         with tempfile.TemporaryDirectory() as folder:
-            # What mypy checks may not lie among installed packages.
+            # mypy doesn't check installed packages.
             shutil.copytree(pathlib.Path(shardc.__file__).parent, pathlib.Path(folder) / "shardc")
             ran = subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, cwd=folder)
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)

@@ -1,7 +1,7 @@
-"""Many random programs: `python -m random_programs COUNT [FROM] [--log FILE]`, in processes of their own, since XLA may end one.
+"""Many random programs: `python -m random_programs COUNT [FROM] [--log FILE]`, in separate processes, because XLA may end one.
 
-Each program goes through `shardc.jit`, `shardc run` and `shardc check`, beside one device; see `batch`. A program at which the process ends or
-hangs is given to `jax.jit` in another process: what that doesn't survive either is XLA's. Ends with 1 if there is a fault of ours.
+Each program runs with `shardc.jit`, `shardc run` and `shardc check`, and on one device; see `batch`. A program at which the process ends or
+hangs then runs with `jax.jit` in another process, which shows whether the fault is XLA's. The exit code is 1 if shardc has a fault.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Any, Iterator, TextIO
 
 SLICE = 250
 SILENCE_S = 150
-"""After so long without a line, a process hangs: XLA gives up collectives after 20 s, a program takes one."""
+"""Seconds without a line after which a process counts as hanging. XLA ends stuck collectives after 20 s; a program takes 1 s."""
 
 TIMEOUTS = "--xla_cpu_collective_call_warn_stuck_timeout_seconds=15 --xla_cpu_collective_call_terminate_timeout_seconds=20"
-# Small programs cost what XLA takes to compile them.
+# XLA's compilation dominates the time of small programs.
 QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_parallel_codegen_split_count=1"
 ENVIRONMENT = {**os.environ, "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {TIMEOUTS} {QUICK}"}
 
 
 def lines_of(process: subprocess.Popen[str]) -> Iterator[str | None]:
-    """The lines that a process writes; None where it was silent for too long."""
+    """Yields the lines that a process writes, and None after too long a silence."""
     lines: queue.Queue[str | None] = queue.Queue()
 
     def read() -> None:
@@ -57,7 +57,7 @@ def batch(*arguments: int | str) -> subprocess.Popen[str]:
 
 
 def outcomes(first: int, count: int) -> Iterator[dict[str, Any]]:
-    """What came of each program."""
+    """Yields the outcome of each program."""
     seed = first
     while seed < first + count:
         process = batch(seed, min(SLICE, first + count - seed))
@@ -80,7 +80,7 @@ def outcomes(first: int, count: int) -> Iterator[dict[str, Any]]:
 
 
 def died(seed: int, how: str) -> dict[str, Any]:
-    """Whether XLA alone survives what a process didn't."""
+    """Returns whether XLA alone runs a program that ended a process."""
     process = batch("--xla", seed)
     try:
         code = process.wait(timeout=SILENCE_S)

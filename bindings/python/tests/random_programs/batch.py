@@ -1,4 +1,4 @@
-"""Random programs through `shardc.jit`, `shardc run` and `shardc check`, beside one device: `python -m random_programs.batch FROM COUNT`.
+"""Random programs with `shardc.jit`, `shardc run` and `shardc check`, compared with one device: `python -m random_programs.batch FROM COUNT`.
 
 Prints a line of JSON for each program. `SHARDC` names the program `shardc` that runs them natively; without it, `run` is the package's own,
 which has the reference evaluator.
@@ -33,12 +33,12 @@ from shardc import _native
 
 COMMAND = os.environ.get("SHARDC")
 NATIVE = [] if COMMAND else ["--interpret"]
-# Effects whose results come from the host, which `run` and `check` don't have, and where a pointer into the process is in the text.
+# Effects with results from the host, which `run` and `check` lack, and those whose text has a pointer into the process.
 REFUSED_BY_COMMANDS = {"host-effect", "custom-partitioning"}
 
 
 class Outcome(dict[str, Any]):
-    """What came of a program: `is`, and `why` where it is a fault."""
+    """The outcome of a program: `is`, and `why` for a fault."""
 
     @staticmethod
     def fault(where: str, why: Any) -> Outcome:
@@ -46,7 +46,7 @@ class Outcome(dict[str, Any]):
 
 
 def called(case: Random, function: Any, args: list[Any]) -> tuple[list[Any], dict[str, Any]]:
-    """The results, and what was called back and printed."""
+    """Returns the results, and the recorded calls and output."""
     case.start_log()
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
@@ -69,7 +69,7 @@ def command(arguments: list[str], text: str, is_native: bool) -> tuple[int, str]
 
 
 class Commands:
-    """The program's text through `run` and `check`."""
+    """The program's text with `run` and `check`."""
 
     def __init__(self, text: str, case: Random, folder: str):
         self.text, self.folder = text, folder
@@ -78,7 +78,7 @@ class Commands:
         archive(self.inputs, "arg", case.values, self.tokens)
 
     def run(self, results: list[Any], is_native: bool) -> tuple[int, str]:
-        """Runs it and compares with results of others."""
+        """Runs it and compares its results with others."""
         archive(f"{self.folder}/expected.npz", "out", results, self.tokens)
         more = NATIVE if is_native else ["--interpret"]
         return command(["run", "-", "--inputs", self.inputs, "--expect", f"{self.folder}/expected.npz", *more], self.text, is_native)
@@ -88,7 +88,7 @@ class Commands:
 
 
 def outcome(seed: int) -> Outcome:
-    """What comes of the program of a seed."""
+    """Returns the outcome of the program of a seed."""
     case = Random(seed)
     with warnings.catch_warnings(), case.context(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
@@ -108,13 +108,13 @@ def beside_one_device(case: Random, folder: str) -> Outcome:
             found, log = called(case, shardc.jit(case.sharded, keep_unused=case.keeps_unused, **case.jit), case.placed())
         result |= {"planned": planned.call_count > 0, "jit": "equal"}
         if (wrong := different_logs(log, expected, case)) is not None:
-            # XLA drops a shard_map whose results have no elements, with its callbacks, and gets what has only such arguments unplanned.
+            # XLA removes a shard_map with empty results, with its callbacks; shardc doesn't plan programs with only empty arguments.
             _, theirs = called(case, jax.jit(case.sharded, **case.jit), case.placed())
             if planned.call_count and any(v.size for v in case.values) or different_logs(log, theirs, case) is not None:
                 return Outcome.fault("calls", wrong)
             result["calls"] = "as jax.jit"
         elif different_calls(log["calls"], expected["calls"]) is not None:
-            # Rounding of narrow floats: exactly what our own results are must have been seen.
+            # Rounding of narrow floats: callbacks must have seen exactly our own results.
             if (wrong := different_calls(log["calls"], replayed(case, found))) is not None:
                 return Outcome.fault("calls", wrong)
             result["calls"] = "of our own results"
@@ -124,7 +124,7 @@ def beside_one_device(case: Random, folder: str) -> Outcome:
     wrongs = [(i, wrong) for i, (got, want) in enumerate(zip(found, wanted)) if (wrong := difference(got, want))]
     commands = Commands(text, case, folder)
     tried = {"check": commands.check, "run": lambda: commands.run(wanted, is_native=True)}
-    # How far rounding moves each element is measured, by the evaluator.
+    # The evaluator measures the effect of rounding on each element.
     tried |= {"jit": lambda: commands.run(found, is_native=False)} if wrongs else {}
     for name, attempt in tried.items():
         code, said = attempt()
@@ -132,7 +132,7 @@ def beside_one_device(case: Random, folder: str) -> Outcome:
         if code == 0:
             result[name] = "equal"
         elif name == "jit" and as_jax(case, found):
-            # On one device XLA computes something else than on eight, and so does its own partitioner.
+            # XLA's results on one device differ from those of its own partitioner on eight.
             result[name] = "as jax.jit"
         elif name != "jit" and code == 1 and refusal and refusal[1] in REFUSED_BY_COMMANDS:
             result[name] = refusal[1]
@@ -144,7 +144,7 @@ def beside_one_device(case: Random, folder: str) -> Outcome:
 
 
 def only_narrow(said: str, wanted: list[Any], tokens: int) -> bool:
-    """Whether only floats of eight bits differ: XLA rounds each of their partial sums, where a sum of ours is rounded once."""
+    """Returns whether only 8-bit floats differ: XLA rounds each of their partial sums, but shardc rounds a sum once."""
     numbers = [int(n) - tokens for n in re.findall(r"^result (\d+): differs", said, re.MULTILINE)]
     return bool(numbers) and all(kind(wanted[n]) == "f" and wanted[n].dtype.itemsize == 1 for n in numbers)
 
@@ -154,7 +154,7 @@ def text_of(case: Random) -> str:
 
 
 def by_evaluator(case: Random, folder: str) -> Outcome:
-    """Of a program that XLA spoils: `check`, and native execution beside the evaluator."""
+    """Returns the outcome of a program that XLA computes wrongly: by `check`, and by native execution and the evaluator."""
     try:
         text = text_of(case)
     except Exception as fault:  # noqa: BLE001: what JAX refuses to write isn't ours
@@ -183,7 +183,7 @@ def by_evaluator(case: Random, folder: str) -> Outcome:
 
 
 def as_jax(case: Random, found: list[Any]) -> bool:
-    """Whether XLA's own partitioner gives the same results on all devices, to the last bit."""
+    """Returns whether XLA's own partitioner gives bitwise equal results on all devices."""
     theirs, _ = called(case, jax.jit(case.sharded, **case.jit), case.placed())
     return all(plain(a).tobytes() == plain(b).tobytes() for a, b in zip(found, theirs))
 
@@ -199,7 +199,7 @@ def different_logs(log: dict[str, Any], expected: dict[str, Any], case: Random) 
 
 
 def replayed(case: Random, found: list[Any]) -> dict[str, list[tuple[Any, ...]]]:
-    """What callbacks see on one device where all values are those that `shardc.jit` found."""
+    """Returns the calls on one device when all values are those of `shardc.jit`."""
     now = [*case.values, *(value if kind(value) == "k" else np.asarray(value) for value in found)]
     case.start_log()
     case.is_sharded = False
@@ -212,7 +212,7 @@ def replayed(case: Random, found: list[Any]) -> dict[str, list[tuple[Any, ...]]]
 
 
 def refused(case: Random, fault: Exception) -> Outcome:
-    """Of a program that `shardc.jit` doesn't compile: whether XLA's partitioner does."""
+    """Returns whether XLA's partitioner compiles a program that `shardc.jit` doesn't."""
     if isinstance(fault, shardc.ShardcError) and "custom_partitioning shards a dimension" in str(fault):
         return Outcome({"is": "refused by name", "why": str(fault)[:200]})
     for more in ({}, {"keep_unused": True}):
@@ -225,7 +225,7 @@ def refused(case: Random, fault: Exception) -> Outcome:
 
 
 def only_xla(seed: int) -> None:
-    """The program by `jax.jit`, on one device and on all."""
+    """Runs the program with `jax.jit`, on one device and on all."""
     case = Random(seed)
     with case.context():
         called(case, jax.jit(case.on_one_device), case.values)
@@ -240,7 +240,7 @@ def main() -> None:
     first, count = map(int, sys.argv[1:3])
     lines = sys.stdout
     for seed in range(first, first + count):
-        # Who dies of a program leaves its number behind.
+        # If a program ends the process, its seed is the last line.
         print(json.dumps({"seed": seed}), file=lines, flush=True)
         start, cpu = time.perf_counter(), time.process_time()
         try:
@@ -249,7 +249,7 @@ def main() -> None:
             found = Outcome.fault("itself", f"{type(error).__name__}: {error}")
         seconds = {"wall": round(time.perf_counter() - start, 3), "cpu": round(time.process_time() - cpu, 3)}
         print(json.dumps({"seed": seed, **found, **seconds}), file=lines, flush=True)
-        # Thousands of programs would fill the memory.
+        # Caches of thousands of programs would fill the memory.
         if seed % 100 == 99:
             jax.clear_caches()
 

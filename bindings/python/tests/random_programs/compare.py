@@ -1,4 +1,4 @@
-"""What differs between two results, exactly where nothing rounds."""
+"""Differences of results; results without rounding must be exactly equal."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from random_programs.ops import kind
 
 
 def plain(x: Any) -> np.ndarray:
-    """The array of a result; of a key its words."""
+    """Returns the array of a result, or the words of a key."""
     return np.asarray(jax.random.key_data(x) if isinstance(x, jax.Array) and kind(x) == "k" else x)
 
 
 def difference(got: Any, want: Any) -> str | None:
-    """What is wrong with a result, or None.
+    """Returns the difference of a result, or None.
 
     Floats of 32 bits and more may differ by rounding, of 16 epsilons of the largest element. Of narrow ones an epsilon is so large that
     this would hide wrong elements: those are equal, or somebody measures how far rounding moves them.
@@ -41,10 +41,10 @@ def difference(got: Any, want: Any) -> str | None:
 
 
 def different_calls(got: dict[str, list[tuple[Any, ...]]], want: dict[str, list[tuple[Any, ...]]]) -> str | None:
-    """What differs between what two runs called back with: those of one callback in their order, of those in a `shard_map` by devices."""
-    # How often a pure function is called is up to XLA; what it returned is among the results.
+    """Returns the difference of the calls of two runs. Calls of a callback are in order, those in a `shard_map` by devices."""
+    # XLA may call a pure function any number of times; its returned values are part of the results.
     for name in sorted(name for name in {*got, *want} if "pure_callback" not in name):
-        # Those of a vmap are called in any order.
+        # Calls in a vmap are in any order.
         key = by_value if name.endswith("vmap") else by_device
         ours, theirs = ([v for _, v in sorted(enumerate(calls.get(name, [])), key=key)] for calls in (got, want))
         if len(ours) != len(theirs):

@@ -36,7 +36,7 @@ twice.def_partition(
 
 
 def turned(x: Any) -> np.ndarray:
-    """What callbacks with results make of their argument: exact in every type."""
+    """The function of callbacks with results, which is exact in every type."""
     x = np.asarray(x)
     return np.roll(x.ravel(), 1).reshape(x.shape)
 
@@ -45,7 +45,7 @@ def like(x: Any) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(x.shape, x.dtype)
 
 
-# By name: whether results come back, whether calls are ordered, and whether how often is up to XLA.
+# By name: whether the callback has results, and whether its calls are ordered.
 CALLS = {
     "debug.callback": (False, False),
     "debug.print": (False, False),
@@ -55,7 +55,7 @@ CALLS = {
     "io_callback ordered result": (True, True),
     "pure_callback": (True, False),
 }
-# Compiled functions that jaxlib has: what they take besides matrices, and what they return for each besides a matrix.
+# Compiled functions of jaxlib: their parameters, and their results for each matrix in addition to a matrix.
 FOREIGN: dict[str, tuple[dict[str, Any], Callable[[int], list[tuple[tuple[int, ...], Any]]]]] = {
     "potrf_ffi": ({"uplo": np.uint8(ord("L"))}, lambda n: [((), np.int32)]),
     "getrf_ffi": ({}, lambda n: [((n,), np.int32), ((), np.int32)]),
@@ -66,7 +66,7 @@ OTHERS = ["inspect", "checkify", "custom_partitioning", "shard_map", "ffi"]
 
 
 class Effects:
-    """Each makes a step with an effect."""
+    """Each method makes a step with an effect."""
 
     r: random.Random
     is_sharded: bool
@@ -74,18 +74,18 @@ class Effects:
     sharding: Callable[..., NamedSharding]
 
     def start_log(self) -> None:
-        """Forgets what was called."""
+        """Clears the recorded calls."""
         self.calls: dict[str, list[tuple[Any, ...]]] = getattr(self, "calls", {})
         self.ordered: list[str] = []
         self.inspected: list[Any] = []
         self.calls.clear()
 
     def effect(self, x, i, j):
-        # Where results come back, `run` and `check` refuse the program, so those are rarer.
+        # `run` and `check` refuse programs with results of callbacks, so those are rarer.
         what = self.r.choices([*CALLS, *OTHERS], [3, 3, 3, 2, 1, 1, 1, 2, 2, 2, 4, 4])[0]
         if what in CALLS and (np.prod(x.shape) > 256 or x.dtype.name in HALF_BYTES):
-            # With large arguments, a callback of `jax.jit` may wait for its own device. Arguments of half a byte are copied on a
-            # thread of XLA's pool: where all of these wait for a collective, the callback waits for ever, also by `jax.jit`.
+            # With large arguments, a callback of `jax.jit` may wait for its own device. XLA copies 4-bit arguments on a thread of
+            # its pool; if all of its threads wait for a collective, the callback waits forever, also with `jax.jit`.
             what = self.r.choice(OTHERS)
         if what in OTHERS:
             return self.marked(what, {"shard_map": self.manual, "ffi": self.foreign}.get(what, self.other)(what, x, i))
@@ -108,12 +108,12 @@ class Effects:
         return self.marked(what, lambda now: step(now[i]))
 
     def marked(self, what: str, step: Callable[..., Any]) -> Callable[..., Any]:
-        """The step with the name of its effect."""
+        """Returns the step, labeled with the name of its effect."""
         step.effect = what  # type: ignore[attr-defined]
         return step
 
     def noted(self, name: str, is_ordered: bool, returns: bool) -> Callable[..., Any]:
-        """A callback that writes down what it saw."""
+        """Returns a callback that records its arguments."""
 
         def note(*values):
             self.calls.setdefault(name, []).append(tuple(np.array(v) for v in values))
@@ -124,14 +124,14 @@ class Effects:
         return note
 
     def caller(self, name: str, what: str) -> Callable[..., Any]:
-        """Calls back with a value, and returns what is to go on."""
+        """Calls back with a value and returns the value for the next steps."""
         returns, is_ordered = CALLS[what]
         note = self.noted(name, is_ordered, returns)
         method = self.r.choice(["sequential", "expand_dims", "broadcast_all"])
 
         def call(x, *before):
             if what == "debug.print":
-                # Numbers that print alike however they are rounded.
+                # Numbers whose text doesn't depend on rounding.
                 jax.debug.print(f"<{name}> {{n}} of {len(x.shape)}", n=jnp.sum(x == x))
             if what in ("debug.callback", "debug.print"):
                 jax.debug.callback(note, *before, x)
@@ -146,7 +146,7 @@ class Effects:
         return call
 
     def called_in_shards(self, name: str, what: str, x: Any, i: int) -> Callable[..., Any]:
-        """A callback of each device with its shard; on one device, of each shard in turn."""
+        """Makes a callback of each device with its shard; on one device, for each shard in turn."""
         on = NamedSharding(self.mesh, self.sharding(x.ndim, x.shape).spec)
         call = self.caller(name, what)
 
@@ -167,7 +167,7 @@ class Effects:
         return step
 
     def manual(self, what: str, x: Any, i: int) -> Callable[..., Any]:
-        """Collectives written by hand, and what they compute."""
+        """Makes collectives in a shard_map, and the same computation on one device."""
         axis = self.r.choice(self.mesh.axis_names)
         n = self.mesh.shape[axis]
         rows = x.shape[0] // n if x.ndim else 0
@@ -212,7 +212,7 @@ class Effects:
             types = [(matrices.shape, dtype), *(((*batch, *shape), of or dtype) for shape, of in more(n))]
             called = jax.ffi.ffi_call(target, [jax.ShapeDtypeStruct(*ty) for ty in types], **options)
             first, *rest = called(matrices, **attributes)
-            # Of the others a number for each matrix.
+            # One number for each matrix in the other results.
             return first + sum(r.reshape(*batch, -1).sum(-1)[..., None, None] for r in rest).astype(dtype)
 
         def matrices(x):
@@ -240,7 +240,7 @@ class Effects:
         return step
 
     def other(self, what: str, x: Any, i: int) -> Callable[..., Any]:
-        """Effects while XLA compiles, and errors as values."""
+        """Makes effects during XLA's compilation, and errors as values."""
 
         def inspect(now):
             if self.is_sharded:
@@ -250,7 +250,7 @@ class Effects:
         def checked(now):
             f = lambda v: (checkify.check(jnp.sum(v == jnp.flip(v, 0)) > 3, "few of {n}", n=jnp.sum(v == v)), jnp.flip(v, 0))[1]
             error, y = checkify.checkify(f)(now[i])
-            # Whether there was an error and what its message says, but not its number, which grows from trace to trace.
+            # The presence and message of an error, but not its number, which increases with each trace.
             failed, _, *said = jax.tree.leaves(error)
             return failed + 2 * sum(jnp.sum(leaf.astype(jnp.int32)) for leaf in said) + jnp.sum(y == now[i])
 

@@ -1,4 +1,4 @@
-"""What `shardc.jit` tells: lines of the log, warnings, names, what happens to programs that it can't plan, and Ctrl-C."""
+"""Messages of `shardc.jit`: lines of the log, warnings, names, programs that it can't plan, and Ctrl-C."""
 
 import devices  # noqa: F401, I001: before JAX
 
@@ -34,7 +34,7 @@ def here():
 
 
 def recorded(work):
-    """What work warns of about shardc."""
+    """Returns the warnings about shardc during `work`."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         work()
@@ -88,7 +88,7 @@ class Told(unittest.TestCase):
             self.assertIn("doesn't plan inner here, because it is called inside outer", str(warning.message))
             self.assertEqual((warning.filename, warning.lineno), (__file__, lines[0]))
             self.assertEqual(recorded(lambda: jax.jit(lambda x: inner(x))(self.x)), [])
-            # Here it is planned, or there is nothing to plan.
+            # This version of JAX has it planned, or there is nothing to plan.
             _nested._warned.clear()
             for fine in (shardc.jit(lambda x: inner(x) * 2), jax.jit(inner), jax.grad(lambda x: inner(x).sum())):
                 self.assertEqual(recorded(lambda fine=fine: fine(self.x)), [])
@@ -119,7 +119,7 @@ class Told(unittest.TestCase):
         self.assertRegex(str(warning.message), "step isn't planned, so XLA partitions it: .*(?s:.)*v5e:2x2")
         self.assertEqual((warning.filename, warning.lineno), (__file__, lines[0]))
         np.testing.assert_allclose(found[0], step(np.asarray(self.x)), rtol=1e-5, atol=1e-6)
-        # Also if it is a bug of ours.
+        # Also after a bug in shardc.
         bug = RuntimeError("no such thing")
         with mock.patch.object(shardc._jit, "_plan", side_effect=bug):
             (warning,) = recorded(lambda: shardc.jit(lambda x: step(x), on_error="xla")(self.x))
@@ -143,7 +143,7 @@ class Told(unittest.TestCase):
             warnings.filterwarnings("ignore", module=re.escape(__name__) + "$")
             shardc.jit(lambda x: x + 2, memory=64)(self.x)
         self.assertEqual([w for w in said if issubclass(w.category, shardc.ShardcWarning)], [])
-        # Without other filters a line warns once.
+        # Without other filters, each line warns once.
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("default")
             for scale in range(3):
@@ -183,18 +183,18 @@ class Interrupts(unittest.TestCase):
         return f"{head} -> tensor<64x64xf32> {{\n{body}\n  return %{ops} : tensor<64x64xf32>\n}}\n}}"
 
     def test_ctrl_c_arrives_at_once_and_planning_ends(self):
-        # A quick machine ends the work before the signal: larger programs take longer.
+        # On a fast machine the work ends before the signal, so larger programs are tried.
         texts = [self.large(ops) for ops in (60_000, 240_000, 960_000)]
         for work in (shardc.partition, shardc.cost, shardc.check):
             with self.subTest(work.__name__):
                 late = next((late for late in (self.interrupted(work, text) for text in texts) if late is not None), None)
                 self.assertIsNotNone(late, "no work took long enough")
-                # Twenty milliseconds, and what a loaded machine adds.
+                # Twenty milliseconds, and the delay of a busy machine.
                 self.assertLess(late, 0.5)
                 self.assertLess(self.seconds_until_idle(), 3)
 
     def interrupted(self, work, text):
-        """Seconds between a signal and its arrival; none if the work ends before."""
+        """Returns the seconds between a signal and its arrival, or None if the work ends before."""
         sent = []
 
         def interrupt():
@@ -212,7 +212,7 @@ class Interrupts(unittest.TestCase):
         return None
 
     def seconds_until_idle(self):
-        """Seconds until the process uses its processor no more."""
+        """Returns the seconds until the process uses no processor time."""
         start = time.monotonic()
         while time.monotonic() - start < 10:
             before = time.process_time()
@@ -222,7 +222,7 @@ class Interrupts(unittest.TestCase):
         return time.monotonic() - start
 
     def test_ctrl_c_in_shardc_jit(self):
-        # In a process of its own, since what JAX keeps of an interrupted compilation is its own affair.
+        # In a separate process, because JAX may keep parts of an interrupted compilation.
         program = (
             "import devices, os, signal, threading, time, jax, shardc; from test_jit import *\n"
             "def f(x):\n"
