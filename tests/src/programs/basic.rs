@@ -1,19 +1,24 @@
 //! Pointwise ops, constants, sums and products.
 
-use super::text::{COMBINERS, list, of, ty};
+use super::description::DESCRIPTION;
+use super::text::{list, of, ty};
 use super::{MOST, Writer, elements};
 
 impl Writer {
+    /// Writes an op on two values.
     pub(super) fn binary(&mut self) {
         let x = self.any();
         let y = self.any_where(|shape| *shape == x.shape).expect("it is one itself");
-        let op = ["add", "multiply", "maximum", "minimum", "subtract", "xor", "and", "or"][self.random.usize(0..8)];
-        if self.random.u8(0..4) > 0 {
-            self.add(&x.shape, format!("stablehlo.{op} {}, {} : {}", x.name, y.name, ty(&x.shape)));
-            return;
-        }
+        let op = self.usual("binary").name();
+        self.add(&x.shape, format!("stablehlo.{op} {}, {} : {}", x.name, y.name, ty(&x.shape)));
+    }
+
+    /// Writes a choice between two values by a comparison.
+    pub(super) fn compare(&mut self) {
+        let x = self.any();
+        let y = self.any_where(|shape| *shape == x.shape).expect("it is one itself");
         let (values, booleans) = (ty(&x.shape), of(&x.shape, "i1"));
-        let direction = ["LT", "GE", "EQ"][self.random.usize(0..3)];
+        let direction = self.usual("compare").name();
         let less = self.hidden(
             &x.shape,
             format!("stablehlo.compare {direction}, {}, {} : ({values}, {values}) -> {booleans}", x.name, y.name),
@@ -22,31 +27,54 @@ impl Writer {
         self.add(&x.shape, format!("stablehlo.select {}, {}, {} : {booleans}, {values}", less.name, x.name, z.name));
     }
 
+    /// Writes an op on one value.
     pub(super) fn unary(&mut self) {
         let x = self.any();
-        let values = ty(&x.shape);
-        match self.random.u8(0..4) {
-            0 => {
-                let op = ["negate", "abs", "not", "sign", "popcnt"][self.random.usize(0..5)];
-                self.add(&x.shape, format!("stablehlo.{op} {} : {values}", x.name));
-            }
-            1 => {
-                let (low, high) = (self.splat(&[], -3), self.splat(&[], 7));
-                let types = format!("(tensor<i32>, {values}, tensor<i32>) -> {values}");
-                self.add(&x.shape, format!("stablehlo.clamp {}, {}, {} : {types}", low.name, x.name, high.name));
-            }
-            2 => {
-                let by = self.random.i64(2..9);
-                let by = self.splat(&x.shape, by);
-                self.add(&x.shape, format!("stablehlo.remainder {}, {} : {values}", x.name, by.name));
-            }
-            _ => {
-                let element = ["i8", "ui16", "i64", "i1"][self.random.usize(0..4)];
-                let narrow = of(&x.shape, element);
-                let narrowed = self.hidden(&x.shape, format!("stablehlo.convert {} : ({values}) -> {narrow}", x.name));
-                self.add(&x.shape, format!("stablehlo.convert {} : ({narrow}) -> {values}", narrowed.name));
-            }
+        let op = self.usual("unary").name();
+        self.add(&x.shape, format!("stablehlo.{op} {} : {}", x.name, ty(&x.shape)));
+    }
+
+    pub(super) fn clamp(&mut self) {
+        let x = self.any();
+        let (low, high, values) = (self.splat(&[], -3), self.splat(&[], 7), ty(&x.shape));
+        let types = format!("(tensor<i32>, {values}, tensor<i32>) -> {values}");
+        self.add(&x.shape, format!("stablehlo.clamp {}, {}, {} : {types}", low.name, x.name, high.name));
+    }
+
+    pub(super) fn remainder(&mut self) {
+        let x = self.any();
+        let by = self.random.i64(2..9);
+        let by = self.splat(&x.shape, by);
+        self.add(&x.shape, format!("stablehlo.remainder {}, {} : {}", x.name, by.name, ty(&x.shape)));
+    }
+
+    /// Converts a value to another element type, computes there, and converts the result back.
+    pub(super) fn convert(&mut self) {
+        let x = self.any();
+        let element = &DESCRIPTION.element_types[self.random.usize(0..DESCRIPTION.element_types.len())];
+        let (values, other) = (ty(&x.shape), of(&x.shape, &element.mlir));
+        let mut there = self.hidden(&x.shape, format!("stablehlo.convert {} : ({values}) -> {other}", x.name));
+        let kind = self.pick(&["unary", "binary"]);
+        // The absolute values of complex numbers are real.
+        if let Some(row) = self.row(kind, element).filter(|row| !(element.class == 'c' && row.name() == "abs")) {
+            let operands = if kind == "unary" { there.name.clone() } else { format!("{0}, {0}", there.name) };
+            there = self.hidden(&x.shape, format!("stablehlo.{} {operands} : {other}", row.name()));
         }
+        let mut from = other;
+        if let Some(part) = element.mlir.strip_prefix("complex<").and_then(|part| part.strip_suffix('>')) {
+            let real = of(&x.shape, part);
+            there = self.hidden(&x.shape, format!("stablehlo.real {} : ({from}) -> {real}", there.name));
+            from = real;
+        }
+        self.add(&x.shape, format!("stablehlo.convert {} : ({from}) -> {values}", there.name));
+    }
+
+    /// Returns an op that combines elements in any order with the same result, and an initial value: its identity, or
+    /// sometimes `other`, which must count once.
+    pub(super) fn combiner(&mut self, other: Option<i64>) -> (&'static str, i64) {
+        let row = self.usual("reduce");
+        let identity = row.identity.expect("random_programs.json gives every reduction of i32 an identity");
+        (row.name(), other.filter(|_| self.random.u8(0..4) == 0).unwrap_or(identity))
     }
 
     pub(super) fn constant(&mut self) {
@@ -65,9 +93,7 @@ impl Writer {
         let x = self.any();
         let dims: Vec<usize> = (0..x.shape.len()).filter(|_| self.random.bool()).collect();
         let kept: Vec<i64> = (0..x.shape.len()).filter(|d| !dims.contains(d)).map(|d| x.shape[d]).collect();
-        let (op, identity) = COMBINERS[self.random.usize(0..COMBINERS.len())];
-        // An initial value must count once, even if it isn't the identity.
-        let init = if self.random.u8(0..4) == 0 { 5 } else { identity };
+        let (op, init) = self.combiner(Some(5));
         let init = self.splat(&[], init);
         let types = format!("({}, tensor<i32>) -> {}", ty(&x.shape), ty(&kept));
         let what =

@@ -85,36 +85,20 @@ impl Writer {
             [] => self.random.usize(0..shape.len()),
             _ => divided[self.random.usize(0..divided.len())],
         };
-        let from = ty(&x.shape);
+        let all = format!("{channel}, {table}, use_global_device_ids");
         match self.random.u8(0..6) {
             0 | 1 => {
                 let region = combiner(["add", "maximum", "minimum"][self.random.usize(0..3)]);
-                let op = format!(
-                    "\"stablehlo.all_reduce\"({}) <{{{channel}, {table}, use_global_device_ids}}> {region}",
-                    x.name
-                );
-                self.add(&shape, format!("{op} : ({from}) -> {from}"));
+                self.exchange("all_reduce", &x, &all, &region, &shape);
             }
             2 if elements(&shape) * n <= MOST => {
                 shape[d] *= n;
-                let attributes = format!("all_gather_dim = {d} : i64, {channel}, {table}, use_global_device_ids");
-                self.add(
-                    &shape,
-                    format!("\"stablehlo.all_gather\"({}) <{{{attributes}}}> : ({from}) -> {}", x.name, ty(&shape)),
-                );
+                self.exchange("all_gather", &x, &format!("all_gather_dim = {d} : i64, {all}"), "", &shape);
             }
             3 if shape[d] % n == 0 => {
                 shape[d] /= n;
-                let region = combiner("add");
-                let attributes = format!("{channel}, {table}, scatter_dimension = {d} : i64, use_global_device_ids");
-                self.add(
-                    &shape,
-                    format!(
-                        "\"stablehlo.reduce_scatter\"({}) <{{{attributes}}}> {region} : ({from}) -> {}",
-                        x.name,
-                        ty(&shape)
-                    ),
-                );
+                let attributes = format!("{all}, scatter_dimension = {d} : i64");
+                self.exchange("reduce_scatter", &x, &attributes, &combiner("add"), &shape);
             }
             4 if shape[d] % n == 0 => {
                 let to = self.random.usize(0..shape.len());
@@ -123,34 +107,35 @@ impl Writer {
                 let attributes = format!(
                     "{channel}, concat_dimension = {to} : i64, {table}, split_count = {n} : i64, split_dimension = {d} : i64"
                 );
-                self.add(
-                    &shape,
-                    format!("\"stablehlo.all_to_all\"({}) <{{{attributes}}}> : ({from}) -> {}", x.name, ty(&shape)),
-                );
+                self.exchange("all_to_all", &x, &attributes, "", &shape);
             }
             _ => {
-                // Some devices may receive nothing and get zeros.
-                let wraps = self.random.bool() as usize;
-                let by = self.random.usize(1..3);
-                let pairs: Vec<[i64; 2]> = groups
-                    .iter()
-                    .flat_map(|g| {
-                        (0..g.len())
-                            .filter(move |i| wraps == 1 || i + by < g.len())
-                            .map(move |i| [g[i], g[(i + by) % g.len()]])
-                    })
-                    .collect();
+                let pairs = self.pairs(&groups);
                 if pairs.is_empty() {
                     return;
                 }
-                let attributes =
-                    format!("{channel}, source_target_pairs = dense<{pairs:?}> : tensor<{}x2xi64>", pairs.len());
-                self.add(
-                    &shape,
-                    format!("\"stablehlo.collective_permute\"({}) <{{{attributes}}}> : ({from}) -> {from}", x.name),
-                );
+                let count = pairs.len();
+                let attributes = format!("{channel}, source_target_pairs = dense<{pairs:?}> : tensor<{count}x2xi64>");
+                self.exchange("collective_permute", &x, &attributes, "", &shape);
             }
         }
+    }
+
+    /// Writes a collective whose result has this shape.
+    fn exchange(&mut self, op: &str, x: &Value, attributes: &str, region: &str, shape: &[i64]) {
+        let types = format!("({}) -> {}", ty(&x.shape), ty(shape));
+        self.add(shape, format!("\"stablehlo.{op}\"({}) <{{{attributes}}}> {region} : {types}", x.name));
+    }
+
+    /// Returns the pairs of a shift inside each group. Some devices may receive nothing and get zeros.
+    fn pairs(&mut self, groups: &[Vec<i64>]) -> Vec<[i64; 2]> {
+        let wraps = self.random.bool();
+        let by = self.random.usize(1..3);
+        let of = |g: &Vec<i64>| -> Vec<[i64; 2]> {
+            let sends = (0..g.len()).filter(|i| wraps || i + by < g.len());
+            sends.map(|i| [g[i], g[(i + by) % g.len()]]).collect()
+        };
+        groups.iter().flat_map(of).collect()
     }
 
     /// Returns the groups of devices that differ only along these axes, in the order of the axes.
@@ -162,8 +147,8 @@ impl Writer {
             (0..sizes.len()).filter(|a| !axes.contains(a)).map(|a| at(device, a)).collect()
         };
         let mut groups: Vec<(Vec<i64>, Vec<i64>)> = Vec::new();
-        for device in 0..devices {
-            let key = others(device);
+        for position in 0..devices {
+            let (key, device) = (others(position), self.order.as_ref().map_or(position, |o| o[position as usize]));
             match groups.iter_mut().find(|g| g.0 == key) {
                 Some(group) => group.1.push(device),
                 None => groups.push((key, vec![device])),

@@ -6,6 +6,7 @@
 
 mod basic;
 mod control;
+mod description;
 mod families;
 mod indexing;
 mod manual;
@@ -19,9 +20,12 @@ mod windows;
 
 pub use families::{FAMILIES, Family};
 
+use std::sync::LazyLock;
+
 use fastrand::Rng;
 
 use crate::sharded::sharding;
+use description::{DESCRIPTION, Element, Row};
 use text::{list, of, ty};
 
 /// A value that later steps may read.
@@ -44,32 +48,6 @@ struct Axis {
 const MOST: i64 = 600;
 /// Sizes of arguments' dimensions. Many don't divide evenly, and some are smaller than the mesh.
 const SIZES: [i64; 14] = [1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 11, 12, 13];
-/// Meshes, by the sizes of their axes.
-const MESHES: [&[i64]; 22] = [
-    &[1],
-    &[2],
-    &[3],
-    &[4],
-    &[5],
-    &[6],
-    &[7],
-    &[8],
-    &[9],
-    &[10],
-    &[12],
-    &[2, 2],
-    &[2, 3],
-    &[4, 2],
-    &[3, 3],
-    &[5, 2],
-    &[4, 3],
-    &[2, 6],
-    &[2, 2, 2],
-    &[2, 2, 3],
-    &[3, 2, 2],
-    &[2, 1, 4],
-];
-
 /// Something that a program may contain: writes lines, or nothing if no value fits.
 type Step = fn(&mut Writer);
 
@@ -94,13 +72,20 @@ pub struct Writer {
     along: Option<usize>,
     /// The order of the mesh's devices, if it isn't ascending.
     order: Option<Vec<i64>>,
+    /// The names of the steps that wrote something.
+    written: Vec<&'static str>,
 }
 
-/// Returns the text of the program that `write` writes for a seed, over one of `meshes`, given by the sizes of their
-/// axes.
-fn written(seed: u64, meshes: &[&[i64]], write: fn(&mut Writer)) -> String {
+/// Returns the program of a seed: that which `write` writes over one of `meshes`, given by the sizes of their axes, or
+/// over one of the description if there are none.
+fn written(seed: u64, meshes: &[&[i64]], write: fn(&mut Writer)) -> Writer {
     let mut random = Rng::with_seed(seed);
-    let sizes = meshes[random.usize(0..meshes.len())];
+    let (sizes, order) = if meshes.is_empty() {
+        let mesh = &DESCRIPTION.meshes[random.usize(0..DESCRIPTION.meshes.len())];
+        (&mesh.axes[..], mesh.order.clone())
+    } else {
+        (meshes[random.usize(0..meshes.len())], None)
+    };
     let mesh = sizes.iter().zip(["x", "y", "z"]).map(|(&size, name)| Axis { name, size, manual: false }).collect();
     let mut w = Writer {
         random,
@@ -113,60 +98,105 @@ fn written(seed: u64, meshes: &[&[i64]], write: fn(&mut Writer)) -> String {
         depth: 0,
         channels: 0,
         along: None,
-        order: None,
+        order,
+        written: Vec::new(),
     };
     write(&mut w);
-    format!(
-        "module {{\n  sdy.mesh @mesh = <[{}]{}>\n  func.func @main({}) -> ({}) {{\n{}    return {} : {}\n  }}\n}}\n",
-        list(w.mesh.iter().map(|a| format!("\"{}\"={}", a.name, a.size))),
-        w.order.map_or(String::new(), |order| format!(", device_ids={order:?}")),
-        w.arguments.join(", "),
-        list(w.results.iter().map(|[_, ty, at]| format!("{ty}{at}"))),
-        w.lines,
-        list(w.results.iter().map(|r| &r[0])),
-        list(w.results.iter().map(|r| &r[1]))
-    )
+    w
 }
 
-/// The steps of programs with ops of every family, with their weights.
-const STEPS: [(Step, usize); 29] = [
-    (Writer::binary, 4),
-    (Writer::unary, 1),
-    (Writer::constant, 1),
-    (Writer::broadcast, 1),
-    (Writer::transpose, 1),
-    (Writer::reshape, 2),
-    (Writer::reduce, 2),
-    (Writer::dot_general, 2),
-    (Writer::bits, 1),
-    (Writer::slice, 1),
-    (Writer::pad, 1),
-    (Writer::reverse, 1),
-    (Writer::concatenate, 1),
-    (Writer::roll, 1),
-    (Writer::reduce_window, 1),
-    (Writer::convolution, 1),
-    (Writer::select_and_scatter, 1),
-    (Writer::scan, 1),
-    (Writer::sort, 1),
-    (Writer::top_k, 1),
-    (Writer::place, 1),
-    (Writer::fft, 1),
-    (Writer::gather, 2),
-    (Writer::scatter, 2),
-    (Writer::dynamic_slice, 1),
-    (Writer::dynamic_update_slice, 1),
-    (Writer::constraint, 2),
-    (Writer::control, 2),
-    (Writer::region, 4),
+/// The steps of programs with ops of every family, by the names that the description has for them.
+const STEPS: [(&str, Step); 33] = [
+    ("binary", Writer::binary),
+    ("unary", Writer::unary),
+    ("compare", Writer::compare),
+    ("convert", Writer::convert),
+    ("reduce", Writer::reduce),
+    ("clamp", Writer::clamp),
+    ("remainder", Writer::remainder),
+    ("constant", Writer::constant),
+    ("broadcast", Writer::broadcast),
+    ("transpose", Writer::transpose),
+    ("reshape", Writer::reshape),
+    ("dot_general", Writer::dot_general),
+    ("bits", Writer::bits),
+    ("slice", Writer::slice),
+    ("pad", Writer::pad),
+    ("reverse", Writer::reverse),
+    ("concatenate", Writer::concatenate),
+    ("roll", Writer::roll),
+    ("reduce_window", Writer::reduce_window),
+    ("convolution", Writer::convolution),
+    ("select_and_scatter", Writer::select_and_scatter),
+    ("scan", Writer::scan),
+    ("sort", Writer::sort),
+    ("top_k", Writer::top_k),
+    ("place", Writer::place),
+    ("fft", Writer::fft),
+    ("gather", Writer::gather),
+    ("scatter", Writer::scatter),
+    ("dynamic_slice", Writer::dynamic_slice),
+    ("dynamic_update_slice", Writer::dynamic_update_slice),
+    ("constraint", Writer::constraint),
+    ("control", Writer::control),
+    ("region", Writer::region),
 ];
+
+/// The steps of the description, each as often as its weight says.
+static WEIGHTED: LazyLock<Vec<(&str, Step)>> = LazyLock::new(|| {
+    let found = |name: &str| STEPS.iter().find(|step| step.0 == name).copied();
+    let step = |name| found(name).unwrap_or_else(|| panic!("random_programs.json: STEPS has no step '{name}'"));
+    DESCRIPTION.steps().into_iter().flat_map(|(name, weight)| std::iter::repeat_n(step(name), weight)).collect()
+});
 
 /// Returns the program of a seed with ops of every family.
 pub fn program(seed: u64) -> String {
     FAMILIES[0].program(seed)
 }
 
+/// Returns the names of the steps in the program of a seed.
+pub fn steps(seed: u64) -> Vec<&'static str> {
+    written(seed, &[], Writer::every_op).written
+}
+
+/// Returns the names of all steps, and for each other row of the description the text of its op or element type, which
+/// some program must contain.
+pub fn described() -> (Vec<&'static str>, Vec<String>) {
+    let ops = DESCRIPTION.rows().filter(|row| DESCRIPTION.is_written_by_kind(&row.kind)).map(|row| match &*row.kind {
+        "compare" => format!("stablehlo.compare {},", row.name()),
+        "reduce" => format!("applies stablehlo.{} ", row.name()),
+        _ => format!("stablehlo.{} ", row.name()),
+    });
+    let types = DESCRIPTION.element_types.iter().map(|element| format!("{}>", element.mlir));
+    (STEPS.iter().map(|step| step.0).collect(), ops.chain(types).collect())
+}
+
 impl Writer {
+    /// Returns the program's text.
+    fn text(&self) -> String {
+        format!(
+            "module {{\n  sdy.mesh @mesh = <[{}]{}>\n  func.func @main({}) -> ({}) {{\n{}    return {} : {}\n  }}\n}}\n",
+            list(self.mesh.iter().map(|a| format!("\"{}\"={}", a.name, a.size))),
+            self.order.as_ref().map_or(String::new(), |order| format!(", device_ids={order:?}")),
+            self.arguments.join(", "),
+            list(self.results.iter().map(|[_, ty, at]| format!("{ty}{at}"))),
+            self.lines,
+            list(self.results.iter().map(|r| &r[0])),
+            list(self.results.iter().map(|r| &r[1]))
+        )
+    }
+
+    /// Returns a row of a kind for an element type, if there is one.
+    fn row(&mut self, kind: &str, element: &Element) -> Option<&'static Row> {
+        let rows = DESCRIPTION.of_kind(kind, element);
+        (!rows.is_empty()).then(|| rows[self.random.usize(0..rows.len())])
+    }
+
+    /// Returns a row of a kind for `i32`.
+    fn usual(&mut self, kind: &str) -> &'static Row {
+        self.row(kind, DESCRIPTION.usual()).unwrap_or_else(|| panic!("random_programs.json has no '{kind}' for i32"))
+    }
+
     /// Writes a program with ops of every family.
     fn every_op(&mut self) {
         for _ in 0..self.random.usize(1..4) {
@@ -193,13 +223,12 @@ impl Writer {
         if self.mesh.iter().any(|a| a.manual) && self.random.u8(0..3) == 0 {
             return self.collective();
         }
-        let mut at = self.random.usize(0..STEPS.iter().map(|s| s.1).sum());
-        let step = STEPS.iter().find(|step| {
-            let found = at < step.1;
-            at = at.saturating_sub(step.1);
-            found
-        });
-        step.expect("the number is below the sum of all weights").0(self);
+        let (name, step) = self.pick(&WEIGHTED);
+        let before = self.lines.len();
+        step(self);
+        if self.lines.len() > before {
+            self.written.push(name);
+        }
     }
 
     /// Writes a number of these steps.

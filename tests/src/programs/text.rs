@@ -2,14 +2,11 @@
 
 use std::fmt::Display;
 
+pub(super) use crate::sharded::ty as of;
+
 /// `tensor<2x3xi32>`
 pub(super) fn ty(shape: &[i64]) -> String {
     of(shape, "i32")
-}
-
-/// Returns a tensor type with other elements.
-pub(super) fn of(shape: &[i64], element: &str) -> String {
-    format!("tensor<{}{element}>", shape.iter().map(|n| format!("{n}x")).collect::<String>())
 }
 
 /// `a, b, c`
@@ -39,7 +36,3 @@ pub(super) fn compared(name: &str, by: &str, [x, y]: [&str; 2], element: &str, k
     let types = format!("(tensor<{element}>, tensor<{element}>) -> tensor<i1>");
     format!("      %{name} = stablehlo.compare {by}, %{x}, %{y}{kind} : {types}\n")
 }
-
-/// Ops that give the same bits in any order of elements, each with its identity.
-pub(super) const COMBINERS: [(&str, i64); 6] =
-    [("add", 0), ("add", 0), ("maximum", -2_147_483_648), ("minimum", 2_147_483_647), ("xor", 0), ("and", -1)];

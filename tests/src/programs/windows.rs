@@ -1,6 +1,6 @@
 //! Windows: reductions and scans over them, convolutions, gradients of poolings.
 
-use super::text::{COMBINERS, array, combiner, ty};
+use super::text::{array, combiner, ty};
 use super::{MOST, Value, Writer, elements};
 
 /// The windows over a shape.
@@ -57,8 +57,7 @@ impl Writer {
     pub(super) fn reduce_window(&mut self) {
         let x = self.any();
         let Some(w) = self.windows(&x.shape, true) else { return };
-        let (op, identity) = COMBINERS[self.random.usize(0..COMBINERS.len())];
-        let init = if self.random.u8(0..4) == 0 { 7 } else { identity };
+        let (op, init) = self.combiner(Some(7));
         let init = self.splat(&[], init);
         let types = format!("({}, tensor<i32>) -> {}", ty(&x.shape), ty(&w.counts));
         let (attributes, region) = (w.attributes(), combiner(op));
@@ -75,7 +74,7 @@ impl Writer {
         let (mut sizes, mut padding) = (vec![1; x.shape.len()], vec![[0, 0]; x.shape.len()]);
         sizes[d] = x.shape[d];
         padding[d][self.random.usize(0..2)] = x.shape[d] - 1;
-        let (op, identity) = COMBINERS[self.random.usize(0..COMBINERS.len())];
+        let (op, identity) = self.combiner(None);
         let init = self.splat(&[], identity);
         let (rank, region, values) = (sizes.len(), combiner(op), ty(&x.shape));
         let attributes =

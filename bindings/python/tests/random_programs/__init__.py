@@ -1,7 +1,7 @@
 """Random JAX programs over all dtypes, with effects, empty arrays, memory kinds, random keys and random shardings.
 
-`Random(seed)` has a function for one device and the same with shardings, arguments for both (`values` and `placed()`), and what `jit`
-is told besides. A step that JAX refuses to trace isn't part of the program.
+`Random(seed)` has a function for one device and the same function with shardings, arguments for both (`values` and `placed()`), and
+options of `jit`. It leaves out steps that JAX refuses to trace. `tests/random_programs.json` lists the ops, types and meshes.
 """
 
 from __future__ import annotations
@@ -20,16 +20,22 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from random_programs.effects import Effects
-from random_programs.ops import ARITHMETIC, DTYPES, FLOATS, POWERS, SHORT, SUMS, TWO_BITS, WIDE, Ops, Skipped, kind
+from random_programs.ops import ARITHMETIC, DESCRIPTION, DTYPES, FLOATS, POWERS, SHORT, SUMS, TWO_BITS, WIDE, Ops, Skipped, kind
 
 AUTO = jax.sharding.AxisType.Auto
-MESHES = [
-    jax.make_mesh((4, 2), ("a", "b"), axis_types=(AUTO,) * 2),
-    jax.make_mesh((8,), ("a",), axis_types=(AUTO,)),
-    jax.make_mesh((2, 2, 2), ("a", "b", "c"), axis_types=(AUTO,) * 3),
-    Mesh(np.array(jax.devices())[[3, 1, 0, 2, 7, 5, 6, 4]].reshape(2, 4), ("a", "b")),
-    Mesh(np.array(jax.devices()[:6]).reshape(3, 2), ("a", "b")),
-]
+
+
+def mesh_of(row: dict[str, Any]) -> Mesh:
+    """The mesh of a row of the description."""
+    axes, names = tuple(row["axes"]), tuple("abc"[: len(row["axes"])])
+    if "order" not in row and np.prod(axes) == len(jax.devices()):
+        return jax.make_mesh(axes, names, axis_types=(AUTO,) * len(axes))
+    order = row.get("order", range(int(np.prod(axes))))
+    return Mesh(np.array([jax.devices()[i] for i in order]).reshape(axes), names)
+
+
+MESHES = [(mesh_of(row), row["jax"]) for row in DESCRIPTION["meshes"] if "jax" in row]
+STEPS = [(row["kind"], row["jax"]) for row in DESCRIPTION["kinds"]]
 KINDS = sorted({memory.kind for memory in jax.devices()[0].addressable_memories()})
 DEFAULT = jax.devices()[0].default_memory().kind
 
@@ -40,8 +46,8 @@ class Random(Ops, Effects):
     def __init__(self, seed: int, most: int = 7):
         self.r = random.Random(seed)
         self.numbers = np.random.default_rng(seed)
-        self.mesh = self.r.choices(MESHES, [4, 4, 4, 2, 1])[0]
-        # On one device nothing has a sharding.
+        self.mesh = self.weighted(MESHES)
+        # Values on one device have no shardings.
         self.is_sharded = False
         self.steps: list[Callable[[list[Any]], Any]] = []
         self.is_wide = self.r.random() < 0.15
@@ -51,9 +57,12 @@ class Random(Ops, Effects):
         with self.context():
             self.fill(most)
 
+    def weighted(self, rows: list[tuple[Any, int]]) -> Any:
+        return self.r.choices([row for row, _ in rows], [weight for _, weight in rows])[0]
+
     @contextlib.contextmanager
     def context(self) -> Iterator[None]:
-        """In which everything of the program happens. `jax.enable_x64` would hold for one thread, and callbacks have others."""
+        """The settings for all work on the program. `jax.enable_x64` applies to one thread, but callbacks run on others."""
         before = jax.config.jax_enable_x64
         jax.config.update("jax_enable_x64", self.is_wide)
         try:
@@ -62,7 +71,7 @@ class Random(Ops, Effects):
             jax.config.update("jax_enable_x64", before)
 
     def fill(self, most: int) -> None:
-        """Makes arguments, steps and options."""
+        """Creates arguments, steps and options."""
         dims = [self.r.choice([0, 1, 2, 3, 4, 5, 8, 8, 12, 16]) if self.r.random() < 0.5 else 8 for _ in range(3)]
         self.dims = [d or (0 if self.r.random() < 0.4 else 8) for d in dims]
         shapes = [[self.r.choice(self.dims) for _ in range(self.r.randint(1, 3))] for _ in range(self.r.randint(1, 3))]
@@ -85,7 +94,7 @@ class Random(Ops, Effects):
             self.names.append(getattr(step, "effect", name))
             self.steps.append(step)
             now.append(result)
-        # XLA on CPUs destroys its memory with such arrays on several devices, also by `jax.jit` of a pad and a reshape.
+        # XLA on CPUs corrupts its memory with such arrays on several devices, for example in `jax.jit` of a pad and a reshape.
         self.is_for_xla = not any(value.dtype.name in TWO_BITS for value in now if kind(value) != "k")
         self.jit: dict[str, Any] = {}
         if self.r.random() < 0.3:
@@ -128,14 +137,14 @@ class Random(Ops, Effects):
     def made(self, shape: list[int], dtype: str) -> Any:
         if dtype == "bool":
             return self.numbers.random(shape) < 0.5
-        # Small whole numbers, whose sums are exact in most types.
+        # Small integers, whose sums are exact in most types.
         low = 0 if dtype.startswith("u") or dtype == POWERS else -3
         value = self.numbers.integers(low, 4, shape)
         value = value + 1j * self.numbers.integers(low, 4, shape) if dtype.startswith("complex") else value
         return (value.astype(np.float32) if dtype in FLOATS else value).astype(jnp.dtype(dtype))
 
     def sharding(self, rank: int, shape: Any) -> NamedSharding:
-        """Axes for some dimensions that they divide, as JAX demands."""
+        """Returns a sharding of some dimensions by axes that divide them, as JAX requires."""
         axes = list(self.mesh.axis_names)
         self.r.shuffle(axes)
         spec: list[Any] = [None] * rank
@@ -150,14 +159,13 @@ class Random(Ops, Effects):
         return NamedSharding(self.mesh, P(*spec), **where)
 
     def step(self, now: list[Any]) -> tuple[str, Callable[[list[Any]], Any]]:
-        """An op on some of the values there are."""
+        """Returns the name and the function of an op on some of the values."""
         i = self.r.choice([k for k, y in enumerate(now) if kind(y) != "k"])
         x = now[i]
         like = [j for j, y in enumerate(now) if y.dtype == x.dtype and y.shape == x.shape]
         j = self.r.choice(like)
         keys = [k for k, y in enumerate(now) if kind(y) == "k"]
-        once = ["unary", "binary", "convert", "reduce", "dot", "cut", "index", "order", "control", "special", "windows", "numbers"]
-        name = self.r.choice([*once, "move", "move", "place", "place", "effect", "effect"])
+        name = self.weighted(STEPS)
         if name == "numbers":
             return name, self.drawn(x, i, self.r.choice(keys) if keys else None)
         step = getattr(self, name)(x, i, j)
@@ -166,7 +174,7 @@ class Random(Ops, Effects):
         return name, step
 
     def place_step(self, x: Any, i: int) -> Callable[[list[Any]], Any]:
-        """A constraint, or a move to another memory and back."""
+        """Returns a constraint, or a move to another memory and back."""
         sharding = self.sharding(x.ndim, x.shape)
         moves = self.r.random() < 0.4
 
