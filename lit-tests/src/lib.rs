@@ -233,14 +233,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_rounding_of_equal_results_is_left_out() {
+    fn rounding_errors_of_equal_results_are_hidden() {
         let text = "result 0: equal (largest error 1e-8 at [1], where 2e-7 is allowed)\nresult 1: different (largest error 1)\n";
         let left = "result 0: equal (but for rounding)\nresult 1: different (largest error 1)\n";
         assert_eq!(super::without_rounding(text), left);
     }
 
     #[test]
-    fn quotes_hold_words_together() {
+    fn quoted_words_may_contain_spaces() {
         let read = |text: &str| words(text).map_err(|fault| said(&fault));
         let wanted = ["shardc", "opt", "--p=a b{c=d e=f}", "", "a['x']"].map(str::to_owned);
         assert_eq!(read(" shardc  opt --p='a b{c=d e=f}' '' a['x']"), Ok(wanted.to_vec()));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn all_faults_of_a_suite_are_reported() {
         let folder = std::env::temp_dir().join(format!("shardc-lit-{}", std::process::id()));
         fs::create_dir_all(folder.join("inside")).expect("there is a folder for temporary files");
         let program = "func.func @main() {\n  return\n}\n";

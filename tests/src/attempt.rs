@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::command::{Output, shardc};
 use crate::needs;
 use crate::sharded::number;
 
@@ -19,22 +20,12 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// The number of faults that a test reports.
 const REPORTED: usize = 20;
 
-/// What a command did that wasn't a bug.
-pub struct Done {
-    /// Its exit code.
-    pub code: i32,
-    /// What it wrote to standard output.
-    pub out: Vec<u8>,
-    /// What it wrote to standard error.
-    pub err: Vec<u8>,
-}
-
 /// Runs a command in this process, with `input` as standard input.
 ///
 /// # Errors
 /// Why what it does is a bug: a panic, an exit code that isn't 0, 1 or 2, a failure without a message, more than ten
 /// seconds or 2 GiB. Those are measured over the whole process, so that a command which takes longer is run again.
-pub fn attempt(args: &[&str], input: &[u8]) -> Result<Done, String> {
+pub fn attempt(args: &[&str], input: &[u8]) -> Result<Output, String> {
     once(args, input).or_else(|why| match why {
         Bug::Slow(_) => once(args, input).map_err(|why| format!("{args:?}{why}", why = why.text())),
         Bug::Other(_) => Err(format!("{args:?}{}", why.text())),
@@ -125,22 +116,21 @@ impl Bug {
     }
 }
 
-fn once(args: &[&str], input: &[u8]) -> Result<Done, Bug> {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let io = shardc::Io { stdin: &mut &*input, out: &mut out, err: &mut err, out_color: false, err_color: false };
+fn once(args: &[&str], input: &[u8]) -> Result<Output, Bug> {
     let (before, began) = (restart_peak(), Instant::now());
-    let ended = catch_unwind(AssertUnwindSafe(|| shardc::run(args, io)));
+    let ended = catch_unwind(AssertUnwindSafe(|| shardc(args, input)));
     let (took, bytes) = (began.elapsed(), peak().saturating_sub(before));
-    let said: String = String::from_utf8_lossy(&err).lines().take(3).collect::<Vec<_>>().join(" ");
-    match ended.map(i32::from) {
-        Err(panic) => Err(Bug::Other(format!(": panic: {}", message(panic.as_ref())))),
-        Ok(code) if !(0..=2).contains(&code) => Err(Bug::Other(format!(": exit code {code}: {said}"))),
-        Ok(code) if code != 0 && err.is_empty() && out.is_empty() => {
-            Err(Bug::Other(format!(": exit code {code} without a message")))
+    let output = ended.map_err(|panic| Bug::Other(format!(": panic: {}", message(panic.as_ref()))))?;
+    let Output { code, out, err } = &output;
+    match code {
+        3.. => {
+            let start = output.errors().lines().take(3).collect::<Vec<_>>().join(" ");
+            Err(Bug::Other(format!(": exit code {code}: {start}")))
         }
-        Ok(_) if took > LONGEST => Err(Bug::Slow(format!(" takes {took:?}"))),
-        Ok(_) if bytes > MOST_BYTES => Err(Bug::Slow(format!(" uses {} MiB", bytes >> 20))),
-        Ok(code) => Ok(Done { code, out, err }),
+        1.. if err.is_empty() && out.is_empty() => Err(Bug::Other(format!(": exit code {code} without a message"))),
+        _ if took > LONGEST => Err(Bug::Slow(format!(" takes {took:?}"))),
+        _ if bytes > MOST_BYTES => Err(Bug::Slow(format!(" uses {} MiB", bytes >> 20))),
+        _ => Ok(output),
     }
 }
 

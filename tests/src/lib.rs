@@ -2,6 +2,8 @@
 
 pub mod accuracy;
 pub mod attempt;
+pub mod command;
+pub mod corpus;
 pub mod families;
 #[path = "../../passes/tests/propagate/listing.rs"]
 pub mod listing;
@@ -14,6 +16,7 @@ pub mod programs;
 pub mod propagation;
 pub mod sharded;
 mod tensors;
+pub mod tools;
 pub mod training;
 
 #[cfg(doctest)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Names and files, relative to the target folder. Tests use the first file of a name; the others show that it is
 /// complete. A file without a folder is a program on the path.
-pub const NEEDS: [(&str, &[&str]); 8] = [
+pub const NEEDS: [(&str, &[&str]); 9] = [
     ("setup", &["/usr/lib/llvm-22/bin/mlir-opt", "/usr/lib/llvm-22/bin/mlir-runner"]),
     ("python3", &["python3"]),
     ("oracles", &["oracles/bin/python", "oracles/ready"]),
@@ -15,6 +15,7 @@ pub const NEEDS: [(&str, &[&str]); 8] = [
     ("plugin", &["plugin/libShardcPlugin.so"]),
     ("mpi", &["mpi/shardc"]),
     ("iree", &["iree/bin/iree-compile", "iree/ready"]),
+    ("chromium", &["chromium"]),
 ];
 
 /// Returns the target folder, given the folder `OUT_DIR` of this package's build script.

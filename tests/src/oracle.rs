@@ -1,6 +1,7 @@
 //! Running the Python scripts under `oracles/`, which check our programs with JAX's own tools.
 
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -15,6 +16,40 @@ use crate::needs;
 pub fn made(by: &str) -> PathBuf {
     let found = needs::find(needs::target(env!("OUT_DIR")), by);
     found.unwrap_or_else(|missing| panic!("{} is missing: run `make {by}`", missing.display()))
+}
+
+/// Returns the verdicts of `script` on the cases, in order.
+///
+/// # Panics
+/// If it ends without a verdict on each.
+pub fn verdicts(python: &Path, script: &str, cases: Vec<Value>) -> Vec<Value> {
+    let count = cases.len();
+    let (verdicts, said) = judge(python, script, cases.into_iter());
+    assert_eq!(verdicts.len(), count, "{script} stopped early:\n{said}");
+    verdicts
+}
+
+/// Checks that `script` finds no error in any case.
+///
+/// # Panics
+/// With the cases that have one.
+pub fn accepts(python: &Path, script: &str, cases: Vec<Value>) {
+    let verdicts = verdicts(python, script, cases);
+    let error = |v: &Value| Some(format!("{}: {}", v["name"], v["error"].as_str()?));
+    let errors: Vec<String> = verdicts.iter().filter_map(error).collect();
+    assert!(errors.is_empty(), "{script}: {} of {}:\n{}", errors.len(), verdicts.len(), errors.join("\n"));
+}
+
+/// Writes the programs of `oracles/random_programs.py` with these seeds, and returns their files.
+///
+/// # Panics
+/// If the generator fails.
+pub fn written_programs(folder: &Path, seeds: Range<u64>) -> Vec<PathBuf> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("oracles/write_random.py");
+    let (from, to) = (seeds.start.to_string(), seeds.end.to_string());
+    let wrote = Command::new("python3").arg(script).arg(folder).args([from, to]).status();
+    assert!(wrote.expect("python3 starts").success(), "the generator failed");
+    seeds.map(|seed| folder.join(format!("{seed}.mlir"))).collect()
 }
 
 /// Sends the cases to `script`, one per line, and returns its verdicts and the end of its error output.

@@ -46,7 +46,7 @@ fn the_pass_makes_the_op_and_the_pipeline_runs_it() {
 }
 
 #[test]
-fn compiled_it_gives_what_the_model_gives() {
+fn the_compiled_model_gives_the_same_results() {
     let device = compiler().compile(model(), "acme", &options()).into_result().expect("a per-device program");
     let text = compiler().print(&device, Default::default());
     // The product is sharded along its contracting dimension, and its sum comes before the op, which isn't linear.
@@ -183,7 +183,7 @@ fn a_cost_model_prices_and_a_senseless_one_is_refused() {
 }
 
 #[test]
-fn the_command_line_is_theirs_too() {
+fn the_command_line_has_the_embedders_ops_and_passes() {
     let shardc = |args: &[&str]| {
         let (mut out, mut err, mut stdin) = (Vec::new(), Vec::new(), MODEL.as_bytes());
         let io = Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color: false, err_color: false };
@@ -201,6 +201,6 @@ fn the_command_line_is_theirs_too() {
 
 /// The extension has its own folder of lit tests; `INSTA_UPDATE=always` writes snapshots.
 #[test]
-fn the_lit_tests_are_theirs_too() {
+fn embedders_can_run_their_own_lit_tests() {
     assert_eq!(shardc_lit::Suite::new("lit").with_compiler(compiler).check(), Ok(1));
 }

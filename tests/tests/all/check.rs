@@ -5,6 +5,7 @@ use dialect::ir::Program;
 use passes::options::Options;
 use passes::{Effect, Pass, Stage, partition};
 use shardc::Compiler;
+use shardc_tests::command::shardc_with;
 
 const PROGRAM: &str = "sdy.mesh @mesh = <[\"x\"=4]>
 func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}) -> (tensor<8xf32>, tensor<f32>) {
@@ -24,17 +25,7 @@ static WRONG: Pass = Pass {
     options: &[],
     run: |program: &mut Program, _: &Options, diagnostics: &mut Diagnostics| {
         partition::partition(program, diagnostics);
-        let registry = dialect::op::Registry::standard();
-        let add = registry.get("stablehlo.add").expect("there is an addition");
-        let name = program.name("stablehlo.add");
-        for op in program.ops_under(program.body()) {
-            if program.op_name(op) == "stablehlo.multiply"
-                && program.tensor_type(program.result(op, 0)).is_some_and(|t| t.element.is_float())
-            {
-                let data = program.op_mut(op);
-                (data.def, data.name) = (add, name);
-            }
-        }
+        replace(program, "stablehlo.multiply", "stablehlo.add");
     },
 };
 
@@ -124,21 +115,14 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]
 }
 ";
 
-fn check(compiler: &Compiler, program: &str) -> (u8, String) {
-    check_with(compiler, &["--interpret"], program)
-}
-
+/// Returns the exit code and all output of `check`.
 fn check_with(compiler: &Compiler, flags: &[&str], program: &str) -> (u8, String) {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut stdin = program.as_bytes();
-    let io = shardc::Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color: false, err_color: false };
-    let code = shardc::run_with(compiler, [&["check", "-"], flags].concat(), io);
-    (code, String::from_utf8(out).unwrap() + &String::from_utf8(err).unwrap())
+    shardc_with(compiler, &[&["check", "-"], flags].concat(), program).code_and_text()
 }
 
 #[test]
 #[cfg_attr(not(feature = "jit"), ignore = "needs native execution")]
-fn without_time_it_says_what_is_not_checked() {
+fn without_time_check_reports_what_it_left_out() {
     let no_time = ["--budget", "0s"];
     let (code, said) = check_with(&Compiler::standard(), &no_time, PROGRAM);
     assert_eq!(code, 0, "{said}");
@@ -150,9 +134,9 @@ fn without_time_it_says_what_is_not_checked() {
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("result 1: differs in 1 of 1 elements") && said.contains("\nnot checked: "), "{said}");
     let (code, said) = check_with(&Compiler::standard(), &["--budget", "10m"], PROGRAM);
-    assert!(code == 0 && !said.contains("partially"), "{said}");
+    assert!(code == 0 && !said.contains("partially"), "{code} {said}");
     let (code, said) = check_with(&Compiler::standard(), &["--budget", "soon"], PROGRAM);
-    assert!(code == 2 && said.contains("expected a time like 30s, 500ms or 2m"), "{said}");
+    assert!(code == 2 && said.contains("expected a time like 30s, 500ms or 2m"), "{code} {said}");
 }
 
 /// Sums whose last digits are amplified to the size of the whole: computed in parts, they differ from a single device.
@@ -174,7 +158,7 @@ func.func @main(%a: tensor<64x256xf32> {sdy.sharding = #sdy.sharding<@mesh, [{},
 
 #[test]
 #[cfg_attr(not(feature = "jit"), ignore = "needs native execution")]
-fn what_there_was_no_time_to_measure_does_not_differ() {
+fn differences_without_time_to_measure_them_are_not_checked() {
     let both = AMPLIFIED.replace("RESULT", ", tensor<64x256xf32>").replace("VALUE", ", %5");
     let (code, said) = check_with(&Compiler::standard(), &["--budget", "0s", "--json"], &both);
     assert_eq!(code, 0, "{said}");
@@ -194,7 +178,7 @@ fn what_there_was_no_time_to_measure_does_not_differ() {
     );
     // With enough time the results are equal; without other results, nothing is known.
     let (code, said) = check_with(&Compiler::standard(), &[], &both);
-    assert!(code == 0 && said.starts_with("result 0: equal"), "{said}");
+    assert!(code == 0 && said.starts_with("result 0: equal"), "{code} {said}");
     let alone = AMPLIFIED.replace("RESULT", "").replace("VALUE", "");
     let (code, said) = check_with(&Compiler::standard(), &["--budget", "0s"], &alone);
     assert_eq!(code, 1, "{said}");
@@ -207,13 +191,13 @@ fn what_there_was_no_time_to_measure_does_not_differ() {
     );
     // A given tolerance needs no measurement.
     let (code, said) = check_with(&Compiler::standard(), &["--budget", "0s", "--atol", "0.001"], &alone);
-    assert!(code == 1 && said.starts_with("result 0: differs in "), "{said}");
+    assert!(code == 1 && said.starts_with("result 0: differs in "), "{code} {said}");
     let (code, said) = check_with(&Compiler::standard(), &["--budget", "0s", "--atol", "0.3"], &alone);
-    assert!(code == 0 && said.starts_with("result 0: equal"), "{said}");
+    assert!(code == 0 && said.starts_with("result 0: equal"), "{code} {said}");
 }
 
 #[test]
-fn without_time_to_run_it_nothing_is_decided() {
+fn without_time_to_run_the_program_check_decides_nothing() {
     let (code, said) = check_with(&Compiler::standard(), &["--interpret", "--budget", "0s"], PROGRAM);
     let all = "result 0: not checked: 8 of 8 elements may differ by more than rounding explains
 result 1: not checked: 1 of 1 elements may differ by more than rounding explains
@@ -235,14 +219,14 @@ func.func @main(%a: tensor<8xi32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]
 }
 ";
     let (code, said) = check_with(&Compiler::standard(), &["--budget", "0s"], program);
-    assert!(code == 0 && said.starts_with("result 0: equal\npartially checked: "), "{said}");
+    assert!(code == 0 && said.starts_with("result 0: equal\npartially checked: "), "{code} {said}");
     let (code, said) = check_with(&Compiler::standard().with_passes(&[&FEWER]), &["--budget", "0s"], program);
-    assert!(code == 1 && said.starts_with("result 0: differs in "), "{said}");
+    assert!(code == 1 && said.starts_with("result 0: differs in "), "{code} {said}");
 }
 
 #[test]
-fn a_right_partitioner_is_right() {
-    let (code, said) = check(&Compiler::standard(), PROGRAM);
+fn a_correct_partitioner_passes() {
+    let (code, said) = check_with(&Compiler::standard(), &["--interpret"], PROGRAM);
     assert_eq!(
         (code, said.as_str()),
         (0, "result 0: equal\nresult 1: equal (largest error 2.384e-7 at [], where 2.1e-6 is allowed)\n")
@@ -251,7 +235,7 @@ fn a_right_partitioner_is_right() {
 
 #[test]
 fn the_first_wrong_op_is_named() {
-    let (code, said) = check(&Compiler::standard().with_passes(&[&WRONG]), PROGRAM);
+    let (code, said) = check_with(&Compiler::standard().with_passes(&[&WRONG]), &["--interpret"], PROGRAM);
     assert_eq!(code, 1, "{said}");
     assert!(said.starts_with("result 0: equal\nresult 1: differs in 1 of 1 elements"), "{said}");
     assert!(
@@ -262,9 +246,9 @@ fn the_first_wrong_op_is_named() {
 
 #[test]
 fn the_first_wrong_op_of_the_first_wrong_iteration_is_named() {
-    let (code, said) = check(&Compiler::standard(), LOOP);
+    let (code, said) = check_with(&Compiler::standard(), &["--interpret"], LOOP);
     assert_eq!((code, said.as_str()), (0, "result 0: equal\n"));
-    let (code, said) = check(&Compiler::standard().with_passes(&[&WRONG]), LOOP);
+    let (code, said) = check_with(&Compiler::standard().with_passes(&[&WRONG]), &["--interpret"], LOOP);
     assert_eq!(code, 1, "{said}");
     let named = "the first op that differs is stablehlo.multiply at <stdin>:14:10, in iteration 3 of the \
                  stablehlo.while at <stdin>:8:10: its value differs in";
@@ -272,8 +256,8 @@ fn the_first_wrong_op_of_the_first_wrong_iteration_is_named() {
 }
 
 #[test]
-fn loops_and_branches_in_each_other_are_looked_into() {
-    let (code, said) = check(&Compiler::standard().with_passes(&[&WRONG]), NESTED);
+fn a_wrong_op_in_nested_loops_and_branches_is_named_with_its_iterations() {
+    let (code, said) = check_with(&Compiler::standard().with_passes(&[&WRONG]), &["--interpret"], NESTED);
     assert_eq!(code, 1, "{said}");
     let named = "the first op that differs is stablehlo.multiply at <stdin>:22:14, in iteration 1 of the \
                  stablehlo.while at <stdin>:15:14, in branch 1 of the stablehlo.case at <stdin>:12:10, in iteration 2 \

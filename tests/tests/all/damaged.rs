@@ -11,6 +11,7 @@ use fastrand::Rng;
 use shardc::Literal;
 use shardc_tests::attempt::{attempt, try_all};
 use shardc_tests::mutation::word;
+use shardc_tests::tools::scratch;
 
 /// The number of damaged files per run.
 const COUNT: u64 = 240;
@@ -117,9 +118,7 @@ fn floats(shape: &[i64]) -> Literal {
 
 impl Files {
     fn new() -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("damaged");
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = scratch("damaged");
         let arrays: Vec<(String, Literal)> = vec![("arg0".into(), floats(&[8, 4])), ("arg1".into(), floats(&[4, 4]))];
         let archive = runtime::npz::write(&arrays).unwrap();
         std::fs::write(folder.join("a.npz"), &archive).unwrap();

@@ -1,37 +1,20 @@
 //! Partitioned programs on simulated devices give JAX's results, natively and by the reference evaluator, also with far
 //! more devices than cores.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Returns the exit code and all output.
-fn shardc(args: &[&str], stdin: &str) -> (u8, String) {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut stdin = stdin.as_bytes();
-    let io = shardc::Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color: false, err_color: false };
-    let code = shardc::run(args.iter().copied(), io);
-    (code, format!("{}{}", String::from_utf8_lossy(&out), String::from_utf8_lossy(&err)))
-}
-
-fn programs() -> Vec<PathBuf> {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
-    let entries = std::fs::read_dir(&corpus).expect("the corpus");
-    let mut folders: Vec<PathBuf> = entries.map(|e| e.expect("an entry").path()).filter(|p| p.is_dir()).collect();
-    folders.sort();
-    folders
-}
+use shardc_tests::command::shardc;
+use shardc_tests::corpus;
+use shardc_tests::sharded::BACKEND_FLAGS;
 
 fn as_jax(how: &[&str]) {
-    let folders = programs();
-    assert!(folders.len() >= 67, "only {} programs", folders.len());
     let mut failures = Vec::new();
-    for folder in folders {
-        let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
-        let (program, inputs, expected) = (path("program.mlir"), path("inputs.npz"), path("expected.npz"));
-        let mut args = vec!["run", &program, "--inputs", &inputs, "--expect", &expected];
-        args.extend(how);
-        let (code, said) = shardc(&args, "");
+    for sample in corpus::samples() {
+        let [program, inputs, expected] = ["program.mlir", "inputs.npz", "expected.npz"].map(|f| sample.argument(f));
+        let args = ["run", &program, "--inputs", &inputs, "--expect", &expected];
+        let (code, said) = shardc(&[&args, how].concat(), "").code_and_text();
         if code != 0 {
-            failures.push(format!("{}: {said}", folder.display()));
+            failures.push(format!("{}: {said}", sample.name));
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
@@ -39,17 +22,17 @@ fn as_jax(how: &[&str]) {
 
 #[test]
 #[cfg(feature = "jit")]
-fn native_code_gives_what_jax_computed() {
+fn native_results_equal_those_of_jax() {
     as_jax(&[]);
 }
 
 #[test]
-fn the_evaluator_gives_what_jax_computed() {
+fn evaluated_results_equal_those_of_jax() {
     as_jax(&["--interpret"]);
 }
 
 #[test]
-fn greedy_plans_give_what_jax_computed() {
+fn greedy_plans_keep_the_results_of_jax() {
     as_jax(&["--interpret", "--plan", "greedy"]);
 }
 
@@ -75,41 +58,39 @@ fn grid(rows: usize, columns: usize) -> String {
 
 #[test]
 #[cfg(feature = "jit")]
-fn many_devices_on_few_cores() {
+fn programs_run_on_more_devices_than_cores() {
     for (rows, columns) in [(8, 8), (16, 16)] {
-        let (code, said) = shardc(&["check", "-"], &grid(rows, columns));
+        let (code, said) = shardc(&["check", "-"], grid(rows, columns)).code_and_text();
         assert_eq!(code, 0, "{rows}x{columns}: {said}");
     }
 }
 
 #[test]
 #[cfg(not(feature = "jit"))]
-fn without_native_execution_run_says_how_to() {
+fn without_native_execution_run_names_the_flag_to_add() {
     let program = "func.func @main(%a: tensor<2xi32>) -> tensor<2xi32> { return %a : tensor<2xi32> }";
-    let (code, said) = shardc(&["run", "-"], program);
+    let (code, said) = shardc(&["run", "-"], program).code_and_text();
     assert_eq!((code, said.contains("built without native execution; add --interpret")), (2, true), "{said}");
-    let (code, said) = shardc(&["run", "--interpret", "-"], program);
+    let (code, said) = shardc(&["run", "--interpret", "-"], program).code_and_text();
     assert_eq!((code, said.contains("result 0: tensor<2xi32>")), (0, true), "{said}");
-    let (code, said) = shardc(&["compile", "--emit", "llvm", "-"], program);
+    let (code, said) = shardc(&["compile", "--emit", "llvm", "-"], program).code_and_text();
     assert_eq!((code, said.contains("built without native execution")), (1, true), "{said}");
 }
 
 /// With both backends, errors name the op and the failing device, by its number in `--devices`.
 #[test]
-fn devices_are_called_by_their_numbers() {
+fn errors_name_devices_by_their_numbers_in_the_devices_flag() {
     let lit = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("lit-tests").join("run/devices.mlir");
     let lit = lit.to_string_lossy();
-    let ways: &[&[&str]] = if cfg!(feature = "jit") { &[&[], &["--interpret"]] } else { &[&["--interpret"]] };
-    for how in ways {
+    for how in BACKEND_FLAGS {
         for (list, failed) in [("15,14,13,12", 12), ("7,5,3,9", 9)] {
-            let (code, said) = shardc(&[&["run", "--devices", list, &lit], *how].concat(), "");
+            let (code, said) = shardc(&[&["run", "--devices", list, &lit], *how].concat(), "").code_and_text();
             let line = said.lines().next().unwrap_or_default();
             assert_eq!((code, line), (1, format!("error[device-failed]: device {failed} failed: element 0 is 3, expected 2 (exactly); 1 of 1 elements differ").as_str()));
             assert!(said.contains("devices.mlir:"), "{said}");
         }
     }
     // Results don't depend on the device numbers.
-    let run = |devices: &str| shardc(&["run", "--interpret", "--devices", devices, "-"], &grid(2, 2));
-    let (a, b) = (run("0,1,2,3"), run("15,14,13,12"));
-    assert_eq!((a.0, &a.1), (0, &b.1));
+    let run = |devices: &str| shardc(&["run", "--interpret", "--devices", devices, "-"], grid(2, 2)).succeeded().text();
+    assert_eq!(run("0,1,2,3"), run("15,14,13,12"));
 }

@@ -1,47 +1,30 @@
 //! The reference evaluator compared with JAX: programs printed by JAX, run unpartitioned on full tensors, give the
 //! results that JAX computed on eight devices.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use dialect::ir::{ElementType, TensorType};
 use dialect::scalar::ScalarOp;
 use runtime::npz;
 use shardc::{Compiler, Interface, Literal, Source, Tolerance};
+use shardc_tests::corpus::{self, Sample};
+use shardc_tests::sharded::done;
 
 #[test]
-fn programs_give_what_jax_computed() {
-    let mut failures = Vec::new();
-    let mut count = 0;
-    for folder in folders() {
-        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        count += 1;
-        if let Err(message) = run(&folder) {
-            failures.push(format!("{name}: {message}"));
-        }
-    }
-    assert!(count >= 67, "only {count} programs");
-    assert!(failures.is_empty(), "{} of {count} programs:\n{}", failures.len(), failures.join("\n"));
+fn unpartitioned_programs_give_the_results_of_jax() {
+    let fault = |sample: Sample| Some(format!("{}: {}", sample.name, run(&sample).err()?));
+    let faults: Vec<String> = corpus::samples().into_iter().filter_map(fault).collect();
+    assert!(faults.is_empty(), "{} programs:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// Returns the folders of the corpus, sorted.
-fn folders() -> Vec<PathBuf> {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
-    let entries = std::fs::read_dir(&corpus).expect("the corpus");
-    let mut folders: Vec<PathBuf> = entries.map(|e| e.expect("an entry").path()).filter(|p| p.is_dir()).collect();
-    folders.sort();
-    folders
-}
-
-fn run(folder: &Path) -> Result<(), String> {
+fn run(sample: &Sample) -> Result<(), String> {
     let compiler = Compiler::standard();
-    let path = folder.join("program.mlir");
-    let text = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
-    let source = Source::new(path.to_string_lossy(), text);
-    let module = compiler.parse(source).into_result().map_err(|e| e.to_string())?;
+    let module = done(compiler.parse(Source::new(&sample.name, &sample.text)))?;
     let interface = Interface::of(&module).ok_or("no tensors go in and out")?;
-    let inputs = vec![arrays(&folder.join("inputs.npz"), "arg", &interface.arguments)?];
-    let expected = vec![arrays(&folder.join("expected.npz"), "out", &interface.results)?];
-    let results = compiler.evaluate(&module, &inputs).into_result().map_err(|e| e.to_string())?;
+    let read = |name, prefix, types| arrays(&corpus::file(&sample.name, name), prefix, types);
+    let inputs = vec![read("inputs.npz", "arg", &interface.arguments)?];
+    let expected = vec![read("expected.npz", "out", &interface.results)?];
+    let results = done(compiler.evaluate(&module, &inputs))?;
     let found = compiler.compare_results(&module, &inputs, &results, &expected, Tolerance::default());
     if found.len() != expected[0].len() {
         return Err(format!("{} results, expected {}", found.len(), expected[0].len()));

@@ -1,6 +1,7 @@
 //! An all_to_all whose pieces are only combined runs as one reduction, and gives the same results as the two ops.
 
-use shardc::{Backend, Compiler, ExecuteOptions, Interface, Source, Tolerance, compare, random_inputs};
+use shardc::{Backend, Compiler, Tolerance, compare};
+use shardc_tests::sharded::{module_and_inputs, results};
 
 /// Returns a per-device program on four devices. Shards of one row are cut into four parts, and the parts that meet on
 /// a device are combined along a dimension.
@@ -39,18 +40,9 @@ fn pieces_are_combined_as_by_the_two_ops() {
     ];
     for (ty, combine, init, dim, returned) in cases {
         let text = program(ty, combine, init, dim, returned);
-        let module = compiler.parse(Source::new("exchange", text.clone())).into_result();
-        let module = module.unwrap_or_else(|d| panic!("{d:?}\n{text}"));
-        let inputs = random_inputs(&Interface::of(&module).expect("it takes tensors").arguments, 7, 1);
-        let run = |backend| {
-            let options = ExecuteOptions { backend, ..ExecuteOptions::default() };
-            compiler
-                .execute(&module, &inputs, &options)
-                .into_result()
-                .unwrap_or_else(|d| panic!("{d:?}\n{text}"))
-                .results
-        };
-        let (got, want) = (run(Backend::Native), run(Backend::Reference));
+        let (module, inputs) = module_and_inputs(&compiler, "exchange", &text, 7);
+        let [got, want] =
+            [Backend::Native, Backend::Reference].map(|backend| results(&text, &compiler, &module, &inputs, backend));
         let tolerance = Tolerance { relative: Some(1e-6), absolute: Some(1e-5) };
         for (got, want) in got[0].iter().zip(&want[0]) {
             let found = compare(got, want, tolerance, None);

@@ -5,21 +5,16 @@ use std::ops::Range;
 use std::path::Path;
 
 use serde_json::Value;
+use shardc_tests::command::shardc;
+use shardc_tests::corpus::sample;
 
 /// Returns the output of a command.
 fn output(args: &[&str], text: &str) -> String {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut stdin = text.as_bytes();
-    let io = shardc::Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color: false, err_color: false };
-    let code = shardc::run(args.iter().copied(), io);
-    assert_eq!(code, 0, "{}\n{text}", String::from_utf8_lossy(&err));
-    String::from_utf8(out).expect("a command prints text")
+    shardc(args, text).succeeded().text()
 }
 
-/// Returns the last line of output, parsed as JSON.
 fn explained(text: &str, tries: &str) -> Value {
-    let out = output(&["explain", "--json", "--tries", tries, "-"], text);
-    serde_json::from_str(out.lines().last().expect("a line of JSON")).expect("JSON")
+    shardc(&["explain", "--json", "--tries", tries, "-"], text).json()
 }
 
 /// Returns the ranges of the entries of a list whose opening parenthesis is at `open`.
@@ -115,7 +110,7 @@ fn assert_shown(printed: &str, shown: &str) {
 
 /// A document has a program, and blocks that begin with a command on it (`// shardc …` or `$ shardc …`).
 #[test]
-fn documents_show_what_is_printed() {
+fn commands_in_the_documents_print_what_is_shown_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     for (document, count) in [("README.md", 2), ("ARCHITECTURE.md", 5)] {
         let text = std::fs::read_to_string(root.join(document)).expect("the document is there");
@@ -143,7 +138,6 @@ fn documents_show_what_is_printed() {
 
 #[test]
 fn the_change_that_is_named_removes_the_collective() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let programs = [
         "intro_contract",
         "intro_contract_other_mesh",
@@ -159,7 +153,7 @@ fn the_change_that_is_named_removes_the_collective() {
     ];
     let mut applied = 0;
     for name in programs {
-        let text = std::fs::read_to_string(corpus.join(name).join("program.mlir")).expect("a program");
+        let text = sample(name).text;
         let before = explained(&text, "64");
         let mut seen: Vec<&str> = Vec::new();
         let collectives = before["collectives"].as_array().expect("a list");
@@ -189,10 +183,9 @@ fn the_change_that_is_named_removes_the_collective() {
 /// A printed plan contains the causes of its collectives, so it can be explained without the original model.
 #[test]
 fn a_printed_plan_is_explained_as_its_model() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let programs = ["spmd_reshard", "tpu_p2_moe_jit", "tpu_p3_mlp_block_auto", "train_2d", "train_fsdp"];
     for name in programs {
-        let text = std::fs::read_to_string(corpus.join(name).join("program.mlir")).expect("a program");
+        let text = sample(name).text;
         let plan = output(&["compile", "--emit", "sdy", "--causes", "-"], &text);
         let (of_model, of_plan) = (explained(&text, "0"), explained(&plan, "0"));
         assert_eq!(of_model["step_s"], of_plan["step_s"], "{name}");
@@ -211,7 +204,7 @@ fn a_printed_plan_is_explained_as_its_model() {
 }
 
 #[test]
-fn texts_are_annotated_where_they_should_be() {
+fn shardings_are_inserted_at_the_named_argument_or_result() {
     let text = r#"func.func @main(%a: tensor<4xf32>, %b: tensor<2x2xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>, tf.a = 1}) -> (tensor<4xf32> {jax.r = "(a"}) {"#;
     let expected = r#"func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}]>}, %b: tensor<2x2xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>, tf.a = 1}) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"y"}]>, jax.r = "(a"}) {"#;
     let a = changed(text, "annotating %a as <@m, [{}]>");

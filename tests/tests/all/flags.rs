@@ -3,11 +3,12 @@
 //!
 //! `RANDOM_PROGRAMS=5000` tries more command lines, `RANDOM_FROM=300` starts at another seed (`make fuzz-flags`).
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use fastrand::Rng;
 use shardc_tests::attempt::{attempt, try_all};
 use shardc_tests::mutation::{Original, corpus, mutated, word};
+use shardc_tests::tools::scratch;
 
 use crate::commands::is_small;
 
@@ -58,9 +59,8 @@ struct Files {
 
 impl Files {
     fn new() -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("flags");
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(folder.join("folder")).unwrap();
+        let folder = scratch("flags");
+        std::fs::create_dir(folder.join("folder")).unwrap();
         std::fs::write(folder.join("empty"), "").unwrap();
         let corpus = corpus();
         let small = corpus.iter().filter(|o| o.text.len() < 4000 && is_small(&o.text));

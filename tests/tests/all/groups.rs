@@ -4,17 +4,10 @@ use dialect::diagnostic::Diagnostics;
 use dialect::ir::Program;
 use dialect::text::PrintOptions;
 use passes::plan::{PlanOptions, plan};
+use shardc_tests::sharded::parsed;
 
 const AXES: PrintOptions =
     PrintOptions { locations: false, generic: false, causes: false, group_axes: true, local_scope: false };
-
-fn parsed(text: &str) -> Program {
-    let mut diagnostics = Diagnostics::default();
-    let program = dialect::parse(text, &mut diagnostics);
-    dialect::verify(&program, &mut diagnostics);
-    assert!(!diagnostics.has_errors(), "{:?}\n{text}", diagnostics.iter().next());
-    program
-}
 
 fn per_device(text: &str) -> Program {
     let (mut program, mut diagnostics) = (parsed(text), Diagnostics::default());
@@ -26,7 +19,7 @@ fn per_device(text: &str) -> Program {
 }
 
 #[test]
-fn axes_read_back_as_the_same_program() {
+fn groups_printed_as_axes_parse_to_the_same_program() {
     let programs = [
         include_str!("../../plan/tpu_p3_mlp_block_auto.mlir"),
         include_str!("../../plan/several_dimensions.mlir"),
@@ -65,7 +58,7 @@ func.func @main(%a: tensor<8192x8192xf32> {{sdy.sharding = #sdy.sharding<@mesh, 
 }
 
 #[test]
-fn axes_take_the_same_space_on_any_number_of_devices() {
+fn the_text_of_groups_printed_as_axes_does_not_grow_with_the_devices() {
     let [few, many] = [(2, 4), (64, 64)].map(|(x, y)| {
         let program = per_device(&layers(x, y));
         [dialect::print_with(&program, AXES).len(), dialect::print(&program).len()]

@@ -3,34 +3,20 @@
 
 mod page;
 
-use std::path::Path;
-
 use serde_json::{Value, json};
-
-fn document(args: &[&str], program: &str) -> Value {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut stdin = program.as_bytes();
-    let io = shardc::Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color: false, err_color: false };
-    let code = shardc::run(args.iter().copied(), io);
-    assert_eq!(code, 0, "{args:?}: {}", String::from_utf8_lossy(&err));
-    let out = String::from_utf8(out).expect("text");
-    serde_json::from_str(out.lines().last().expect("a last line")).expect("JSON")
-}
+use shardc_tests::command::shardc;
+use shardc_tests::corpus::sample;
+use shardc_tests::sharded::BACKEND_FLAGS;
 
 fn keys(value: &Value) -> Vec<&str> {
     value.as_object().expect("an object").keys().map(String::as_str).collect()
 }
 
-fn corpus(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name).join("program.mlir");
-    std::fs::read_to_string(path).expect("a program of the corpus")
-}
-
 #[test]
-fn cost_says_what_it_says_it_says() {
-    let program = corpus("train_2d");
+fn cost_prints_json_with_the_documented_fields() {
+    let program = sample("train_2d").text;
     for target in ["flat", "v5e:4x2"] {
-        let cost = document(&["cost", "--json", "--target", target, "-"], &program);
+        let cost = shardc(&["cost", "--json", "--target", target, "-"], &program).json();
         let expected = [
             "schema",
             "target",
@@ -86,7 +72,7 @@ func.func @main(%a: tensor<4x262144xf32> {sdy.sharding = #sdy.sharding<@mesh, [{
   }
   return %0#1 : tensor<4x262144xf32>
 }"#;
-    let cost = document(&["cost", "--json", "-"], program);
+    let cost = shardc(&["cost", "--json", "-"], program).json();
     let [gather] = &cost["collectives"].as_array().expect("a list")[..] else { panic!("{cost}") };
     let seconds = 1e-6 + 0.75 * f64::from(4 << 20) / 90e9;
     assert!((gather["time_s"].as_f64().expect("seconds") - seconds).abs() < 1e-15, "{gather}");
@@ -100,31 +86,30 @@ func.func @main(%a: tensor<4x262144xf32> {sdy.sharding = #sdy.sharding<@mesh, [{
 }
 
 #[test]
-fn show_and_run_give_what_their_texts_give() {
+fn show_and_run_print_json_with_the_documented_fields() {
     let program = "sdy.mesh @mesh = <[\"x\"=4]>
         func.func @main(%a: tensor<6x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}, %n: tensor<i32>) -> tensor<i32> {
           return %n : tensor<i32>
         }";
-    let shown = document(&["show", "--json", "--after", "none", "-"], program);
+    let shown = shardc(&["show", "--json", "--after", "none", "-"], program).json();
     let sharding = "<@mesh, [{\"x\"}, {}]>";
     let a = json!({"name": "%a", "type": "tensor<6x2xf32>", "sharding": sharding, "shard": [2, 2], "shard_bytes": 16});
     let none =
         |name| json!({"name": name, "type": "tensor<i32>", "sharding": null, "shard": null, "shard_bytes": null});
     assert_eq!(shown["meshes"], json!([{"name": "mesh", "axes": [["x", 4]], "devices": 4}]));
     assert_eq!(shown["values"], json!([a, none("%n"), none("result 0")]));
-    let ran = document(&["run", "--interpret", "--json", "-"], program);
+    let ran = shardc(&["run", "--interpret", "--json", "-"], program).json();
     assert_eq!(keys(&ran), ["schema", "results"]);
     assert_eq!((&ran["results"][0]["name"], &ran["results"][0]["type"]), (&"result 0".into(), &"tensor<i32>".into()));
 }
 
 #[test]
-fn run_reports_its_calls() {
-    let program = corpus("tpu_matmul_square");
-    let ways: &[&[&str]] = if cfg!(feature = "jit") { &[&[], &["--interpret"]] } else { &[&["--interpret"]] };
-    for how in ways {
-        let small = corpus("intro_elementwise");
+fn repeated_runs_report_their_times_and_memory() {
+    let program = sample("tpu_matmul_square").text;
+    for how in BACKEND_FLAGS {
+        let small = sample("intro_elementwise").text;
         let program = if how.is_empty() { &program } else { &small };
-        let run = document(&[&["run", "--repeat", "3", "--json", "-"], *how].concat(), program);
+        let run = shardc(&[&["run", "--repeat", "3", "--json", "-"], *how].concat(), program).json();
         let expected = ["schema", "compile_s", "calls", "median_s", "min_s", "peak_bytes", "modelled_peak_bytes"];
         assert_eq!(keys(&run), [&expected[..], &["arena_bytes", "results"]].concat());
         assert!(run["modelled_peak_bytes"].as_u64().is_some_and(|b| b > 0), "{run}");

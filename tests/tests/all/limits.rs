@@ -3,15 +3,11 @@
 
 use std::fmt::Write;
 
+use shardc_tests::command::shardc;
+
 /// Returns the exit code and all output of a command, for a program given as text.
-fn run(command: &[&str], text: &str) -> (i32, String) {
-    shardc::on_deep_stack(|| {
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        let (stdin, out_color, err_color) = (&mut text.as_bytes(), false, false);
-        let io = shardc::Io { stdin, out: &mut out, err: &mut err, out_color, err_color };
-        let code = shardc::run(command.iter().copied(), io);
-        (code.into(), String::from_utf8_lossy(&out).into_owned() + &String::from_utf8_lossy(&err))
-    })
+fn run(command: &[&str], text: &str) -> (u8, String) {
+    shardc::on_deep_stack(|| shardc(command, text).code_and_text())
 }
 
 fn prints(command: &[&str], text: &str) -> String {
@@ -143,7 +139,7 @@ fn attributes_types_and_locations_nest_in_128_levels() {
         ];
         for text in texts {
             let (code, said) = run(&["opt", "-"], &text);
-            assert_eq!(code, i32::from(levels > 127), "{levels} levels: {said}");
+            assert_eq!(code, u8::from(levels > 127), "{levels} levels: {said}");
             assert!(code == 0 || said.contains("nested deeper than 128 levels"), "{said}");
         }
     }
@@ -183,7 +179,7 @@ fn chain(functions: usize, ops: &str) -> String {
 }
 
 #[test]
-fn chains_of_calls_are_inlined_without_more_ops_than_they_have() {
+fn chains_of_calls_are_inlined_without_additional_ops() {
     let text = chain(5000, "%1 = stablehlo.optimization_barrier %0 : tensor<4xf32>");
     let made = prints(&["opt", "--passes", "import", "-"], &text);
     assert_eq!(made.matches("stablehlo.optimization_barrier").count(), 4999);
@@ -200,7 +196,7 @@ fn exploding(functions: usize) -> String {
 }
 
 #[test]
-fn calls_of_calls_that_explode_are_refused_with_what_explodes() {
+fn calls_that_would_be_inlined_too_often_are_refused_with_their_function() {
     let text = exploding(25);
     let (code, said) = run(&["compile", "-"], &text);
     assert_eq!(code, 1);
@@ -258,7 +254,7 @@ fn concatenation(operands: usize, sliced: bool) -> String {
 
 #[cfg(feature = "jit")]
 #[test]
-fn many_operands_are_put_together_by_copies_of_each() {
+fn kernels_of_concatenations_grow_in_proportion_to_their_operands() {
     for sliced in [false, true] {
         prints(&["check", "-"], &concatenation(60, sliced));
         let kernels = |n| prints(&["compile", "--emit", "kernels", "-"], &concatenation(n, sliced)).len();

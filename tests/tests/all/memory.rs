@@ -1,50 +1,28 @@
 //! The cost model's memory per device equals what the runtime allocates for values: both use the same buffer plan.
 
-use std::path::{Path, PathBuf};
-
 use dialect::buffers::ALIGNMENT;
-use dialect::diagnostic::Diagnostics;
 use dialect::memory::MEMORY_KIND;
 use dialect::ops::func;
 use serde_json::Value;
-use shardc::{Backend, CompileOptions, Compiler, ExecuteOptions, Interface, PrintOptions, Source, random_inputs};
+use shardc::{Backend, CompileOptions, Compiler, ExecuteOptions, PrintOptions};
+use shardc_tests::command::shardc;
+use shardc_tests::corpus::{Sample, samples};
 use shardc_tests::programs::program;
-use shardc_tests::sharded::done;
+use shardc_tests::sharded::{module_and_inputs, parsed, results, value};
 
-/// Runs a program from a temporary file.
-fn run_text(name: &str, text: &str) -> Value {
-    let path = std::env::temp_dir().join(format!("shardc-{name}-{}.mlir", std::process::id()));
-    std::fs::write(&path, text).expect("a folder to write to");
-    let ran = run_json(&path.to_string_lossy());
-    let _ = std::fs::remove_file(&path);
-    ran
-}
-
-fn run_json(path: &str) -> Value {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut stdin: &[u8] = b"";
-    let io = shardc::Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color: false, err_color: false };
-    let code = shardc::run(["run", "--repeat", "1", "--json", path], io);
-    assert_eq!(code, 0, "{path}: {}", String::from_utf8_lossy(&err));
-    let out = String::from_utf8(out).expect("text");
-    serde_json::from_str(out.lines().last().expect("a last line")).expect("JSON")
+/// Runs a program once and returns the figures of `run --repeat`.
+fn figures(text: &str) -> Value {
+    shardc(&["run", "--repeat", "1", "--json", "-"], text).json()
 }
 
 #[test]
 fn modelled_and_actual_memory_are_equal() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
-    let mut folders: Vec<_> =
-        std::fs::read_dir(&corpus).expect("the corpus").map(|e| e.expect("an entry").path()).collect();
-    folders.retain(|f| f.is_dir());
-    folders.sort();
-    assert!(folders.len() >= 52, "only {} programs", folders.len());
-    for folder in folders {
-        let path = folder.join("program.mlir").to_string_lossy().into_owned();
-        let ran = run_json(&path);
-        let bytes = |key: &str| ran[key].as_u64().unwrap_or_else(|| panic!("{path}: no {key} in {ran}"));
-        assert!(bytes("peak_bytes") > 0, "{path}: {ran}");
-        assert_eq!(bytes("modelled_peak_bytes"), bytes("peak_bytes"), "{path}");
-        assert!(bytes("peak_bytes") <= bytes("arena_bytes"), "{path}: {ran}");
+    for Sample { name, text } in samples() {
+        let ran = figures(&text);
+        let bytes = |key: &str| ran[key].as_u64().unwrap_or_else(|| panic!("{name}: no {key} in {ran}"));
+        assert!(bytes("peak_bytes") > 0, "{name}: {ran}");
+        assert_eq!(bytes("modelled_peak_bytes"), bytes("peak_bytes"), "{name}");
+        assert!(bytes("peak_bytes") <= bytes("arena_bytes"), "{name}: {ran}");
     }
 }
 
@@ -53,10 +31,9 @@ fn random_programs_allocate_the_modelled_memory() {
     let (compiler, mut ran) = (Compiler::standard(), 0);
     for seed in 0..40 {
         let text = program(seed);
-        let module = done(compiler.parse(Source::new("program.mlir", text.as_str()))).expect("a program");
-        let inputs = random_inputs(&Interface::of(&module).expect("an interface").arguments, 1, 1);
-        let device = done(compiler.compile(module, "compile", &CompileOptions::default())).expect("compiles");
-        let cost = done(compiler.estimate(&device, &CompileOptions::default())).expect("a cost");
+        let (module, inputs) = module_and_inputs(&compiler, &format!("seed {seed}"), &text, 1);
+        let device = value(seed, compiler.compile(module, "compile", &CompileOptions::default()));
+        let cost = value(seed, compiler.estimate(&device, &CompileOptions::default()));
         // Some element types have no native code.
         let Some(found) = compiler.execute(&device, &inputs, &ExecuteOptions::default()).value else { continue };
         assert_eq!(Some((cost.peak_bytes + cost.host_peak_bytes) as usize), found.peak_bytes, "seed {seed}\n{text}");
@@ -88,7 +65,7 @@ func.func @main(%a: tensor<24x80xf32>, %b: tensor<80x80xf32>) -> tensor<24x80xf3
 
 #[test]
 fn panels_come_after_the_memory_of_values() {
-    let ran = run_text("loop", LOOP);
+    let ran = figures(LOOP);
     let bytes = |key: &str| ran[key].as_u64().unwrap_or_else(|| panic!("no {key} in {ran}"));
     assert_eq!(bytes("modelled_peak_bytes"), bytes("peak_bytes"));
     // 80 columns in two panels of 64, each of 80 rows.
@@ -98,8 +75,7 @@ fn panels_come_after_the_memory_of_values() {
 
 /// A program whose arguments and results, every second one, are in the host's memory.
 fn half_on_host(text: &str) -> String {
-    let mut diagnostics = Diagnostics::default();
-    let mut program = dialect::parse(text, &mut diagnostics);
+    let mut program = parsed(text);
     let main = func::function(&program, "main").expect("a main");
     let signature = func::signature(&program, main);
     let (inputs, results) = (signature.inputs.len(), signature.results.len());
@@ -112,26 +88,21 @@ fn half_on_host(text: &str) -> String {
 
 /// Where values are in memory changes no result, and both memories together are what the runtime allocates.
 #[test]
-fn the_memory_of_devices_and_hosts_is_what_is_allocated_and_holds_the_same() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+fn memory_of_devices_and_hosts_adds_up_and_placement_keeps_results() {
     let (compiler, mut placed) = (Compiler::standard(), 0);
-    let folders = std::fs::read_dir(&corpus).expect("the corpus").map(|entry| entry.expect("an entry").path());
-    let program = |path: PathBuf| Some((std::fs::read_to_string(&path).ok()?, path.display().to_string()));
-    let mut programs: Vec<_> = folders.filter_map(|folder| program(folder.join("program.mlir"))).collect();
-    programs.sort_by_key(|(text, _)| text.len());
+    let mut programs = samples();
+    programs.sort_by_key(|sample| sample.text.len());
     // The larger ones take long.
-    for (text, name) in programs.into_iter().take(32) {
-        let run = |text: String| {
-            let module = done(compiler.parse(Source::new(name.as_str(), text))).expect(&name);
-            let interface = Interface::of(&module).expect(&name);
-            let inputs = random_inputs(&interface.arguments, 1, interface.replicas);
-            let device = done(compiler.compile(module, "compile", &CompileOptions::default())).expect(&name);
-            let cost = done(compiler.estimate(&device, &CompileOptions::default())).expect(&name);
-            let ran = done(compiler.execute(&device, &inputs, &ExecuteOptions::default())).expect(&name);
+    for Sample { name, text } in programs.into_iter().take(32) {
+        let run = |text: &str| {
+            let (module, inputs) = module_and_inputs(&compiler, &name, text, 1);
+            let device = value(&name, compiler.compile(module, "compile", &CompileOptions::default()));
+            let cost = value(&name, compiler.estimate(&device, &CompileOptions::default()));
+            let ran = value(&name, compiler.execute(&device, &inputs, &ExecuteOptions::default()));
             (cost, ran)
         };
-        let (before, there) = (run(text.clone()), run(half_on_host(&text)));
-        assert!(before.1.results == there.1.results, "{name}");
+        let (before, there) = (run(&text), run(&half_on_host(&text)));
+        assert!(before.1.results == there.1.results, "{name}: the memory of its values changes its results");
         assert_eq!(before.0.host_peak_bytes, 0, "{name}");
         let all = there.0.peak_bytes + there.0.host_peak_bytes;
         assert_eq!(Some(all as usize), there.1.peak_bytes, "{name}");
@@ -142,16 +113,12 @@ fn the_memory_of_devices_and_hosts_is_what_is_allocated_and_holds_the_same() {
 
 /// With one byte of memory everything is made again that can be: results stay bit for bit, and devices hold no more.
 #[test]
-fn what_is_made_again_is_the_same() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+fn rematerialized_values_keep_results_and_save_memory() {
     let (compiler, mut changed) = (Compiler::standard(), 0);
-    for entry in std::fs::read_dir(&corpus).expect("the corpus") {
-        let path = entry.expect("an entry").path().join("program.mlir");
-        let Ok(text) = std::fs::read_to_string(&path) else { continue };
-        let name = path.display().to_string();
-        let module = done(compiler.parse(Source::new(name.as_str(), text))).expect(&name);
+    for Sample { name, text } in samples() {
+        let (module, inputs) = module_and_inputs(&compiler, &name, text, 1);
         let [held, again] = ["planned,partition", "planned,partition,rematerialize{memory=1}"]
-            .map(|passes| done(compiler.run_passes(module.clone(), passes)).expect(&name));
+            .map(|passes| value(&name, compiler.run_passes(module.clone(), passes)));
         let print = |module| compiler.print(module, PrintOptions::default());
         if print(&held) == print(&again) {
             continue;
@@ -159,12 +126,9 @@ fn what_is_made_again_is_the_same() {
         changed += 1;
         let bytes = [&held, &again].map(|module| compiler.memory_use(module).bytes);
         assert!(bytes[1] < bytes[0], "{name}: {bytes:?}");
-        let interface = Interface::of(&module).expect(&name);
-        let inputs = random_inputs(&interface.arguments, 1, interface.replicas);
-        let options = ExecuteOptions { backend: Backend::Reference, ..ExecuteOptions::default() };
         let [before, after] =
-            [&held, &again].map(|module| done(compiler.execute(module, &inputs, &options)).expect(&name).results);
-        assert!(before == after, "{name}");
+            [&held, &again].map(|module| results(&name, &compiler, module, &inputs, Backend::Reference));
+        assert!(before == after, "{name}: making values again changes the results");
     }
     assert!(changed >= 4, "only {changed} programs hold what could be made again");
 }
@@ -187,7 +151,7 @@ func.func @main(%x: tensor<8x2048xf32>, %w0: tensor<2048x2048xf32>, %w1: tensor<
 #[test]
 #[cfg(target_os = "linux")]
 fn a_device_needs_memory_for_the_values_of_its_own_mesh() {
-    let ran = run_text("stages", STAGES);
+    let ran = figures(STAGES);
     let bytes = |key: &str| ran[key].as_u64().unwrap_or_else(|| panic!("no {key} in {ran}"));
     // One of the weights and little more, in whole pages of 2 MiB.
     let (weight, page) = (2048 * 2048 * 4, 2 << 20);

@@ -14,10 +14,11 @@ const HAS: [(&str, bool); NEEDS.len()] = [
     ("plugin", cfg!(has = "plugin")),
     ("mpi", cfg!(has = "mpi")),
     ("iree", cfg!(has = "iree")),
+    ("chromium", cfg!(has = "chromium")),
 ];
 
 #[test]
-fn what_is_there_is_used_and_make_test_has_all() {
+fn installed_oracles_are_used_and_make_test_has_all() {
     let must = std::env::var_os("SHARDC_ORACLES").is_some();
     for ((name, has), (same, _)) in HAS.into_iter().zip(NEEDS) {
         assert_eq!(name, same);
@@ -27,8 +28,12 @@ fn what_is_there_is_used_and_make_test_has_all() {
             found.is_ok(),
             "touch tests/build.rs: the tests were built before a change of {name}, {found:?}"
         );
-        // `make test` doesn't install IREE.
-        assert!(has || !must || name == "iree", "{} is missing: run `make {name}`", found.unwrap_err().display());
+        // `make test` installs neither IREE nor a browser.
+        assert!(
+            has || !must || ["iree", "chromium"].contains(&name),
+            "{} is missing: run `make {name}`",
+            found.unwrap_err().display()
+        );
     }
     assert_eq!(find(Path::new("/missing"), "oracles"), Err("/missing/oracles/bin/python".into()));
 }

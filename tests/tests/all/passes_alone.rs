@@ -4,12 +4,12 @@
 //! `RANDOM_FROM` and `RANDOM_PROGRAMS` choose the seeds.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
-use std::process::Command;
 
 use dialect::literal::Literal;
 use shardc::{Backend, Compiler, ExecuteOptions, Interface, Module, Source, Tolerance, random_inputs};
+use shardc_tests::oracle::written_programs;
 use shardc_tests::sharded::number;
+use shardc_tests::tools::scratch;
 
 /// The default number of programs.
 const PROGRAMS: u64 = 40;
@@ -60,16 +60,16 @@ enum Ended {
 }
 
 fn ended(compiler: &Compiler, module: &Module, list: &str, inputs: &[Vec<Literal>], want: &[Vec<Literal>]) -> Ended {
-    let gave = compiler.run_passes(module.clone(), list);
-    let Some(made) = gave.value else {
-        let first = gave.diagnostics.iter().find(|d| d.severity == shardc::Severity::Error);
+    let outcome = compiler.run_passes(module.clone(), list);
+    let Some(made) = outcome.value else {
+        let first = outcome.diagnostics.iter().find(|d| d.severity == shardc::Severity::Error);
         return match first {
             Some(d) if d.code == "bug" => Ended::Wrong(d.message.clone()),
             Some(_) => Ended::Refused,
             None => Ended::Wrong("it failed without an error".to_owned()),
         };
     };
-    if let Some(d) = gave.diagnostics.iter().find(|d| d.code == "collective-diverges") {
+    if let Some(d) = outcome.diagnostics.iter().find(|d| d.code == "collective-diverges") {
         return Ended::Wrong(format!("a false alarm: {}", d.message));
     }
     let options = ExecuteOptions { backend: Backend::Reference, ..ExecuteOptions::default() };
@@ -96,16 +96,12 @@ fn ended(compiler: &Compiler, module: &Module, list: &str, inputs: &[Vec<Literal
 #[test]
 #[cfg_attr(not(has = "python3"), ignore = "needs python3")]
 fn every_pass_keeps_the_meaning_or_refuses() {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("oracles/write_random.py");
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("alone");
+    let folder = scratch("alone");
     let (from, count) = (number("RANDOM_FROM", 5000), number("RANDOM_PROGRAMS", PROGRAMS));
-    let to = from + count;
-    let wrote = Command::new("python3").arg(script).arg(&folder).args([from.to_string(), to.to_string()]).status();
-    assert!(wrote.expect("python3 starts").success(), "the generator failed");
+    let programs = written_programs(&folder, from..from + count);
     let compiler = Compiler::standard();
     let (mut faults, mut refused, mut same) = (Vec::new(), 0, 0);
-    for seed in from..to {
-        let path = folder.join(format!("{seed}.mlir"));
+    for (seed, path) in (from..).zip(programs) {
         let text = std::fs::read_to_string(&path).unwrap();
         // Device numbers differ between devices, so such programs have no single result.
         if text.contains("partition_id") || text.contains("replica_id") {

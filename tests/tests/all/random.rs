@@ -5,39 +5,32 @@
 //! `RANDOM_FROM` and `RANDOM_PROGRAMS` choose the seeds. The generator is a Python script
 //! (`oracles/random_programs.py`).
 
-use std::ffi::OsStr;
 use std::path::Path;
-use std::process::Command;
 
 use dialect::diagnostic::Diagnostics;
 use passes::estimate::Target;
 use passes::plan::{PlanOptions, PlanReport, Search};
+use shardc_tests::command::shardc;
+use shardc_tests::oracle::written_programs;
 use shardc_tests::sharded::number;
+use shardc_tests::tools::scratch;
 
 /// The default number of programs.
 const PROGRAMS: u64 = 150;
 
-/// Returns the exit code and all output.
-fn shardc(args: &[&OsStr]) -> (u8, String) {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let io =
-        shardc::Io { stdin: &mut std::io::empty(), out: &mut out, err: &mut err, out_color: false, err_color: false };
-    let code = shardc::run(args.iter().copied(), io);
-    (code, [String::from_utf8_lossy(&err), String::from_utf8_lossy(&out)].concat())
-}
-
 /// Returns the output of `shardc check` for a program whose results differ when planned with these flags. A program
 /// that calls functions of other compilers must at least compile.
 fn fault(program: &Path, flags: &[&str], evaluated: &mut u64) -> Option<String> {
-    let rest: Vec<&OsStr> = flags.iter().map(AsRef::as_ref).chain([program.as_os_str()]).collect();
-    let (mut code, mut said) = shardc(&[&["check".as_ref(), "--interpret".as_ref()], &rest[..]].concat());
+    let path = program.to_string_lossy();
+    let rest = [flags, &[&path]].concat();
+    let (mut code, mut said) = shardc(&[&["check", "--interpret"], &rest[..]].concat(), "").code_and_text();
     // The generator writes unreduced axes that no op produces, which Shardy rejects after propagation.
     if code == 1 && said.contains("returns a value not unreduced, but is passed on as unreduced") {
         return None;
     }
     let refusals = ["is unknown, so it can't be evaluated", "ApproxTopK can't be evaluated"];
     if code == 1 && refusals.iter().any(|refusal| said.contains(refusal)) {
-        (code, said) = shardc(&[&["compile".as_ref()], &rest[..]].concat());
+        (code, said) = shardc(&[&["compile"], &rest[..]].concat(), "").code_and_text();
     } else {
         *evaluated += 1;
     }
@@ -89,16 +82,12 @@ fn keeps_promises(text: &str) -> bool {
 
 #[test]
 #[cfg_attr(not(has = "python3"), ignore = "needs python3")]
-fn random_programs_mean_the_same_in_pieces() {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("oracles/write_random.py");
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("random");
+fn random_programs_keep_their_results_when_partitioned() {
+    let folder = scratch("random");
     let (from, count) = (number("RANDOM_FROM", 0), number("RANDOM_PROGRAMS", PROGRAMS));
-    let to = from + count;
-    let wrote = Command::new("python3").arg(script).arg(&folder).args([from.to_string(), to.to_string()]).status();
-    assert!(wrote.expect("python3 starts").success(), "the generator failed");
+    let programs = written_programs(&folder, from..from + count);
     let (mut faults, mut evaluated, mut replicated, mut bound) = (Vec::new(), 0, 0, 0);
-    for seed in from..to {
-        let program = folder.join(format!("{seed}.mlir"));
+    for (seed, program) in (from..).zip(programs) {
         let text = std::fs::read_to_string(&program).unwrap();
         // Device numbers differ between devices, so such programs have no single result.
         if !keeps_promises(&text) || text.contains("partition_id") || text.contains("replica_id") {

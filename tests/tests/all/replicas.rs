@@ -1,11 +1,11 @@
 //! Replicas of a partitioned program, each with its own arguments, natively and by the reference evaluator.
 
-use std::path::PathBuf;
-
 use dialect::ir::ElementType;
 use dialect::literal::Literal;
 use dialect::scalar::Scalar;
 use runtime::npz;
+use shardc_tests::command::shardc;
+use shardc_tests::tools::scratch;
 
 /// A program that returns the other replica's argument, the sum of both arguments, the total of its own argument, and
 /// the replica number, on four devices per replica.
@@ -26,27 +26,18 @@ const PROGRAM: &str = r#"module attributes {mhlo.num_replicas = 2 : i32} {
 }
 "#;
 
-fn file(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
-}
-
 fn ints(values: &[i64]) -> Literal {
     Literal::from_scalars(ElementType::I32, &[values.len() as i64], values.iter().map(|&v| Scalar::Int(v.into())))
 }
 
 /// Returns all results by name, of a run with these arrays and the flags `how`.
 fn run(how: &[&str], arrays: &[(&str, Literal)], name: &str) -> Vec<(String, Vec<i64>)> {
-    let (inputs, outputs) = (file(&format!("{name}_in.npz")), file(&format!("{name}_out.npz")));
+    let [inputs, outputs] = ["in.npz", "out.npz"].map(|file| scratch(name).join(file));
     let arrays: Vec<(String, Literal)> = arrays.iter().map(|a| (a.0.to_owned(), a.1.clone())).collect();
     npz::write_file(&inputs, &arrays).expect("inputs are written");
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut stdin = PROGRAM.as_bytes();
-    let io = shardc::Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color: false, err_color: false };
     let (inputs, outputs) = (inputs.to_string_lossy().into_owned(), outputs.to_string_lossy().into_owned());
-    let mut args = vec!["run", "-", "--inputs", &inputs, "--outputs", &outputs];
-    args.extend(how);
-    let code = shardc::run(args, io);
-    assert_eq!(code, 0, "{}", String::from_utf8_lossy(&err));
+    let args = ["run", "-", "--inputs", &inputs, "--outputs", &outputs];
+    shardc(&[&args, how].concat(), PROGRAM).succeeded();
     let results = npz::read_file(outputs.as_ref()).expect("outputs are there");
     results.into_iter().map(|(name, value)| (name, value.to_ints().expect("integers"))).collect()
 }

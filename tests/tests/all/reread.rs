@@ -1,15 +1,13 @@
 //! MLIR parses our output to the same module that we parsed, in every form and with its locations: jaxlib prints both
 //! alike. It also parses our compiled programs.
 
-use std::fs;
-use std::path::Path;
-
 use dialect::diagnostic::Diagnostics;
 use dialect::ir::{Loc, LocData, Program};
 use dialect::text::PrintOptions;
 use serde_json::{Value, json};
 use shardc::{CompileOptions, Compiler, Module, Source};
-use shardc_tests::oracle;
+use shardc_tests::sharded::{parsed, value};
+use shardc_tests::{corpus, oracle};
 
 /// Texts in forms that JAX rarely or never prints.
 const FORMS: &str = r##"
@@ -44,13 +42,11 @@ fn mlir_reads_what_we_print() {
 fn mlir_reads_what_we_compile_with_its_locations() {
     let compiler = Compiler::standard();
     judge(|name, text| {
-        let mut diagnostics = Diagnostics::default();
-        let mut program = dialect::parse(text, &mut diagnostics);
+        let mut program = parsed(text);
         locate(&mut program);
         let module = Module::new(program, Source::new(name, text));
         let compile = |pipeline: &str| {
-            let done = compiler.compile(module.clone(), pipeline, &CompileOptions::default());
-            let done = done.into_result().unwrap_or_else(|why| panic!("{name}: {why}"));
+            let done = value(name, compiler.compile(module.clone(), pipeline, &CompileOptions::default()));
             let print = |generic| {
                 let options = PrintOptions { locations: true, generic, ..PrintOptions::default() };
                 compiler.print(&done, options)
@@ -89,16 +85,8 @@ fn locate(program: &mut Program) {
 
 /// Returns the programs of the corpus and the one of rare forms, by name.
 fn texts() -> Vec<(String, String)> {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
-    let mut texts = vec![("forms".to_owned(), FORMS.to_owned())];
-    for entry in fs::read_dir(&corpus).expect("the corpus").flatten() {
-        if let Ok(text) = fs::read_to_string(entry.path().join("program.mlir")) {
-            texts.push((entry.file_name().to_string_lossy().into_owned(), text));
-        }
-    }
-    texts.sort();
-    assert!(texts.len() > 50, "found only {} programs", texts.len());
-    texts
+    let corpus = corpus::samples().into_iter().map(|sample| (sample.name, sample.text));
+    corpus.chain([("forms".to_owned(), FORMS.to_owned())]).collect()
 }
 
 #[test]
@@ -106,9 +94,8 @@ fn texts() -> Vec<(String, String)> {
 fn bytecode_that_mlir_writes_reads_as_its_text() {
     let python = oracle::made("oracles");
     let texts = texts();
-    let cases = texts.iter().map(|(name, text)| json!({"name": name, "text": text}));
-    let (verdicts, said) = oracle::judge(&python, "bytecode.py", cases);
-    assert_eq!(verdicts.len(), texts.len(), "the judge stopped early:\n{said}");
+    let cases = texts.iter().map(|(name, text)| json!({"name": name, "text": text})).collect();
+    let verdicts = oracle::verdicts(&python, "bytecode.py", cases);
     let (mut read, mut wrong) = (0, Vec::new());
     for verdict in &verdicts {
         for file in verdict["files"].as_array().expect("a list") {
@@ -133,8 +120,7 @@ fn bytecode_that_mlir_writes_reads_as_its_text() {
 fn bytecode_that_we_write_reads_as_the_program() {
     let compiler = Compiler::standard();
     for (name, text) in texts() {
-        let module = compiler.parse(Source::new(name.as_str(), text)).into_result();
-        let module = module.unwrap_or_else(|why| panic!("{name}: {why}"));
+        let module = value(&name, compiler.parse(Source::new(&name, text)));
         let compiled = match name.as_str() {
             "forms" => None,
             _ => compiler.compile(module.clone(), "compile-manual", &CompileOptions::default()).value,
@@ -167,10 +153,7 @@ fn hex(bytes: &[u8]) -> String {
 
 /// Returns a text parsed and printed again, with locations.
 fn printed(text: &str) -> String {
-    let mut diagnostics = Diagnostics::default();
-    let program = dialect::parse(text, &mut diagnostics);
-    assert!(!diagnostics.has_errors(), "{diagnostics:?}\n{text}");
-    dialect::print_with(&program, PrintOptions { locations: true, ..PrintOptions::default() })
+    dialect::print_with(&parsed(text), PrintOptions { locations: true, ..PrintOptions::default() })
 }
 
 /// Checks with jaxlib the outputs that `cases` returns for every program of the corpus, given its name and text.
@@ -179,19 +162,12 @@ fn judge(cases: impl Fn(&str, &str) -> Vec<Value>) {
     let texts = texts();
     let cases: Vec<Value> = texts.iter().flat_map(|(name, text)| cases(name, text)).collect();
     assert!(cases.len() >= texts.len(), "only {} cases", cases.len());
-    let count = cases.len();
-    let (verdicts, said) = oracle::judge(&python, "reread.py", cases.into_iter());
-    let wrong: Vec<String> =
-        verdicts.iter().filter_map(|v| Some(format!("{}: {}", v["name"].as_str()?, v["error"].as_str()?))).collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(verdicts.len(), count, "the judge stopped early:\n{said}");
+    oracle::accepts(&python, "reread.py", cases);
 }
 
 /// Returns a program's text and our output for it.
 fn case(name: &str, text: &str) -> Value {
-    let mut diagnostics = Diagnostics::default();
-    let program = dialect::parse(text, &mut diagnostics);
-    assert!(!diagnostics.has_errors(), "{name}: {diagnostics:?}");
+    let program = parsed(text);
     let print = |locations, generic| dialect::print_with(&program, PrintOptions { locations, generic, ..ALL });
     let bytecode = |locations| hex(&bytecode_of(&program, locations));
     let mut prints = json!({"short": print(false, false), "generic": print(false, true), "bytecode": bytecode(false)});

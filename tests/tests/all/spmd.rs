@@ -146,7 +146,7 @@ fn program(seed: u64) -> String {
 }
 
 #[test]
-fn what_is_found_is_what_happens() {
+fn static_findings_agree_with_runs() {
     let compiler = Compiler::standard();
     let (mut fine, mut possible, mut certain, mut conditional, mut happened) = (0, 0, 0, 0, 0);
     for seed in 0..400 {

@@ -1,9 +1,14 @@
-//! Rules of this repository that no compiler checks: which crate may use what, the maximum length of files, that each
-//! file has a header that states its purpose, and that documents name only what exists.
+//! Rules of this repository that no compiler checks: which crate may use what, the maximum length of files, and that
+//! each file has a header that states its purpose. Those about plain English and about documents are in other files.
+
+mod documents;
+mod english;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use shardc_tests::tools::root;
 
 const PACKAGES: [&str; 10] = [
     "dialect",
@@ -18,12 +23,10 @@ const PACKAGES: [&str; 10] = [
     "bindings/melior",
 ];
 
+/// The files of these rules, which contain the words that they look for.
+const RULES: &str = "tests/tests/all/tidy";
 /// The maximum number of lines in a file; longer files must be split.
 const MAX_LINES: usize = 800;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package stands in the workspace").to_owned()
-}
 
 /// Returns every Rust file of the workspace, relative to its root, with its text.
 fn sources() -> Vec<(String, String)> {
@@ -32,14 +35,6 @@ fn sources() -> Vec<(String, String)> {
         collect(&root().join(package), "rs", &mut files);
     }
     assert!(files.len() > 50, "found only {} files", files.len());
-    read(files)
-}
-
-/// Returns the documents of the whole repository and those in docs, relative to its root, with their texts.
-fn documents() -> Vec<(String, String)> {
-    let mut files = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|name| root().join(name)).to_vec();
-    collect(&root().join("docs"), "md", &mut files);
-    assert!(files.len() > 10, "found only {} documents", files.len());
     read(files)
 }
 
@@ -59,20 +54,6 @@ fn collect(folder: &Path, extension: &str, files: &mut Vec<PathBuf>) {
             files.push(path);
         }
     }
-}
-
-/// Returns the lines of a document outside of its blocks of code, with their numbers from 1.
-fn prose(text: &str) -> Vec<(usize, &str)> {
-    let mut quoted = false;
-    let mut lines = Vec::new();
-    for (i, line) in text.lines().enumerate() {
-        if line.trim_start().starts_with("```") {
-            quoted = !quoted;
-        } else if !quoted {
-            lines.push((i + 1, line));
-        }
-    }
-    lines
 }
 
 /// Returns the packages in a manifest, under any kind of dependencies.
@@ -207,7 +188,7 @@ fn each_outside_crate_has_one_home() {
 fn codespan_is_known_to_one_file() {
     let users: Vec<String> = sources()
         .into_iter()
-        .filter(|(p, t)| t.contains("codespan_reporting::") && !p.ends_with("tidy.rs"))
+        .filter(|(p, t)| t.contains("codespan_reporting::") && !p.starts_with(RULES))
         .map(|f| f.0)
         .collect();
     assert_eq!(users, ["compiler/src/cli/render.rs"]);
@@ -274,7 +255,7 @@ fn the_command_line_is_a_client_of_the_public_interface() {
 #[test]
 fn unsafe_stays_in_the_runtime() {
     for (path, text) in sources() {
-        if ["runtime/", "mpi/", "bindings/c/"].iter().any(|home| path.starts_with(home)) || path.ends_with("tidy.rs") {
+        if ["runtime/", "mpi/", "bindings/c/", RULES].iter().any(|home| path.starts_with(home)) {
             continue;
         }
         // A flag of mlir-opt has the word in its name.
@@ -291,7 +272,7 @@ const UNCHECKABLE: [&str; 5] = ["as above", "as below", "caller promises", "same
 #[test]
 fn unsafe_code_says_what_it_relies_on() {
     let mut faults = Vec::new();
-    for (path, text) in sources().iter().filter(|f| !f.0.ends_with("tidy.rs")) {
+    for (path, text) in sources().iter().filter(|f| !f.0.starts_with(RULES)) {
         let (mut docs, mut reason, mut of_trait) = (String::new(), String::new(), None);
         for (i, line) in text.lines().enumerate() {
             let (code, indent) = (line.trim_start(), line.len() - line.trim_start().len());
@@ -328,7 +309,7 @@ fn unsafe_code_says_what_it_relies_on() {
 /// Op definitions are zero-sized, so two may share an address, depending on the build. Passes have a size.
 #[test]
 fn definitions_are_not_compared_by_address() {
-    for (path, text) in sources().iter().filter(|f| !f.0.ends_with("tidy.rs")) {
+    for (path, text) in sources().iter().filter(|f| !f.0.starts_with(RULES)) {
         let by_address = |l: &&str| has_word(l, "addr_eq") || l.contains("ptr::eq(") && !l.contains("::PASS)");
         let compares = text.lines().find(by_address);
         assert!(compares.is_none(), "{path}: {}", compares.unwrap_or_default().trim());
@@ -354,163 +335,10 @@ fn files_are_short() {
     }
 }
 
-/// Phrases that make readers read a sentence twice. What to write instead is in CONTRIBUTING.md.
-const RIDDLES: [&str; 14] = [
-    "nobody",
-    "anybody",
-    "somebody",
-    "of one's own",
-    "so many",
-    "so much",
-    "that there isn't",
-    "in vain",
-    "who reads",
-    "is told",
-    "are told",
-    "lies",
-    "knows",
-    "gives back",
-];
-
-/// The same for messages, where they are not also words of the field.
-const RIDDLES_OF_MESSAGES: [&str; 12] = [
-    "is no",
-    "are no",
-    "of your own",
-    "made up",
-    "made-up",
-    "dearer",
-    "dearest",
-    "isn't read",
-    "nothing here",
-    "stands",
-    "wants",
-    "beside",
-];
-
-/// Program text in strings and in documentation may be longer.
-const MAX_COLUMNS: usize = 120;
-
 #[test]
-fn comments_are_plain_and_fit_the_page() {
-    let mut faults = Vec::new();
-    for (path, text) in sources().iter().filter(|f| !f.0.ends_with("tidy.rs")) {
-        let mut quoted = false;
-        for (i, line) in text.lines().enumerate() {
-            let Some(comment) = line.trim_start().strip_prefix("//") else {
-                quoted = false;
-                continue;
-            };
-            let words = comment.trim_start_matches(['/', '!', ' ']);
-            quoted ^= words.starts_with("```");
-            let found = RIDDLES.iter().find(|phrase| has_phrase(words, phrase));
-            let long = line.chars().count() > MAX_COLUMNS && !quoted && words.contains(' ');
-            if found.is_some() || long {
-                faults.push(format!("{path}:{}: {}", i + 1, line.trim()));
-            }
-        }
-    }
-    assert!(faults.is_empty(), "{} comments are riddles or too long:\n{}", faults.len(), faults.join("\n"));
-}
-
-/// Checks the string literals of the compiler and the bindings: messages, help and reasons.
-#[test]
-fn messages_are_plain() {
-    let (mut count, mut faults) = (0, Vec::new());
-    for (path, text) in sources() {
-        let is_test = path.contains("tests") || !path.contains("/src/");
-        if is_test || ["tests/", "lit-tests/"].iter().any(|folder| path.starts_with(folder)) {
-            continue;
-        }
-        // Tests at the end of a file assert on messages.
-        let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
-        for (line, literal) in literals(code) {
-            count += 1;
-            let mut phrases = RIDDLES.iter().chain(&RIDDLES_OF_MESSAGES);
-            // A placeholder's name isn't shown.
-            let shown: String = literal.split('{').map(|part| part.split_once('}').map_or(part, |p| p.1)).collect();
-            if let Some(phrase) = phrases.find(|phrase| has_phrase(&shown, phrase)) {
-                faults.push(format!("{path}:{line}: '{phrase}' in \"{literal}\""));
-            }
-        }
-    }
-    assert!(count > 5000, "found only {count} literals");
-    assert!(faults.is_empty(), "{} messages are riddles:\n{}", faults.len(), faults.join("\n"));
-}
-
-/// Returns the string literals of a file, each with the number of its first line.
-fn literals(text: &str) -> Vec<(usize, &str)> {
-    let (mut found, mut at) = (Vec::new(), 0);
-    while let Some(next) = text[at..].find(['"', '/', '\'']).map(|next| at + next) {
-        let rest = &text[next..];
-        at = next + 1;
-        if rest.starts_with("//") {
-            at = next + rest.find('\n').unwrap_or(rest.len());
-        } else if let Some(escaped) = rest.strip_prefix("'\\") {
-            at = next + 3 + escaped[1..].find('\'').unwrap_or(0);
-        } else if rest.starts_with("'\"'") {
-            at = next + 3;
-        } else if let Some(inside) = rest.strip_prefix('"') {
-            let before = text[..next].trim_end_matches('#');
-            let hashes = &text[before.len()..next];
-            let raw = before.strip_suffix('r').is_some_and(|b| !b.ends_with(|c: char| c.is_alphanumeric() || c == '_'));
-            let end = if raw { inside.find(&format!("\"{hashes}")) } else { end_of_literal(inside) };
-            let Some(length) = end else { break };
-            found.push((text[..next].matches('\n').count() + 1, &inside[..length]));
-            at = next + 1 + length + 1 + if raw { hashes.len() } else { 0 };
-        }
-    }
-    found
-}
-
-/// Returns the position of the quotation mark that ends a literal.
-fn end_of_literal(text: &str) -> Option<usize> {
-    let mut escaped = false;
-    text.bytes().position(|byte| {
-        let ends = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        ends
-    })
-}
-
-#[test]
-fn literals_are_found() {
-    let text = "// \"no\"\n'\"' \"a \\\" b\" '\\'' r#\"c \"d\" e\"# / 'x\nf(\"g\")";
-    assert_eq!(literals(text), [(2, "a \\\" b"), (2, "c \"d\" e"), (3, "g")]);
-}
-
-/// Checks every line of the Python package, the headers, the Makefile and the pages of editors.
-#[test]
-fn bindings_are_plain() {
-    let mut files: Vec<PathBuf> =
-        ["Makefile", "editors/README.md", "bindings/python/README.md"].map(|f| root().join(f)).into();
-    collect(&root().join("bindings/python/python"), "py", &mut files);
-    collect(&root().join("bindings/c/include"), "h", &mut files);
-    collect(&root().join("bindings/mlir/include"), "h", &mut files);
-    assert!(files.len() > 15, "found only {} files", files.len());
-    for (path, text) in read(files) {
-        for (i, line) in text.lines().enumerate() {
-            let found = RIDDLES.iter().find(|phrase| has_phrase(line, phrase));
-            assert!(found.is_none(), "{path}:{}: {line}", i + 1);
-        }
-    }
-}
-
-/// Whether a phrase is in a line, as whole words, outside of quotations in backticks.
-fn has_phrase(line: &str, phrase: &str) -> bool {
-    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    let plain = line.split('`').step_by(2);
-    plain.map(str::to_lowercase).any(|text| {
-        text.match_indices(phrase).any(|(at, _)| {
-            !is_part(text[..at].chars().next_back()) && !is_part(text[at + phrase.len()..].chars().next())
-        })
-    })
-}
-
-#[test]
-fn nothing_is_left_for_later() {
+fn no_code_is_left_for_later() {
     let words = ["TODO", "FIXME", "XXX", "HACK"];
-    for (path, text) in sources().iter().filter(|f| !f.0.ends_with("tidy.rs")) {
+    for (path, text) in sources().iter().filter(|f| !f.0.starts_with(RULES)) {
         for (i, line) in text.lines().enumerate() {
             let found = words.iter().find(|w| has_word(line, w));
             assert!(found.is_none(), "{path}:{}: {}", i + 1, line.trim());
@@ -603,91 +431,4 @@ fn codes_are_registered_and_used() {
         let used = code.iter().any(|f| f.1.lines().any(|l| has_word(l, constant)));
         assert!(used, "nobody finds {constant}: remove it from dialect/src/codes.rs");
     }
-}
-
-#[test]
-fn every_rewrite_of_the_plan_is_explained() {
-    let text = std::fs::read_to_string(root().join("docs/design/plan.md")).unwrap();
-    for (name, says) in passes::plan::rules() {
-        assert!(text.contains(&format!("| `{name}` | {says} |")), "docs/design/plan.md lacks the rule {name}: {says}");
-    }
-}
-
-#[test]
-fn documents_are_plain() {
-    for (path, text) in documents() {
-        for (line, words) in prose(&text) {
-            let found = RIDDLES.iter().find(|phrase| has_phrase(words, phrase));
-            assert!(found.is_none(), "{path}:{line}: {words}");
-        }
-    }
-}
-
-/// The anchor of a heading, as GitHub makes it.
-fn anchor(heading: &str) -> String {
-    let kept = |c: &char| c.is_alphanumeric() || " -_".contains(*c);
-    heading.trim_start_matches('#').trim().to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")
-}
-
-#[test]
-fn documents_link_to_what_exists() {
-    let mut count = 0;
-    for (path, text) in documents() {
-        for (line, words) in prose(&text) {
-            for link in words.split("](").skip(1) {
-                let link = link.split(')').next().unwrap_or_default();
-                if link.starts_with("https://") {
-                    continue;
-                }
-                let (file, heading) = link.split_once('#').unwrap_or((link, ""));
-                let document = root().join(&path);
-                let target = if file.is_empty() { document } else { document.with_file_name(file) };
-                assert!(target.exists(), "{path}:{line}: {link} doesn't exist");
-                if !heading.is_empty() {
-                    let other = fs::read_to_string(&target).expect("a document is text");
-                    let is_there = prose(&other).iter().any(|l| l.1.starts_with('#') && anchor(l.1) == heading);
-                    assert!(is_there, "{path}:{line}: {link} has no such heading");
-                }
-                count += 1;
-            }
-        }
-    }
-    assert!(count > 20, "found only {count} links");
-}
-
-/// ARCHITECTURE.md and docs/design name symbols, files and flags for readers to search for.
-#[test]
-fn the_design_names_what_exists() {
-    let mut texts: Vec<String> = sources().into_iter().filter(|f| !f.0.ends_with("tidy.rs")).map(|f| f.1).collect();
-    texts.push(fs::read_to_string(root().join("Makefile")).expect("the Makefile is text"));
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    let mut words = BTreeSet::new();
-    for text in &texts {
-        words.extend(text.split(|c| !is_part(c)));
-        words.extend(text.split(|c| !is_part(c) && c != '-').map(|word| word.trim_matches('-')));
-    }
-    let mut count = 0;
-    let is_design = |path: &str| path == "ARCHITECTURE.md" || path.starts_with("docs/design/");
-    for (path, text) in documents().iter().filter(|f| is_design(&f.0)) {
-        for (line, sentence) in prose(text) {
-            assert!(
-                sentence.matches('`').count().is_multiple_of(2),
-                "{path}:{line}: a name in backticks is on two lines"
-            );
-            for name in sentence.split('`').skip(1).step_by(2) {
-                count += 1;
-                if name.contains('/') && !name.contains(' ') {
-                    assert!(root().join(name).exists(), "{path}:{line}: {name} doesn't exist");
-                    continue;
-                }
-                let parts = name.split(|c| !is_part(c) && c != '-').map(|part| part.trim_matches('-'));
-                for part in parts.filter(|part| part.contains(char::is_alphabetic)) {
-                    // clap makes the names of flags from those of fields.
-                    let is_known = words.contains(part) || words.contains(part.replace('-', "_").as_str());
-                    assert!(is_known, "{path}:{line}: no source has {part}");
-                }
-            }
-        }
-    }
-    assert!(count > 300, "found only {count} names");
 }

@@ -1,7 +1,10 @@
 //! Comparisons find one wrong element at any position of random programs, and never report a correct program: each
 //! element may differ by as much as rounding can move it, independently of the others.
 
-use shardc::{Backend, CompileOptions, Compiler, ExecuteOptions, Interface, Literal, Module, Source, Tolerance};
+use shardc::{Backend, CompileOptions, Compiler, Literal, Module, Tolerance};
+use shardc_tests::command::shardc;
+use shardc_tests::sharded::{Values, module_and_inputs, results, value};
+use shardc_tests::tools::scratch;
 
 /// The number of random programs.
 const PROGRAMS: u64 = 60;
@@ -87,9 +90,9 @@ func.func @main(%a: tensor<8x16xf32> {{sdy.sharding = #sdy.sharding<@mesh, {a}>}
 struct Ran {
     compiler: Compiler,
     device: Module,
-    inputs: Vec<Vec<Literal>>,
-    got: Vec<Vec<Literal>>,
-    want: Vec<Vec<Literal>>,
+    inputs: Values,
+    got: Values,
+    want: Values,
 }
 
 /// Returns a random program's results, in shards and unpartitioned.
@@ -100,12 +103,10 @@ fn ran(seed: u64, narrow: bool) -> Ran {
 /// Returns a program's results for inputs generated from a seed, in shards and unpartitioned.
 fn ran_text(seed: u64, text: String) -> Ran {
     let compiler = Compiler::standard();
-    let module = compiler.parse(Source::new(format!("program {seed}"), text)).into_result().expect("a valid program");
-    let inputs = shardc::random_inputs(&Interface::of(&module).expect("tensors").arguments, seed, 1);
-    let device = compiler.compile(module.clone(), "compile", &CompileOptions::default()).into_result().expect("a plan");
-    let options = ExecuteOptions { backend: Backend::default(), ..ExecuteOptions::default() };
-    let got = compiler.execute(&device, &inputs, &options).into_result().expect("it runs").results;
-    let want = compiler.evaluate(&module, &inputs).into_result().expect("it can be evaluated");
+    let (module, inputs) = module_and_inputs(&compiler, &format!("program {seed}"), text, seed);
+    let device = value(seed, compiler.compile(module.clone(), "compile", &CompileOptions::default()));
+    let got = results(seed, &compiler, &device, &inputs, Backend::default());
+    let want = value(seed, compiler.evaluate(&module, &inputs));
     Ran { compiler, device, inputs, got, want }
 }
 
@@ -121,7 +122,7 @@ impl Ran {
 }
 
 #[test]
-fn right_programs_are_right() {
+fn correct_programs_have_no_differences() {
     for seed in 0..PROGRAMS {
         let ran = ran(seed, seed % 2 == 0);
         let faults = ran.faults(&ran.got);
@@ -226,15 +227,6 @@ fn a_count_of_ones_is_exact() {
     }
 }
 
-/// Returns the exit code and output of a command.
-fn shardc(args: &[&str], input: &str) -> (u8, String) {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let io =
-        shardc::Io { stdin: &mut input.as_bytes(), out: &mut out, err: &mut err, out_color: false, err_color: false };
-    let code = shardc::run(args, io);
-    (code, [String::from_utf8_lossy(&out), String::from_utf8_lossy(&err)].concat())
-}
-
 const MASKED: &str = "func.func public @main(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %m = stablehlo.constant dense<[[true, false, false, false], [true, true, false, false]]> : tensor<2x4xi1>
   %c = stablehlo.constant dense<-1.000000e+30> : tensor<2x4xf32>
@@ -245,9 +237,9 @@ const MASKED: &str = "func.func public @main(%x: tensor<2x4xf32>) -> tensor<2x4x
 
 /// Tests the text and JSON of `--expect` for correct results and for wrong ones next to a mask.
 #[test]
-fn a_mask_excuses_nothing_beside_it() {
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let file = |name: &str| folder.join(format!("masked_{name}.npz")).to_string_lossy().into_owned();
+fn wrong_elements_next_to_masked_ones_are_found() {
+    let folder = scratch("masked");
+    let file = |name: &str| folder.join(name).with_extension("npz").to_string_lossy().into_owned();
     let array = |f: &dyn Fn(usize) -> f64| {
         let ty = dialect::ir::TensorType::new(&[2, 4], dialect::ir::ElementType::F32);
         Literal::from_fn(&ty, |i| dialect::scalar::Scalar::Float(f(i)))
@@ -262,7 +254,8 @@ fn a_mask_excuses_nothing_beside_it() {
     let right = write("right", "out0", array(&|i| masked(i, i as f64)));
     let wrong = write("wrong", "out0", array(&|i| masked(i, i as f64 + 0.5)));
     let run = |expected: &str, more: &[&str]| {
-        shardc(&[&["run", "--interpret", "-", "--inputs", &given, "--expect", expected], more].concat(), MASKED)
+        let args = ["run", "--interpret", "-", "--inputs", &given, "--expect", expected];
+        shardc(&[&args, more].concat(), MASKED).code_and_text()
     };
     assert_eq!(run(&right, &[]), (0, "result 0: as expected\n".to_owned()));
     let (code, said) = run(&wrong, &["--json=last"]);

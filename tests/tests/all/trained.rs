@@ -12,11 +12,8 @@ use dialect::ops::{build, func};
 use dialect::scalar::{Comparison, Scalar};
 use passes::options::Options;
 use passes::{Effect, Pass, Stage, partition};
-use shardc::{
-    Backend, CompileOptions, Compiler, ExecuteOptions, HAS_NATIVE, Interface, Literal, Module, Source, Tolerance,
-    random_inputs,
-};
-use shardc_tests::sharded::{messages, number};
+use shardc::{Backend, CompileOptions, Compiler, Literal, Module, Source, Tolerance};
+use shardc_tests::sharded::{Values, module_and_inputs, number, results, value};
 use shardc_tests::training::step;
 
 /// The relative error of a value with a planted fault.
@@ -155,26 +152,23 @@ fn splice(program: &mut Program, op: Op, made: Vec<Op>, behind: usize) {
 /// A program with its expected results.
 struct Trained {
     module: Module,
-    inputs: Vec<Vec<Literal>>,
-    want: Vec<Vec<Literal>>,
+    inputs: Values,
+    want: Values,
 }
 
 impl Trained {
     fn of(compiler: &Compiler, seed: u64, element: &'static str) -> Self {
-        let source = Source::new(format!("step {seed} in {element}"), step(seed, element));
-        let module = compiler.parse(source).into_result().unwrap_or_else(|d| panic!("{seed}: {}", messages(d)));
-        let inputs = random_inputs(&Interface::of(&module).expect("tensors").arguments, seed, 1);
-        let want = compiler.evaluate(&module, &inputs).into_result().unwrap_or_else(|d| panic!("{}", messages(d)));
+        let name = format!("step {seed} in {element}");
+        let (module, inputs) = module_and_inputs(compiler, &name, step(seed, element), seed);
+        let want = value(name, compiler.evaluate(&module, &inputs));
         Self { module, inputs, want }
     }
 
     /// Returns the results in shards, and those that are reported as different.
-    fn in_shards(&self, compiler: &Compiler, backend: Backend) -> (Vec<Vec<Literal>>, Vec<String>) {
-        let compiled = compiler.compile(self.module.clone(), "compile", &CompileOptions::default());
-        let device = compiled.into_result().unwrap_or_else(|d| panic!("{}", messages(d)));
-        let execute = ExecuteOptions { backend, ..ExecuteOptions::default() };
-        let got = compiler.execute(&device, &self.inputs, &execute).into_result();
-        let got = got.unwrap_or_else(|d| panic!("{}", messages(d))).results;
+    fn in_shards(&self, compiler: &Compiler, backend: Backend) -> (Values, Vec<String>) {
+        let name = &self.module.source().name;
+        let device = value(name, compiler.compile(self.module.clone(), "compile", &CompileOptions::default()));
+        let got = results(name, compiler, &device, &self.inputs, backend);
         let found = compiler.compare_results(&device, &self.inputs, &got, &self.want, Tolerance::default());
         let said = |r: &shardc::CheckedResult| format!("result {}: {}", r.index, r.comparison.text("equal"));
         (got, found.iter().filter(|r| !r.equal).map(said).collect())
@@ -204,27 +198,25 @@ fn change(want: &[Vec<Literal>], got: &[Vec<Literal>], exact: &[Vec<Literal>]) -
 }
 
 /// Returns the results of an f32 step computed in f64.
-fn exactly(compiler: &Compiler, seed: u64, inputs: &[Vec<Literal>]) -> Vec<Vec<Literal>> {
+fn exactly(compiler: &Compiler, seed: u64, inputs: &[Vec<Literal>]) -> Values {
     let text = step(seed, "f32").replace("f32", "f64");
-    let module =
-        compiler.parse(Source::new("step in f64", text)).into_result().unwrap_or_else(|d| panic!("{}", messages(d)));
+    let module = value(seed, compiler.parse(Source::new("step in f64", text)));
     let wide = |l: &Literal| Literal::from_scalars(ElementType::F64, &l.shape, (0..l.len()).map(|i| l.get(i)));
-    let inputs: Vec<Vec<Literal>> = inputs.iter().map(|all| all.iter().map(wide).collect()).collect();
-    compiler.evaluate(&module, &inputs).into_result().unwrap_or_else(|d| panic!("{}", messages(d)))
+    let inputs: Values = inputs.iter().map(|all| all.iter().map(wide).collect()).collect();
+    value(seed, compiler.evaluate(&module, &inputs))
 }
 
 #[test]
-fn training_steps_are_right_and_planted_faults_are_found() {
+fn correct_training_steps_pass_and_planted_faults_are_found() {
     let (from, count) = (number("RANDOM_FROM", 0), number("RANDOM_PROGRAMS", 4));
     let right = Compiler::standard();
     let faulty = Compiler::standard().with_passes(&[&FAULTY]);
-    let native = if HAS_NATIVE { Backend::Native } else { Backend::Reference };
     let mut wrong = Vec::new();
     for element in ["f32", "bf16", "f16"] {
         let (mut alarms, mut found, mut seen, mut missed) = (0, 0, 0, Vec::new());
         for seed in from..from + count {
             let trained = Trained::of(&right, seed, element);
-            let (_, faults) = trained.in_shards(&right, native);
+            let (_, faults) = trained.in_shards(&right, Backend::default());
             if !faults.is_empty() {
                 alarms += 1;
                 wrong.push(format!("step {seed} in {element} is right, but {}", faults.join("; ")));
@@ -256,7 +248,7 @@ fn training_steps_are_right_and_planted_faults_are_found() {
 }
 
 #[test]
-fn the_steps_have_all_layers() {
+fn training_steps_contain_every_kind_of_layer() {
     let texts: Vec<String> = (0..100).map(|seed| step(seed, "f32")).collect();
     for op in ["tanh", "logistic", "maximum", "rsqrt", "exponential", "pad", "log", "batching_dims", "sqrt", "iota"] {
         let having = texts.iter().filter(|text| text.contains(op)).count();

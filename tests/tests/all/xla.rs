@@ -3,34 +3,15 @@
 //! reference evaluator (the lit test shows that the partitioned program is equivalent to the plain one).
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use dialect::codes;
-use serde_json::{Value, json};
-use shardc::{
-    Backend, CompileOptions, Compiler, Diagnostics, ExecuteOptions, Interface, PrintOptions, Source, random_inputs,
-};
+use serde_json::json;
+use shardc::{Backend, CompileOptions, Compiler, Diagnostics, Interface, PrintOptions, Source, random_inputs};
+use shardc_tests::corpus::{self, Sample};
 use shardc_tests::oracle;
-
-/// Returns a folder below the target folder for files that tests write.
-fn scratch(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
-/// Runs the cases in XLA and fails if there are errors. `failures` are earlier errors.
-fn judge(python: &Path, cases: Vec<Value>, mut failures: Vec<String>) {
-    let count = cases.len();
-    let (verdicts, said) = oracle::judge(python, "xla.py", cases.into_iter());
-    for verdict in &verdicts {
-        if let Some(error) = verdict["error"].as_str() {
-            failures.push(format!("{}: {error}", verdict["name"].as_str().unwrap_or("?")));
-        }
-    }
-    assert_eq!(verdicts.len(), count, "the judge stopped early:\n{said}");
-    assert!(failures.is_empty(), "{} of {count} programs fail:\n{}", failures.len(), failures.join("\n"));
-}
+use shardc_tests::sharded::{results, value, write_arrays};
+use shardc_tests::tools::{root, scratch};
 
 /// The pipelines whose output XLA reads: the one of `compile --emit manual`, and the one for XLA without Shardy.
 const FORMS: [&str; 2] = ["compile-manual", "compile-gspmd"];
@@ -52,37 +33,24 @@ fn only_refused(found: &Diagnostics) -> bool {
 #[cfg_attr(not(has = "oracles"), ignore = "run `make oracles`")]
 fn xla_runs_our_programs_with_the_same_results() {
     let python = oracle::made("oracles");
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
-    let out = scratch("manual");
-    let mut folders: Vec<PathBuf> =
-        fs::read_dir(&corpus).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir()).collect();
-    folders.sort();
-    assert!(folders.len() >= 43, "found only {} programs", folders.len());
-
-    let compiler = Compiler::standard();
-    let (mut cases, mut failures) = (Vec::new(), Vec::new());
-    for folder in &folders {
-        let name = folder.file_name().unwrap().to_string_lossy().into_owned();
-        let text = fs::read_to_string(folder.join("program.mlir")).unwrap();
+    let (compiler, out) = (Compiler::standard(), scratch("manual"));
+    let mut cases = Vec::new();
+    for Sample { name, text } in corpus::samples() {
+        let [inputs, expected] = ["inputs.npz", "expected.npz"].map(|file| corpus::file(&name, file));
         for pipeline in FORMS {
             let name = format!("{name} through {pipeline}");
-            match through(&compiler, pipeline, Source::new(&name, text.clone())) {
-                Ok(text) => {
-                    let program = out.join(format!("{name}.mlir"));
-                    fs::write(&program, text).unwrap();
-                    let (inputs, expected) = (folder.join("inputs.npz"), folder.join("expected.npz"));
-                    cases.push(json!({ "name": name, "program": program, "inputs": inputs, "expected": expected }));
-                }
-                Err(why) => failures.push(format!("{name}: not compiled: {:?}", why.list)),
-            }
+            let made = through(&compiler, pipeline, Source::new(&name, &text));
+            let program = out.join(format!("{name}.mlir"));
+            fs::write(&program, made.unwrap_or_else(|why| panic!("{name}: {why}"))).unwrap();
+            cases.push(json!({ "name": name, "program": program, "inputs": inputs, "expected": expected }));
         }
     }
-    judge(&python, cases, failures);
+    oracle::accepts(&python, "xla.py", cases);
 }
 
 /// Returns the lit tests that compare a partitioned program with the plain one and find no difference.
 fn checked_lit_tests() -> Vec<PathBuf> {
-    let folders = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../lit-tests")).unwrap();
+    let folders = fs::read_dir(root().join("lit-tests")).unwrap();
     let folders = folders.map(|e| e.unwrap().path()).filter(|p| p.is_dir());
     let files = folders.flat_map(|folder| fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()));
     let asks = |text: String| text.lines().any(|l| l.starts_with("// RUN: shardc check ") && !l.contains("--spmd"));
@@ -124,11 +92,11 @@ const NOT_ASKED: [&str; 11] = [
 
 #[test]
 #[cfg_attr(not(has = "oracles"), ignore = "run `make oracles`")]
-fn xla_agrees_on_what_is_checked() {
+fn xla_gives_the_evaluators_results_for_checked_lit_tests() {
     let python = oracle::made("oracles");
     let out = scratch("manual-checked");
     let compiler = Compiler::standard();
-    let (mut cases, mut failures) = (Vec::new(), Vec::new());
+    let mut cases = Vec::new();
     for file in checked_lit_tests() {
         let name = format!(
             "{}-{}",
@@ -145,25 +113,18 @@ fn xla_agrees_on_what_is_checked() {
         let texts = match texts {
             Ok(texts) => texts,
             Err(why) => {
-                if !only_refused(&why) {
-                    failures.push(format!("{name}: not compiled: {:?}", why.list));
-                }
+                assert!(only_refused(&why), "{name}: {why}");
                 continue;
             }
         };
         // The reference evaluator returns the results of each device.
         let compiled = compiler.parse(source).and_then(|m| compiler.compile(m, "compile", &CompileOptions::default()));
-        let device = compiled.value.expect("it was compiled");
+        let device = value(&name, compiled);
         let inputs = random_inputs(&Interface::of(&device).expect("it was compiled").arguments, 1, 1);
-        let reference = ExecuteOptions { backend: Backend::Reference, ..ExecuteOptions::default() };
-        let Some(results) = compiler.execute(&device, &inputs, &reference).value.map(|e| e.results) else {
-            failures.push(format!("{name}: not evaluated"));
-            continue;
-        };
+        let results = results(&name, &compiler, &device, &inputs, Backend::Reference);
         let path = |kind: &str| out.join(format!("{name}.{kind}"));
         for (kind, prefix, values) in [("in.npz", "arg", &inputs[0]), ("out.npz", "out", &results[0])] {
-            let named: Vec<_> = values.iter().enumerate().map(|(i, v)| (format!("{prefix}{i}"), v.clone())).collect();
-            runtime::npz::write_file(&path(kind), &named).unwrap();
+            write_arrays(&path(kind), prefix, values);
         }
         for (form, text) in FORMS.iter().zip(texts) {
             let (program, named) = (path(&format!("{form}.mlir")), format!("{name} through {form}"));
@@ -177,5 +138,5 @@ fn xla_agrees_on_what_is_checked() {
         }
     }
     assert!(cases.len() >= 80, "found only {} programs", cases.len());
-    judge(&python, cases, failures);
+    oracle::accepts(&python, "xla.py", cases);
 }

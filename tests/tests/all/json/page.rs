@@ -1,8 +1,12 @@
 //! The page of `report` is strict HTML that loads nothing else, and a browser draws all of its figures.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use shardc_tests::command::shardc;
+use shardc_tests::corpus::sample;
+use shardc_tests::tools::scratch;
 
 /// A gather of an argument whose name would close the surrounding HTML element if it weren't escaped.
 const PROGRAM: &str = r#"
@@ -13,12 +17,7 @@ func.func @main(%a: tensor<1024x512xbf16> {sdy.sharding = #sdy.sharding<@mesh, [
 }"#;
 
 fn page(program: &str) -> String {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut stdin = program.as_bytes();
-    let io = shardc::Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color: false, err_color: false };
-    let code = shardc::run(["report", "-", "--target", "v5e:4x2", "--tries", "4"], io);
-    assert_eq!(code, 0, "{}", String::from_utf8_lossy(&err));
-    String::from_utf8(out).expect("text")
+    shardc(&["report", "-", "--target", "v5e:4x2", "--tries", "4"], program).succeeded().text()
 }
 
 /// Returns the elements of a page in order, or the reason why it is not strict HTML: every element must be closed
@@ -75,7 +74,7 @@ fn elements(page: &str) -> Result<Vec<String>, String> {
 
 #[test]
 fn the_page_is_strict_and_loads_nothing() {
-    for program in [PROGRAM.to_owned(), super::corpus("train_2d")] {
+    for program in [PROGRAM.to_owned(), sample("train_2d").text] {
         let page = page(&program);
         let elements = elements(&page).expect("strict HTML");
         for (name, least) in [("table", 3), ("svg", 1), ("script", 2), ("rect", 8), ("h2", 6)] {
@@ -84,7 +83,7 @@ fn the_page_is_strict_and_loads_nothing() {
         }
         let (_, data) = page.split_once("id=\"data\">").expect("data");
         let data: serde_json::Value = serde_json::from_str(data.split("</script>").next().unwrap()).expect("JSON");
-        let cost = super::document(&["cost", "--json", "--target", "v5e:4x2", "-"], &program);
+        let cost = shardc(&["cost", "--json", "--target", "v5e:4x2", "-"], &program).json();
         for key in ["step_s", "exposed_s", "peak_bytes", "collectives"] {
             assert_eq!(data["cost"][key], cost[key], "{key}");
         }
@@ -97,17 +96,9 @@ fn the_page_is_strict_and_loads_nothing() {
     }
 }
 
-/// Returns the path of Debian's browser, or another build of it.
-fn browser() -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH")?;
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    let found = std::env::split_paths(&folders).flat_map(|folder| names.map(|name| folder.join(name)));
-    found.into_iter().find(|path| path.is_file())
-}
-
 /// Returns the browser's output and error output when it opens a file.
-fn opened(browser: &Path, folder: &Path, flags: &[&str], file: &Path) -> (String, String) {
-    let mut child = Command::new(browser)
+fn opened(folder: &Path, flags: &[&str], file: &Path) -> (String, String) {
+    let mut child = Command::new("chromium")
         .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
         .args(["--disable-extensions", "--disable-background-networking", "--enable-logging=stderr"])
         .args(["--window-size=1200,2400", "--virtual-time-budget=3000"])
@@ -132,18 +123,13 @@ fn opened(browser: &Path, folder: &Path, flags: &[&str], file: &Path) -> (String
 }
 
 #[test]
+#[cfg_attr(not(has = "chromium"), ignore = "install chromium")]
 fn a_browser_draws_the_page() {
-    let Some(browser) = browser() else {
-        println!("left out: there is no chromium here (apt-get install chromium)");
-        return;
-    };
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report");
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = scratch("report");
     let (file, blank) = (folder.join("report.html"), folder.join("blank.html"));
-    std::fs::write(&file, page(&super::corpus("train_2d"))).unwrap();
+    std::fs::write(&file, page(&sample("train_2d").text)).unwrap();
     std::fs::write(&blank, "<!DOCTYPE html><html><body></body></html>").unwrap();
-    let (dom, said) = opened(&browser, &folder, &["--dump-dom"], &file);
+    let (dom, said) = opened(&folder, &["--dump-dom"], &file);
     let faults: Vec<&str> = said.lines().filter(|line| line.contains("CONSOLE")).collect();
     assert!(faults.is_empty(), "{faults:?}");
     // The elements that the script drew.
@@ -157,7 +143,7 @@ fn a_browser_draws_the_page() {
     // A picture of the page is much larger than one of an empty page.
     let picture = |file: &Path, name: &str| {
         let path = folder.join(name);
-        opened(&browser, &folder, &[&format!("--screenshot={}", path.display())], file);
+        opened(&folder, &[&format!("--screenshot={}", path.display())], file);
         std::fs::metadata(&path).expect("a picture").len()
     };
     let (full, empty) = (picture(&file, "report.png"), picture(&blank, "blank.png"));

@@ -3,26 +3,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use shardc_tests::oracle;
+use shardc_tests::tools::{said, scratch};
+use shardc_tests::{corpus, oracle, tools};
 
 /// Returns the path of the command line program with MPI.
 fn shardc() -> PathBuf {
     oracle::made("mpi")
-}
-
-fn corpus(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name)
-}
-
-/// Returns an empty folder for one test.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ranks").join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a folder");
-    folder
 }
 
 /// Returns `mpirun` with `ranks` processes of this command. Once one has ended, the others get five seconds for their
@@ -39,13 +28,7 @@ fn mpirun(ranks: usize, command: &Path) -> Command {
 }
 
 fn ok(command: &mut Command) -> String {
-    let output = command.output().expect("it starts");
-    assert!(output.status.success(), "{command:?}: {}", said(&output));
-    said(&output)
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
+    said(&tools::ok(command))
 }
 
 #[test]
@@ -56,12 +39,12 @@ fn results_have_the_same_bits_for_any_number_of_ranks() {
     for (name, given) in
         [("train_2d", true), ("dist_ppermute", true), ("kind_uneven_mlp", false), ("tpu_p2_moe_ragged_dot", true)]
     {
-        let (program, folder) = (corpus(name).join("program.mlir"), folder(&format!("bits_{name}")));
+        let (program, folder) = (corpus::file(name, "program.mlir"), scratch(&format!("ranks_bits_{name}")));
         let at = |name: &str| folder.join(name);
         let run = |command: &mut Command, outputs: &str| {
             command.arg("run").arg(&program).arg("--outputs").arg(at(outputs));
             if given {
-                command.arg("--inputs").arg(corpus(name).join("inputs.npz"));
+                command.arg("--inputs").arg(corpus::file(name, "inputs.npz"));
             }
             ok(command)
         };
@@ -89,7 +72,7 @@ fn random_programs(devices: &str, count: usize) -> Vec<String> {
 fn random_programs_give_the_same_bits_in_any_order_of_sums() {
     let shardc = shardc();
     for (number, text) in random_programs("@mesh = <[\"x\"=4, \"y\"=2]>", 2).into_iter().enumerate() {
-        let folder = folder(&format!("random_{number}"));
+        let folder = scratch(&format!("ranks_random_{number}"));
         let at = |name: &str| folder.join(name);
         fs::write(at("program.mlir"), text).expect("a program");
         let run = |command: &mut Command, how: &str, outputs: &str| {
@@ -110,7 +93,12 @@ fn random_programs_give_the_same_bits_in_any_order_of_sums() {
 fn a_profile_says_who_came_last_of_all_ranks() {
     let shardc = shardc();
     let mut run = mpirun(2, &shardc);
-    run.arg("run").arg(corpus("dist_psum_scatter").join("program.mlir")).args(["--profile", "--json", "--repeat", "3"]);
+    run.arg("run").arg(corpus::file("dist_psum_scatter", "program.mlir")).args([
+        "--profile",
+        "--json",
+        "--repeat",
+        "3",
+    ]);
     let text = ok(&mut run);
     let json = text.lines().find(|line| line.starts_with('{')).unwrap_or_else(|| panic!("no JSON: {text}"));
     let told: serde_json::Value = serde_json::from_str(json).expect("JSON");
@@ -129,12 +117,12 @@ fn a_profile_says_who_came_last_of_all_ranks() {
 #[cfg(target_os = "linux")]
 fn a_rank_that_can_not_write_ends_all() {
     let shardc = shardc();
-    let folder = folder("full");
+    let folder = scratch("ranks_full");
     // The output of rank 1 would go into a missing folder.
     std::os::unix::fs::symlink("missing/out.npz", folder.join("out.1.npz")).expect("a link");
     let run = format!(
         "run {} --outputs {}",
-        corpus("dist_psum_scatter").join("program.mlir").display(),
+        corpus::file("dist_psum_scatter", "program.mlir").display(),
         folder.join("out.npz").display()
     );
     let text = Running::start("full_ranks", 2, &shardc, &run).ended_within(60);
@@ -150,11 +138,12 @@ fn a_rank_that_can_not_write_ends_all() {
 #[cfg_attr(not(has = "mpi"), ignore = "run `make mpi`")]
 fn expectations_and_traces_are_of_all_ranks() {
     let shardc = shardc();
-    let folder = folder("expect");
-    let (trace, case) = (folder.join("run.json"), corpus("dist_psum_scatter"));
+    let folder = scratch("ranks_expect");
+    let trace = folder.join("run.json");
+    let case = |name| corpus::file("dist_psum_scatter", name);
     let mut run = mpirun(2, &shardc);
-    run.arg("run").arg(case.join("program.mlir")).arg("--inputs").arg(case.join("inputs.npz"));
-    run.arg("--expect").arg(case.join("expected.npz")).arg("--trace").arg(&trace);
+    run.arg("run").arg(case("program.mlir")).arg("--inputs").arg(case("inputs.npz"));
+    run.arg("--expect").arg(case("expected.npz")).arg("--trace").arg(&trace);
     let text = ok(&mut run);
     assert_eq!(text.matches("result 0: as expected").count(), 1, "{text}");
     let events: serde_json::Value = serde_json::from_slice(&fs::read(&trace).expect("a trace")).expect("JSON");
@@ -175,7 +164,7 @@ struct Running {
 
 impl Running {
     fn start(name: &str, ranks: usize, shardc: &Path, args: &str) -> Self {
-        let folder = folder(name);
+        let folder = scratch(&format!("ranks_{name}"));
         let script = folder.join("rank.sh");
         let line =
             format!("echo $$ > {}/pid.$OMPI_COMM_WORLD_RANK\nexec {} {args}\n", folder.display(), shardc.display());
@@ -229,8 +218,10 @@ impl Running {
 #[cfg_attr(not(has = "mpi"), ignore = "run `make mpi`")]
 fn a_rank_that_is_gone_is_named_by_all_others() {
     let shardc = shardc();
-    let long =
-        format!("run {} --repeat 4000000 --rank-timeout 4", corpus("dist_psum_scatter").join("program.mlir").display());
+    let long = format!(
+        "run {} --repeat 4000000 --rank-timeout 4",
+        corpus::file("dist_psum_scatter", "program.mlir").display()
+    );
     for (signal, says, seconds) in [("-KILL", "has ended", 20), ("-STOP", "has not answered for 4 s", 30)] {
         let running = Running::start(&format!("gone{signal}"), 4, &shardc, &long);
         running.wait_for(2);
@@ -249,23 +240,23 @@ fn a_rank_that_is_gone_is_named_by_all_others() {
 #[cfg_attr(not(has = "mpi"), ignore = "run `make mpi`")]
 fn ranks_that_disagree_do_not_begin() {
     let shardc = shardc();
-    let (one, other) = (corpus("dist_psum_scatter"), corpus("dist_ppermute"));
+    let (one, other) = ("dist_psum_scatter", "dist_ppermute");
     let pick = |rank: usize, a: &str, b: &str| format!("$([ $OMPI_COMM_WORLD_RANK = {rank} ] && echo {b} || echo {a})");
-    let file = |folder: &Path, name: &str| folder.join(name).display().to_string();
-    let program = pick(1, &file(&one, "program.mlir"), &file(&other, "program.mlir"));
+    let file = |name: &str, file: &str| corpus::file(name, file).display().to_string();
+    let program = pick(1, &file(one, "program.mlir"), &file(other, "program.mlir"));
     let text = Running::start("program", 2, &shardc, &format!("run {program}")).ended_within(60);
     assert!(text.contains("rank 1 (host") && text.contains("runs another program"), "{text}");
     let text = Running::start(
         "options",
         2,
         &shardc,
-        &format!("run {} --seed {}", file(&one, "program.mlir"), pick(1, "3", "4")),
+        &format!("run {} --seed {}", file(one, "program.mlir"), pick(1, "3", "4")),
     );
     let text = text.ended_within(60);
     assert!(text.contains("runs with other options"), "{text}");
     // An input that one rank refuses ends all ranks.
-    let inputs = pick(1, &file(&one, "inputs.npz"), &file(&other, "expected.npz"));
-    let text = Running::start("inputs", 2, &shardc, &format!("run {} --inputs {inputs}", file(&one, "program.mlir")));
+    let inputs = pick(1, &file(one, "inputs.npz"), &file(other, "expected.npz"));
+    let text = Running::start("inputs", 2, &shardc, &format!("run {} --inputs {inputs}", file(one, "program.mlir")));
     let text = text.ended_within(60);
     assert!(text.lines().any(|line| line.starts_with("rank 0") && line.contains("rank 1 (host")), "{text}");
 }
@@ -274,7 +265,7 @@ fn ranks_that_disagree_do_not_begin() {
 #[cfg_attr(not(has = "mpi"), ignore = "run `make mpi`")]
 fn inputs_may_be_in_a_file_for_each_rank() {
     let shardc = shardc();
-    let folder = folder("inputs");
+    let folder = scratch("ranks_inputs");
     let at = |name: &str| folder.join(name);
     let program = "module @m attributes {mhlo.num_partitions = 4 : i32} {\n  sdy.mesh @mesh = <[\"x\"=4]>\n  func.func public @main(\
                    %a: tensor<8x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}, %b: tensor<2xf32>) -> tensor<2xf32> {\n    \
@@ -301,7 +292,7 @@ fn inputs_may_be_in_a_file_for_each_rank() {
 #[cfg_attr(not(has = "mpi"), ignore = "run `make mpi`")]
 fn a_pipeline_over_ranks_has_the_bits_of_one_process() {
     let shardc = shardc();
-    let folder = folder("pipeline");
+    let folder = scratch("ranks_pipeline");
     let at = |name: &str| folder.join(name);
     fs::write(at("transformer.mlir"), crate::pipelines::transformer()).expect("a program");
     let run = |command: &mut Command, outputs: &str| {
