@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use shardc_dialect::buffers::{Buffers, Facts, FusionModel, NONE, Node, Timeline, decide, peak};
+use shardc_dialect::buffers::{Buffers, Facts, FusionModel, Liveness, NONE, Node, decide, peak};
 use shardc_dialect::diagnostic::Diagnostics;
 use shardc_dialect::ir::{Op, Program, Value, ValueSource};
 use shardc_dialect::ops::func;
@@ -218,7 +218,7 @@ fn donated_arguments_are_written_over() {
 
 #[test]
 fn a_timeline_holds_to_the_end_of_a_loop_what_came_from_before_it() {
-    let mut t = Timeline::default();
+    let mut t = Liveness::default();
     let before = t.define();
     let unread = t.define();
     t.step();

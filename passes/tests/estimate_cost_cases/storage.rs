@@ -10,7 +10,6 @@ use super::{Case, threshold};
 
 /// Returns the answer of a case about this.
 pub(super) fn answer(case: &Case) -> Option<f64> {
-    let num = |key| case.num(key);
     Some(match case.text("group") {
         "local-bytes" => {
             let (at, devices) = sharding(case);

@@ -4,7 +4,7 @@ mod mail;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use dialect::collective::Groups;
@@ -15,7 +15,7 @@ use dialect::op::{Collective, CollectiveKind};
 use dialect::scalar::{Scalar, ScalarOp};
 
 use self::mail::{Mail, Post};
-use super::{Channels, Members, Part, Plan, Ranks, Scratch, Shared, Site, Transport, Wire};
+use super::{Channels, Members, Part, Plan, Ranks, Scratch, Shared, Site, Transport};
 
 /// Needs for transports of one process, which ignore them: every member reads whole operands.
 fn all(_: usize, _: usize) -> Part {
