@@ -2,10 +2,10 @@
 //! or by order.
 
 use dialect::ir::{Program, TensorType, Value};
+use dialect::ops::func;
 
 use super::arrays::{array_name, could_be};
 use crate::jax_name;
-use crate::module::main_block;
 use runtime::npz::Arrays;
 
 /// The array of each argument or result of the first replica.
@@ -70,7 +70,7 @@ fn listed(items: impl ExactSizeIterator<Item = String>) -> String {
 
 /// Returns the names that JAX gave the arguments; empty unless all have one.
 fn argument_names(program: &Program) -> Vec<String> {
-    let main = main_block(program);
+    let main = func::function(program, "main").and_then(|main| func::block(program, main));
     let arguments = main.map_or(&[][..], |block| program.block_args(block));
     let name = |&value: &Value| jax_name(program, value).map(|name| name.into_owned());
     arguments.iter().map(name).collect::<Option<_>>().unwrap_or_default()

@@ -19,14 +19,12 @@ heuristics! {
 PlanHeuristics PLAN {
     // Comparing plans ----------
 
-    /// The least share of a step that a plan must save where the passes after the plan may change the step by as much:
-    /// they combine and reorder collectives. Of two plans closer than this, the one that moves less is used, because
-    /// the costs of work are less certain than those of communication.
-    clear_gain: f64 = 0.01, or [0.0, 0.1];
-
     /// Ops of a block that is always planned again where loops might carry other layouts; a larger block only if that
-    /// may save `clear_gain` of its cost, because planning takes time in proportion to its ops.
+    /// may save `replanned_share` of its cost, because planning takes time in proportion to its ops.
     replanned_ops: usize = 256, or [0, usize::MAX];
+
+    /// The share of its cost that planning a larger block again must be able to save.
+    replanned_share: f64 = 0.01, or [0.0, 0.1];
 
     /// Ops of a program of which the plan may be used without comparing per-device programs (`clear_cost`). Comparing
     /// takes as long as planning, and in smaller programs later passes change the step by more.

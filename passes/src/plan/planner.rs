@@ -129,7 +129,7 @@ impl Planner<'_> {
         cache: &mut ReshardCache<'_>,
     ) -> Vec<(Value, Distribution)> {
         let most = PartialSum::most_gained(sums, &found.graph, &found.choice, cache, self.rates());
-        if found.graph.ops.len() > PLAN.replanned_ops && most < PLAN.clear_gain * found.cost.total() {
+        if found.graph.ops.len() > PLAN.replanned_ops && most < PLAN.replanned_share * found.cost.total() {
             return Vec::new();
         }
         sums.iter().map(|sum| (sum.result, sum.at.clone())).collect()

@@ -7,6 +7,7 @@ use dialect::sharding::Distribution;
 use rustc_hash::FxHashSet;
 
 use super::draft::Draft;
+use crate::heuristics::HEURISTICS;
 use crate::plan::heuristics::PLAN;
 use crate::plan::model::strategy::Kept;
 use crate::plan::program::graph::OpId;
@@ -45,7 +46,7 @@ pub(crate) fn settle(draft: &mut Draft<'_, '_>, limit: f64) {
             let id = draft.placer.strategy_id(model.keeping_all([&given]));
             draft.try_out(op, id);
             let seconds = draft.cost(&[op], &values);
-            if seconds < best * (1.0 - PLAN.clear_gain) && draft.peak() <= limit {
+            if seconds < best * (1.0 - HEURISTICS.gain) && draft.peak() <= limit {
                 (kept, best) = (id, seconds);
             }
             draft.try_out(op, first);

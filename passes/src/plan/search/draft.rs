@@ -9,6 +9,7 @@ use super::demand::UserDemand;
 use super::egraph;
 use super::step_time::step_seconds;
 use crate::plan::effort::Effort;
+use crate::heuristics::HEURISTICS;
 use crate::plan::heuristics::{PLAN, ROUNDING};
 use crate::plan::model::choice::{Choice, Cost, Placer, Rates, StrategyId};
 use crate::plan::model::meaning::Models;
@@ -224,7 +225,7 @@ impl<'a, 's> Draft<'a, 's> {
     pub(crate) fn shorten(&mut self, limit: f64) -> f64 {
         let all = self.undo.len();
         let mut now = all;
-        let mut best = Best::new(all, self.step(), limit, PLAN.clear_gain);
+        let mut best = Best::new(all, self.step(), limit, HEURISTICS.gain);
         for changes in (0..PLAN.intermediate_plans).rev().map(|i| i * all / PLAN.intermediate_plans) {
             if changes != now {
                 self.go(now, changes);

@@ -58,9 +58,7 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
         Some(step) => (step - startups.joined, step_seconds(draft) - joined),
         None => (cost.total() - startups.joined, other.total() - joined),
     };
-    let moves_less = other.seconds - joined < cost.seconds - startups.joined;
-    let better = this < that && !(moves_less && that < this * (1.0 + PLAN.clear_gain));
-    if fits && !other_fits || fits == other_fits && better {
+    if fits && !other_fits || fits == other_fits && this < that {
         draft.restart(found, cost);
     } else {
         draft.effort = Effort { roles: draft.effort.ops, expanded, rewritten, ..draft.effort };
