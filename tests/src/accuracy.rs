@@ -89,11 +89,12 @@ pub fn values(op: &str, element: ElementType, x: &[f64], engine: Engine) -> Vec<
 
 #[cfg(feature = "jit")]
 fn native(program: dialect::ir::Program, input: Literal, strict: bool) -> Literal {
-    use runtime::execute::{Executable, Math};
+    use runtime::execute::{Executable, Math, Planned};
     use runtime::subnormals::Subnormals;
     let math = if strict { Math::Strict } else { Math::Fast };
     let subnormals = if strict { Subnormals::Keep } else { Subnormals::Flush };
-    let executable = Executable::compile_with(program, None, math, None).unwrap_or_else(|d| panic!("{d:?}"));
+    let executable = Planned::of(program).and_then(|planned| Executable::compile_planned(planned, None, math, None));
+    let executable = executable.unwrap_or_else(|d| panic!("{d:?}"));
     let session = executable.session().expect("memory").with_subnormals(subnormals);
     session.set_inputs(&[input]).expect("inputs fit");
     session.run().unwrap_or_else(|d| panic!("{d:?}"));

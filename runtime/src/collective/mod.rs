@@ -5,7 +5,6 @@
 //! read. Every device of a group combines operands in the order of the group, so results are bitwise the same on all of
 //! them.
 
-mod channels;
 mod members;
 mod part;
 mod plan;
@@ -20,7 +19,6 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use channels::Channels;
 use dialect::ir::ElementType;
 use dialect::scalar::ScalarOp;
 pub use members::Members;

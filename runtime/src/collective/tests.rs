@@ -3,8 +3,8 @@
 mod mail;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 use dialect::collective::Groups;
@@ -15,7 +15,7 @@ use dialect::op::{Collective, CollectiveKind};
 use dialect::scalar::{Scalar, ScalarOp};
 
 use self::mail::{Mail, Post};
-use super::{Channels, Members, Part, Plan, Ranks, Scratch, Shared, Site, Transport};
+use super::{Members, Part, Plan, Ranks, Scratch, Shared, Site, Transport};
 
 /// Needs for transports of one process, which ignore them: every member reads whole operands.
 fn all(_: usize, _: usize) -> Part {
@@ -118,12 +118,11 @@ fn check(
         },
     );
     let [each, served] = [false, true].map(|served| Shared::new(devices, &[plan.site()]).served(served));
-    let channels = Channels::new(devices, &[plan.site()]);
     let ranks = (2..=devices).filter(|ranks| devices.is_multiple_of(*ranks));
     // These sums are exact, so they are the same in any order.
     let ranks = ranks.flat_map(|ranks| [(ranks, false), (ranks, true)]);
     let ranks = ranks.map(|ranks| run_on_ranks(ranks, &plan, &inputs, expected[0].len()));
-    let one = [&each as &dyn Transport, &served, &channels].map(|t| run(t, &plan, &inputs, expected[0].len()));
+    let one = [&each, &served].map(|t| run(t, &plan, &inputs, expected[0].len()));
     for got in one.into_iter().chain(ranks) {
         for (d, (g, e)) in got.into_iter().zip(&expected).enumerate() {
             assert!(&g.expect("runs") == e, "{kind:?} {element:?} {shape:?} device {d}");
@@ -215,7 +214,7 @@ fn a_permute_sends_and_gives_zeros() {
     let plan = Plan::new(&collective, ElementType::I32, &[2], 4);
     let inputs: Vec<Literal> = (0..4).map(|d| value(d, &[2], ElementType::I32)).collect();
     let [each, served] = [false, true].map(|served| Shared::new(4, &[plan.site()]).served(served));
-    let one = [&each as &dyn Transport, &served, &Channels::new(4, &[plan.site()])];
+    let one = [&each, &served];
     let ranks = [2, 4].map(|ranks| run_on_ranks((ranks, true), &plan, &inputs, 8));
     for got in one.map(|transport| run(transport, &plan, &inputs, 8)).into_iter().chain(ranks) {
         let got: Vec<Vec<u8>> = got.into_iter().map(|r| r.expect("runs")).collect();
@@ -235,24 +234,23 @@ fn who_leaves_is_named_and_nobody_hangs() {
     };
     let plan = Plan::new(&collective, ElementType::F32, &[1], 3);
     for failure in [None, Some("out of memory")] {
-        for transport in [&Shared::new(3, &[plan.site()]) as &dyn Transport, &Channels::new(3, &[plan.site()])] {
-            let errors: Vec<String> = std::thread::scope(|s| {
-                let plan = &plan;
-                let waiting: Vec<_> = (0..2)
-                    .map(|d| {
-                        s.spawn(move || {
-                            let result = plan.run(transport, d, 0, &[0; 4], &mut [0; 4]);
-                            transport.leave(d, None);
-                            result.expect_err("device 2 never comes")
-                        })
+        let transport = &Shared::new(3, &[plan.site()]);
+        let errors: Vec<String> = std::thread::scope(|s| {
+            let plan = &plan;
+            let waiting: Vec<_> = (0..2)
+                .map(|d| {
+                    s.spawn(move || {
+                        let result = plan.run(transport, d, 0, &[0; 4], &mut [0; 4]);
+                        transport.leave(d, None);
+                        result.expect_err("device 2 never comes")
                     })
-                    .collect();
-                transport.leave(2, failure);
-                waiting.into_iter().map(|t| t.join().expect("no panic")).collect()
-            });
-            for e in errors {
-                assert!(e.contains("device 2"), "{e}");
-            }
+                })
+                .collect();
+            transport.leave(2, failure);
+            waiting.into_iter().map(|t| t.join().expect("no panic")).collect()
+        });
+        for e in errors {
+            assert!(e.contains("device 2"), "{e}");
         }
     }
 }
@@ -335,20 +333,18 @@ fn devices_at_different_collectives_do_not_hang() {
     for (groups, at) in rings {
         let sites = sites(groups);
         let shared = Shared::new(3, &sites);
-        let channels = Channels::new(3, &sites);
-        for transport in [&shared as &dyn Transport, &channels] {
-            std::thread::scope(|s| {
-                for (device, site) in at.into_iter().enumerate() {
-                    s.spawn(move || {
-                        let result =
-                            transport.share(device, site, 0, &[0], &all, &mut |_| panic!("the group is incomplete"));
-                        let error = result.expect_err("the devices disagree");
-                        transport.leave(device, Some(&error));
-                        assert!(error.contains("op"), "{error}");
-                    });
-                }
-            });
-        }
+        let transport = &shared;
+        std::thread::scope(|s| {
+            for (device, site) in at.into_iter().enumerate() {
+                s.spawn(move || {
+                    let result =
+                        transport.share(device, site, 0, &[0], &all, &mut |_| panic!("the group is incomplete"));
+                    let error = result.expect_err("the devices disagree");
+                    transport.leave(device, Some(&error));
+                    assert!(error.contains("op"), "{error}");
+                });
+            }
+        });
     }
 }
 
@@ -366,9 +362,7 @@ fn operands_promote_to_the_computation() {
     let expected = Literal::from_fn(&dialect::ir::TensorType::new(&[3], ElementType::F32), |i| {
         Scalar::Float(inputs[0].get(i).as_f64() + inputs[1].get(i).as_f64())
     });
-    for transport in [&Shared::new(2, &[plan.site()]) as &dyn Transport, &Channels::new(2, &[plan.site()])] {
-        for got in run(transport, &plan, &inputs, 12) {
-            assert_eq!(got.expect("runs"), *expected.dense_bytes());
-        }
+    for got in run(&Shared::new(2, &[plan.site()]), &plan, &inputs, 12) {
+        assert_eq!(got.expect("runs"), *expected.dense_bytes());
     }
 }

@@ -31,21 +31,11 @@ impl Executable {
     ///
     /// Kernels that are in `cache` are read from it; the others are compiled and added to it.
     pub fn compile(program: Program, cache: Option<&Cache>) -> Result<Self, Diagnostic> {
-        Self::compile_with(program, cache, Math::Fast, None)
+        Self::compile_planned(Planned::of(program)?, cache, Math::Fast, None)
     }
 
-    /// Does the same as [`Executable::compile`], with this implementation of elementary functions. `here` is the number
-    /// of the program's devices that this machine runs; `None` means all of them.
-    pub fn compile_with(
-        program: Program,
-        cache: Option<&Cache>,
-        math: Math,
-        here: Option<usize>,
-    ) -> Result<Self, Diagnostic> {
-        Self::compile_planned(Planned::of(program)?, cache, math, here)
-    }
-
-    /// Does the same for a program whose memory is planned.
+    /// Does the same for a program whose memory is planned, with this implementation of elementary functions. `here` is
+    /// the number of the program's devices that this machine runs; `None` means all of them.
     pub fn compile_planned(
         planned: Planned,
         cache: Option<&Cache>,

@@ -52,15 +52,12 @@ fn compared(text: &str, subnormals: Subnormals, input: impl FnMut(&TensorType) -
 
 /// Returns small values of any type, deterministically.
 fn input(ty: &TensorType, salt: u64) -> Literal {
-    let mut seed = 0x9E37_79B9_7F4A_7C15u64.wrapping_add(salt);
+    let mut random = fastrand::Rng::with_seed(salt);
     Literal::from_fn(ty, |_| {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        let v = (seed % 17) as i64 - 8;
+        let v = random.i64(-8..=8);
         match ty.element {
             e if e.is_float() => Scalar::Float(v as f64 / 4.0),
-            e if e.is_complex() => Scalar::Complex(v as f64 / 4.0, (seed % 5) as f64 / 2.0 - 1.0),
+            e if e.is_complex() => Scalar::Complex(v as f64 / 4.0, f64::from(random.u32(..5)) / 2.0 - 1.0),
             ElementType::I1 => Scalar::Int((v & 1).into()),
             _ => Scalar::Int(v.into()).round(ty.element),
         }

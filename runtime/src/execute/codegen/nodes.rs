@@ -126,7 +126,7 @@ impl Emitter<'_> {
         k.loops[..loops].iter().product::<i64>() * place.width
     }
 
-    /// Stores a value of [`Fused::results`](crate::execute::fuse::fused::Fused::results) at the current iteration, or at the
+    /// Stores a value of `Fused::results` at the current iteration, or at the
     /// iterations of a vector.
     pub(super) fn store(&mut self, i: usize, value: &str, vector: bool) {
         let place = self.places[i];

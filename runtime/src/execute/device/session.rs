@@ -33,7 +33,7 @@ pub struct Session<'e> {
     pub(super) held: Range<usize>,
     /// The memory of the devices of this process.
     pub(super) arenas: Vec<Arena>,
-    /// For each of [`Lowered::commons`](crate::execute::lower::Lowered::commons), the memory of each group of devices; empty if there isn't enough memory.
+    /// For each of `Lowered::commons`, the memory of each group of devices; empty if there isn't enough memory.
     pub(super) commons: Vec<Vec<Arena>>,
     /// The connection to other processes, if they run some of the devices.
     wire: Option<Arc<dyn Wire>>,
@@ -55,17 +55,12 @@ const MAX_THREADS: usize = 16_384;
 impl Executable {
     /// Allocates the memory of all devices, with constants in place.
     pub fn session(&self) -> Result<Session<'_>, Diagnostic> {
-        self.session_on((0..self.requirements.devices as u32).collect())
+        self.session_among((0..self.requirements.devices as u32).collect(), None)
     }
 
-    /// Allocates the memory of devices with these numbers, one for each of the program's devices in order. Numbers are
-    /// used in thread names and messages; the results don't depend on them.
-    pub fn session_on(&self, ids: Vec<u32>) -> Result<Session<'_>, Diagnostic> {
-        self.session_among(ids, None)
-    }
-
-    /// Does the same for devices that are divided evenly among the ranks of `wire`, in order: allocates the memory of
-    /// this rank's devices.
+    /// Does the same for devices with these numbers, one for each of the program's devices in order. Messages contain
+    /// the numbers; the results don't depend on them. With a wire, the devices are divided evenly among its ranks, in
+    /// order, and only the memory of this rank's devices is allocated.
     pub fn session_among(&self, ids: Vec<u32>, wire: Option<Arc<dyn Wire>>) -> Result<Session<'_>, Diagnostic> {
         let (rank, ranks) = wire.as_ref().map_or((0, 1), |wire| (wire.rank(), wire.ranks().max(1)));
         if !self.requirements.devices.is_multiple_of(ranks) {

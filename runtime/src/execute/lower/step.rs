@@ -23,7 +23,7 @@ pub(in crate::execute) struct SlotData {
     pub bytes: usize,
     /// First byte in the arena, a multiple of [`dialect::buffers::ALIGNMENT`].
     pub offset: usize,
-    /// The number of the [`crate::execute::fuse::common::Common`] that holds the slot, if the devices of a group share its value.
+    /// The number of the `Common` that holds the slot, if the devices of a group share its value.
     pub common: Option<usize>,
 }
 

@@ -101,8 +101,8 @@ trait Tile: Send + Sized + 'static {
     unsafe fn store(&self, row: usize, to: *mut u8, stride: isize, element: ElementType);
 }
 
-/// Calls `f` with a tile that is kept with its memory for the next product, because allocating memory takes as long as a
-/// small product.
+/// Calls `f` with a tile that is kept with its memory for the next product, because allocating memory takes as long as
+/// a small product.
 fn with_tile<T: Tile>(f: impl FnOnce(&mut T)) {
     static KEPT: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
     let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);

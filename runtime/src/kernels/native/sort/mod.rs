@@ -47,15 +47,12 @@ pub(super) fn of(sort: &Sort, operands: &[&TensorType], first: usize) -> Option<
     }))
 }
 
-/// Items to sort, and scratch memory for as many.
-type WithScratch<T> = (Vec<T>, Vec<T>);
-
 /// Memory that one thread reuses for every slice.
 #[derive(Default)]
 struct Memory {
-    packed: WithScratch<u64>,
-    narrow: WithScratch<u32>,
-    wide: WithScratch<(u64, u32)>,
+    packed: Vec<u64>,
+    narrow: Vec<u32>,
+    wide: Vec<(u64, u32)>,
     words: Vec<u64>,
     order: Vec<u32>,
     computed: Vec<u64>,
@@ -182,8 +179,8 @@ impl Sorting {
             let elements = key.source.elements(slices, computed);
             let ordered = match by {
                 Some(by) if rest.is_empty() && by.bits <= 32 => {
-                    packed.0.clear();
-                    by.words(elements, &mut packed.0, |i, word| word << 32 | i as u64)
+                    packed.clear();
+                    by.words(elements, packed, |i, word| word << 32 | i as u64)
                 }
                 Some(by) => by.words(elements, words, |_, word| word),
                 None => words::of_any(key, elements, words),
@@ -194,26 +191,24 @@ impl Sorting {
             let bits = by.map_or(64, |by| by.bits);
             let least = i + 1 == self.keys.len();
             if bits <= 32 {
-                let (items, other) = &mut *packed;
                 if self.keys.len() > 1 {
-                    items.clear();
+                    packed.clear();
                     match least {
-                        true => items.extend(words.iter().enumerate().map(|(i, &w)| w << 32 | i as u64)),
-                        false => items
+                        true => packed.extend(words.iter().enumerate().map(|(i, &w)| w << 32 | i as u64)),
+                        false => packed
                             .extend(order.iter().enumerate().map(|(i, &from)| words[from as usize] << 32 | i as u64)),
                     }
                 }
-                radix::sort(items, other, |&item| (item >> 32) as u32, threads);
-                renumber(order, least, items.iter().map(|&item| item as u32));
+                radix::sort(packed, |&item| (item >> 32) as u32, threads);
+                renumber(order, least, packed.iter().map(|&item| item as u32));
             } else {
-                let (items, other) = &mut *wide;
-                items.clear();
+                wide.clear();
                 match least {
-                    true => items.extend(words.iter().enumerate().map(|(i, &w)| (w, i as u32))),
-                    false => items.extend(order.iter().enumerate().map(|(i, &from)| (words[from as usize], i as u32))),
+                    true => wide.extend(words.iter().enumerate().map(|(i, &w)| (w, i as u32))),
+                    false => wide.extend(order.iter().enumerate().map(|(i, &from)| (words[from as usize], i as u32))),
                 }
-                radix::sort(items, other, |item| item.0, threads);
-                renumber(order, least, items.iter().map(|item| item.1));
+                radix::sort(wide, |item| item.0, threads);
+                renumber(order, least, wide.iter().map(|item| item.1));
             }
         }
         true
@@ -244,14 +239,7 @@ fn place<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(
 
 /// Sorts elements with bits `R` by words `T` that determine them. Returns false if an element has no place in the
 /// order.
-fn alone<R, T>(
-    by: Order,
-    slice: &Slice<'_>,
-    inner: usize,
-    out: &mut [u8],
-    (words, other): &mut WithScratch<T>,
-    threads: usize,
-) -> bool
+fn alone<R, T>(by: Order, slice: &Slice<'_>, inner: usize, out: &mut [u8], words: &mut Vec<T>, threads: usize) -> bool
 where
     R: bytemuck::AnyBitPattern + bytemuck::NoUninit + Into<u64> + Narrow + radsort::Key + Ord,
     T: Copy + Default + Send + Sync + Narrow + Into<u64>,
@@ -266,7 +254,7 @@ where
     let elements = || from.iter().step_by(slice.step).take(slice.count);
     let merged = by.words_merge().then(|| elements().copied().filter(|&raw| by.merges(raw.into())));
     let merged: Vec<R> = merged.into_iter().flatten().collect();
-    radix::sort(words, other, |&word| R::narrow(word.into()), threads);
+    radix::sort(words, |&word| R::narrow(word.into()), threads);
     let to: &mut [R] = bytemuck::cast_slice_mut(out);
     let slots = to[inner..].iter_mut().step_by(slice.step);
     slots.zip(words.iter()).for_each(|(slot, &word)| *slot = R::narrow(by.raw(word.into())));

@@ -9,11 +9,9 @@ const FEW: usize = 400;
 /// The number of items below which a part isn't worth a thread.
 const SHARE: usize = 1 << 15;
 
-/// Sorts by a key of the items, those with equal keys in order. `memory` is scratch memory, with arbitrary contents
-/// afterwards.
+/// Sorts by a key of the items, those with equal keys in order.
 pub(super) fn sort<T: Copy + Default + Send + Sync, K: Key + Ord>(
     items: &mut Vec<T>,
-    memory: &mut Vec<T>,
     key: impl Fn(&T) -> K + Copy + Send + Sync,
     threads: usize,
 ) {
@@ -23,14 +21,13 @@ pub(super) fn sort<T: Copy + Default + Send + Sync, K: Key + Ord>(
     }
     let mut size = items.len().div_ceil(threads.next_power_of_two());
     items.par_chunks_mut(size).for_each(|items| one(items, key));
-    memory.clear();
-    memory.resize(items.len(), T::default());
+    let mut memory = vec![T::default(); items.len()];
     while size < items.len() {
         memory.par_chunks_mut(2 * size).zip(items.par_chunks(2 * size)).for_each(|(to, from)| {
             let (left, right) = from.split_at(size.min(from.len()));
             merge(left, right, to, key, threads);
         });
-        std::mem::swap(items, memory);
+        std::mem::swap(items, &mut memory);
         size *= 2;
     }
 }
