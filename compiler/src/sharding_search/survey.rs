@@ -192,7 +192,6 @@ impl Kinds {
             }
         }
         let bytes = (0..count).map(|class| classes.bytes(ClassId::new(class))).collect();
-        let mut kinds = vec![None; count];
         // Parameters are the arguments that a training step replaces; most arguments are. Data classes don't occur in
         // parameters.
         let mut replaced = vec![false; count];
@@ -217,38 +216,7 @@ impl Kinds {
                 }
             }
         }
-        for class in (0..count).filter(|&class| of_data[class]) {
-            kinds[class] = Some(AxisUse::Data);
-        }
-        let is_data = |class: &ClassId, kinds: &[Option<AxisUse>]| kinds[class.index()] == Some(AxisUse::Data);
-        // A sequence attends to itself: a product has its class twice, or sums over it next to a data batch.
-        let data = kinds.clone();
-        for product in classes.products() {
-            let twice = product.free.iter().enumerate().filter(|(i, c)| product.free[..*i].contains(c)).map(|c| c.1);
-            let both = product.contracted.iter().filter(|c| product.free.contains(c));
-            let of_data = product.contracted.iter().filter(|_| product.batch.iter().any(|b| is_data(b, &data)));
-            for class in twice.chain(both).chain(of_data).filter(|c| is_data(c, &data)) {
-                kinds[class.index()] = Some(AxisUse::Sequence);
-            }
-        }
-        // Experts are the batch of products in which data is no batch, so that one side is a parameter.
-        for argument in arguments {
-            for &class in &argument.classes {
-                if kinds[class.index()].is_none() && flops[class.index()] > 0.0 {
-                    kinds[class.index()] = Some(AxisUse::Model);
-                }
-            }
-        }
-        for product in classes.products() {
-            if product.batch.iter().any(|class| is_data(class, &data)) {
-                continue;
-            }
-            for class in &product.batch {
-                if kinds[class.index()] == Some(AxisUse::Model) {
-                    kinds[class.index()] = Some(AxisUse::Expert);
-                }
-            }
-        }
+        let kinds = uses(classes, arguments, &of_data, &flops);
         Self { kinds, flops, bytes, meet }
     }
 
@@ -296,4 +264,42 @@ impl Kinds {
         }
         roles
     }
+}
+
+/// Returns the use of each class, given the classes of data and the FLOPs of the products with each.
+fn uses(classes: &DimensionClasses, arguments: &[Tensor], of_data: &[bool], flops: &[f64]) -> Vec<Option<AxisUse>> {
+    let mut kinds = vec![None; of_data.len()];
+    for class in (0..of_data.len()).filter(|&class| of_data[class]) {
+        kinds[class] = Some(AxisUse::Data);
+    }
+    let is_data = |class: &ClassId, kinds: &[Option<AxisUse>]| kinds[class.index()] == Some(AxisUse::Data);
+    // A sequence attends to itself: a product has its class twice, or sums over it next to a data batch.
+    let data = kinds.clone();
+    for product in classes.products() {
+        let twice = product.free.iter().enumerate().filter(|(i, c)| product.free[..*i].contains(c)).map(|c| c.1);
+        let both = product.contracted.iter().filter(|c| product.free.contains(c));
+        let next_to_data = product.contracted.iter().filter(|_| product.batch.iter().any(|b| is_data(b, &data)));
+        for class in twice.chain(both).chain(next_to_data).filter(|c| is_data(c, &data)) {
+            kinds[class.index()] = Some(AxisUse::Sequence);
+        }
+    }
+    // Experts are the batch of products in which data is no batch, so that one side is a parameter.
+    for argument in arguments {
+        for &class in &argument.classes {
+            if kinds[class.index()].is_none() && flops[class.index()] > 0.0 {
+                kinds[class.index()] = Some(AxisUse::Model);
+            }
+        }
+    }
+    for product in classes.products() {
+        if product.batch.iter().any(|class| is_data(class, &data)) {
+            continue;
+        }
+        for class in &product.batch {
+            if kinds[class.index()] == Some(AxisUse::Model) {
+                kinds[class.index()] = Some(AxisUse::Expert);
+            }
+        }
+    }
+    kinds
 }
