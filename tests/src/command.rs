@@ -18,7 +18,7 @@ pub fn shardc(args: &[&str], input: impl AsRef<[u8]>) -> Output {
     shardc_with(&Compiler::standard(), args, input)
 }
 
-/// Like [`shardc`], with a compiler that has more passes, for example.
+/// Like [`shardc()`], with a compiler that has more passes, for example.
 pub fn shardc_with(compiler: &Compiler, args: &[&str], input: impl AsRef<[u8]>) -> Output {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let io = Io { stdin: &mut input.as_ref(), out: &mut out, err: &mut err, out_color: false, err_color: false };

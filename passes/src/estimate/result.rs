@@ -23,7 +23,8 @@ pub struct Estimate {
     pub host_copy_seconds: f64,
     /// Seconds that the step is longer because of these copies.
     pub host_exposed_seconds: f64,
-    /// Peak memory in which one device holds its values, in bytes, as laid out by [`Buffers`].
+    /// Peak memory in which one device holds its values, in bytes, as laid out by
+    /// [`Buffers`](dialect::buffers::Buffers).
     pub peak_bytes: f64,
     /// Peak memory in which the host holds one device's values, in bytes.
     pub host_peak_bytes: f64,

@@ -11,7 +11,6 @@ use shardc_tests::sharded::{module_and_inputs, value};
 use shardc_tests::tools::{LLVM, mlir_opt, ok, root, said, scratch};
 
 /// The passes that lower a program over tensors to LLVM.
-#[cfg(feature = "jit")]
 const TO_LLVM: &str = "--pass-pipeline=builtin.module(one-shot-bufferize{bufferize-function-boundaries=1 \
     function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=1},expand-realloc,\
     buffer-deallocation-pipeline,convert-bufferization-to-memref,convert-linalg-to-loops,convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-math-to-llvm,\
@@ -19,7 +18,6 @@ const TO_LLVM: &str = "--pass-pipeline=builtin.module(one-shot-bufferize{bufferi
     reconcile-unrealized-casts)";
 
 /// Returns the programs for one device with f32 results, by name.
-#[cfg(feature = "jit")]
 fn one_device() -> impl Iterator<Item = Sample> {
     let program = |name: &str| {
         let file = root().join("tests/linalg").join(name).with_extension("mlir");
@@ -29,7 +27,6 @@ fn one_device() -> impl Iterator<Item = Sample> {
 }
 
 /// Returns an array as nested lists of its elements' bits.
-#[cfg(feature = "jit")]
 fn nested(literal: &shardc::Literal, dim: usize, at: &mut usize) -> String {
     if dim == literal.shape.len() {
         *at += 1;
@@ -44,7 +41,6 @@ fn nested(literal: &shardc::Literal, dim: usize, at: &mut usize) -> String {
     format!("[{}]", rows.join(", "))
 }
 
-#[cfg(feature = "jit")]
 #[test]
 #[cfg_attr(not(has = "setup"), ignore = "run `make setup`")]
 fn mlir_opt_lowers_linalg_to_llvm_with_the_evaluators_values() {
@@ -108,7 +104,6 @@ fn mlir_opt_lowers_linalg_to_llvm_with_the_evaluators_values() {
 }
 
 /// Checks that the printed numbers, with six digits each, match the expected ones.
-#[cfg(feature = "jit")]
 fn near(name: &str, arrays: &[Vec<f64>], wanted: &[shardc::Literal], printed: &str) {
     assert_eq!(arrays.len(), wanted.len(), "{name}: {printed}");
     for (i, (got, want)) in arrays.iter().zip(wanted).enumerate() {
@@ -121,7 +116,6 @@ fn near(name: &str, arrays: &[Vec<f64>], wanted: &[shardc::Literal], printed: &s
     }
 }
 
-#[cfg(feature = "jit")]
 #[test]
 #[cfg_attr(not(has = "iree"), ignore = "run `make iree`")]
 fn iree_runs_programs_with_the_evaluators_values() {
@@ -202,7 +196,6 @@ fn structured_ops_are_parsed_and_printed_as_by_mlir_opt() {
     }
 }
 
-#[cfg(feature = "jit")]
 #[test]
 #[cfg_attr(not(has = "setup"), ignore = "run `make setup`")]
 fn mlir_opt_lowers_the_linalg_form_of_jax_programs() {

@@ -22,6 +22,7 @@ mod gpt;
 mod groups;
 mod json;
 mod limits;
+#[cfg(feature = "jit")]
 mod linalg;
 #[cfg(feature = "jit")]
 mod memory;
