@@ -148,11 +148,9 @@ PlanHeuristics PLAN {
     /// Nodes of an e-graph, approximately.
     max_nodes: usize = 1500, or [100, 20_000];
 
-    /// Rounds of all rewrites in a window; `fewer_rounds` in graphs of at least `many_ops`, if moves have already made
-    /// the plan cheaper.
+    /// Rounds of all rewrites in a window; `fewer_rounds` if moves have already made the plan cheaper.
     rewrite_rounds: usize = 4, or [0, 16];
     fewer_rounds: usize = 2, or [0, 4];
-    many_ops: usize = 500, or [0, usize::MAX];
 
     /// Windows visited per value that is moved in the initial plan.
     visits_per_value: usize = 4, or [0, 64];
@@ -162,13 +160,6 @@ PlanHeuristics PLAN {
 
     /// The least share of the plan's seconds that the redistributions of a window must take to be searched.
     window_share: f64 = 1e-4, or [0.0, 1e-2];
-
-    /// The most that rewrites of a window may spend to move one value, as a factor of the seconds of moving all of its
-    /// values.
-    cost_of_one: f64 = 2.0, or [1.0, f64::INFINITY];
-
-    /// Sweeps over the ops of a window; a sweep gives every op the best of its strategies in the e-graph.
-    strategy_sweeps: usize = 3, or [1, 16];
 
     /// Sweeps over all classes of an e-graph to extract the cheapest terms.
     extract_sweeps: usize = 12, or [1, 64];

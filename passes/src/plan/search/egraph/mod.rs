@@ -113,8 +113,7 @@ impl Search<'_, '_, '_> {
         let before: Vec<StrategyId> = window.ops.iter().map(|&op| self.draft.choice.strategies[op]).collect();
         let at_first = self.draft.cost(&window.ops, &window.values);
         let d = &mut *self.draft;
-        let limit = PLAN.cost_of_one * d.cost(&[], &window.values);
-        let facts = Facts::new(d.graph, d.models, d.cache, d.placer, limit);
+        let facts = Facts::new(d.graph, d.models, d.cache, d.placer);
         let Solved { found, others, size } = window.solve(facts, &d.choice, d.rates, self.rewrites, self.rounds);
         d.effort.distinct_windows += 1;
         d.effort.e_nodes += size.0;
@@ -140,26 +139,19 @@ impl Search<'_, '_, '_> {
     /// Gives each op the best of its strategies while the others keep theirs; returns the saved seconds.
     fn polish(&mut self, window: &Window, strategies: &mut [StrategyId], others: &[Vec<StrategyId>]) -> f64 {
         let mut gained = 0.0;
-        for _ in 0..PLAN.strategy_sweeps {
-            let mut changed = false;
-            for (i, &op) in window.ops.iter().enumerate() {
-                let values = self.draft.graph.values_of([op]);
-                let mut best = (self.draft.cost(&[op], &values), strategies[i]);
-                let now = best.0;
-                for &id in others[i].iter().filter(|&&w| w != strategies[i]) {
-                    self.draft.try_out(op, id);
-                    if let Some(cost) = self.draft.cost_below(best.0 * (1.0 - 1e-9), &[op], &values) {
-                        best = (cost, id);
-                    }
+        for (i, &op) in window.ops.iter().enumerate() {
+            let values = self.draft.graph.values_of([op]);
+            let mut best = (self.draft.cost(&[op], &values), strategies[i]);
+            let now = best.0;
+            for &id in others[i].iter().filter(|&&w| w != strategies[i]) {
+                self.draft.try_out(op, id);
+                if let Some(cost) = self.draft.cost_below(best.0 * (1.0 - 1e-9), &[op], &values) {
+                    best = (cost, id);
                 }
-                self.draft.try_out(op, best.1);
-                gained += now - best.0;
-                changed |= best.1 != strategies[i];
-                strategies[i] = best.1;
             }
-            if !changed {
-                break;
-            }
+            self.draft.try_out(op, best.1);
+            gained += now - best.0;
+            strategies[i] = best.1;
         }
         gained
     }

@@ -297,7 +297,7 @@ pub(super) fn prove_on(
         choice.places.push(placer.places(&models, &mut cache, model, id));
         choice.strategies.push(id);
     }
-    let facts = Facts::new(&graph, &models, &mut cache, &mut placer, f64::INFINITY);
+    let facts = Facts::new(&graph, &models, &mut cache, &mut placer);
     let mut terms = moved_at_random(Terms::new(facts), written, mesh_axes, &choice, random);
     let seeded: HashSet<Term> = terms.classes().flat_map(|c| c.nodes.clone()).collect();
     let found = apply_twice(row, &mut terms)?;

@@ -9,7 +9,7 @@ use egg::Id;
 use smallvec::SmallVec;
 
 use super::rewrite::Rewrite;
-use super::term::{Term, TermKind, Terms, ValueAt, add, computed_below, moved_below};
+use super::term::{Term, TermKind, Terms, ValueAt, add, computed, moved};
 use crate::plan::model::choice::StrategyId;
 use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::program::graph::{OpId, ValueId};
@@ -164,10 +164,7 @@ fn pair(terms: &mut Terms<'_, '_>, term: &Term, inner: Is, outer: Is, becomes: I
 
 fn shortest(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
     let Some((_, between, to)) = step(terms, term).filter(|s| s.0.collective().is_some()) else { return Equal::new() };
-    before(terms, between, |k| k.collective().is_some())
-        .into_iter()
-        .filter_map(|from| moved_below(terms, from, to))
-        .collect()
+    before(terms, between, |k| k.collective().is_some()).into_iter().map(|from| moved(terms, from, to)).collect()
 }
 
 fn by_scatter(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
@@ -185,7 +182,7 @@ fn by_scatter(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
         if after.shard_dim(dim, shape[dim]).refines(at.shard_dim(dim, shape[dim])) {
             let (kind, after) = (terms.analysis.cache.kind(&scatter), terms.analysis.cache.dist(&after));
             let scattered = add(terms, TermKind::Step { kind, to: after }, [from]);
-            found.extend(moved_below(terms, scattered, to));
+            found.push(moved(terms, scattered, to));
         }
     }
     found
@@ -224,8 +221,8 @@ fn pull(terms: &mut Terms<'_, '_>, term: &Term, count: fn(usize) -> bool) -> Equ
                 next.set = set.clone();
                 if passes(&model, &next, set) {
                     let next = terms.analysis.strategy_id(next);
-                    let all = computed_below(terms, op, next, result, &term.children);
-                    found.extend(all.and_then(|all| moved_below(terms, all, to)));
+                    let all = computed(terms, op, next, result, &term.children);
+                    found.push(moved(terms, all, to));
                 }
             }
         }
@@ -254,8 +251,8 @@ fn push(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
         let next = terms.analysis.strategy_id(next);
         let tensor = model.rule.operands.len() + result as usize;
         let Some(next) = terms.analysis.adopting(model_id, next, tensor, to) else { continue };
-        let all = computed_below(terms, op, next, result, &children);
-        found.extend(all.and_then(|all| moved_below(terms, all, to)));
+        let all = computed(terms, op, next, result, &children);
+        found.push(moved(terms, all, to));
     }
     found
 }
@@ -289,8 +286,8 @@ fn through(terms: &mut Terms<'_, '_>, term: &Term, is: Is, of: fn(FactorKind) ->
             let [old, new] = [id, next].map(|id| &terms.analysis.placer.strategy(id).factors);
             let mut kinds = model.rule.factors.iter().zip(old.iter().zip(new)).filter(|f| f.1.1.len() > f.1.0.len());
             if kinds.all(|f| of(f.0.kind)) {
-                let all = computed_below(terms, op, next, result, &term.children);
-                found.extend(all.and_then(|all| moved_below(terms, all, to)));
+                let all = computed(terms, op, next, result, &term.children);
+                found.push(moved(terms, all, to));
             }
         }
     }
@@ -306,8 +303,8 @@ fn result_through(terms: &mut Terms<'_, '_>, term: &Term, is: Is) -> Equal {
         let tensor = model.rule.operands.len() + result as usize;
         let next = terms.analysis.adopting(model_id, id, tensor, to);
         let Some(next) = next.filter(|&next| next != id) else { continue };
-        let all = computed_below(terms, op, next, result, &children);
-        found.extend(all.and_then(|all| moved_below(terms, all, to)));
+        let all = computed(terms, op, next, result, &children);
+        found.push(moved(terms, all, to));
     }
     found
 }
@@ -334,8 +331,8 @@ fn by_gathering(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
         let next = terms.analysis.strategy_id(next);
         let tensor = model.rule.operands.len() + result as usize;
         let Some(next) = terms.analysis.adopting(model_id, next, tensor, to) else { continue };
-        let all = computed_below(terms, op, next, result, &children);
-        found.extend(all.and_then(|all| moved_below(terms, all, to)));
+        let all = computed(terms, op, next, result, &children);
+        found.push(moved(terms, all, to));
     }
     found
 }

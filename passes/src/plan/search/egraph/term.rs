@@ -69,22 +69,19 @@ pub(super) struct Facts<'a, 's> {
     pub(super) models: &'a Models,
     pub(super) cache: &'a mut ReshardCache<'s>,
     pub(super) placer: &'a mut Placer,
-    /// The limit in seconds on what rewrites may spend to move one value.
-    limit: f64,
     /// The class of each value in each distribution.
     classes: FxHashMap<(ValueId, Dist), Id>,
 }
 
 impl<'a, 's> Facts<'a, 's> {
-    /// Creates facts about one graph; `limit` is in seconds.
+    /// Creates facts about one graph.
     pub(super) fn new(
         graph: &'a Graph,
         models: &'a Models,
         cache: &'a mut ReshardCache<'s>,
         placer: &'a mut Placer,
-        limit: f64,
     ) -> Self {
-        Self { graph, models, cache, placer, limit, classes: FxHashMap::default() }
+        Self { graph, models, cache, placer, classes: FxHashMap::default() }
     }
 
     /// Returns the model of op `op`; only ops that have one occur in terms.
@@ -170,55 +167,15 @@ pub(super) fn moved(terms: &mut Terms<'_, '_>, from: Id, to: Dist) -> Id {
     path.steps.iter().fold(from, |id, &(kind, to)| add(terms, TermKind::Step { kind, to }, [id]))
 }
 
-/// Calls [`moved`] if the move takes no longer than the limit for rewrites.
-pub(super) fn moved_below(terms: &mut Terms<'_, '_>, from: Id, to: Dist) -> Option<Id> {
-    if let Some((value, at)) = terms[from].data {
-        let facts = &mut terms.analysis;
-        let v = &facts.graph.values[value];
-        // Uses exact seconds, so that the result doesn't depend on which searches ran before.
-        if !facts.cache.is_free(v.rematerializable, to)
-            && (facts.cache.at_least(v.ty, at, to).0 * v.weight > facts.limit
-                || facts.cache.seconds(v.ty, at, to) * v.weight > facts.limit)
-        {
-            return None;
-        }
-    }
-    Some(moved(terms, from, to))
-}
-
 /// Adds result `result` of op `op` under a strategy, with its operands moved from the classes in `from` to its
 /// distributions.
 pub(super) fn computed(terms: &mut Terms<'_, '_>, op: OpId, id: StrategyId, result: u32, from: &[Id]) -> Id {
-    let there = computed_by(terms, op, id, result, from, |terms, from, at| Some(moved(terms, from, at)));
-    there.expect("operands are moved whatever that takes")
-}
-
-/// Calls [`computed`] if moving each operand takes no longer than the limit for rewrites.
-pub(super) fn computed_below(
-    terms: &mut Terms<'_, '_>,
-    op: OpId,
-    id: StrategyId,
-    result: u32,
-    from: &[Id],
-) -> Option<Id> {
-    computed_by(terms, op, id, result, from, moved_below)
-}
-
-fn computed_by(
-    terms: &mut Terms<'_, '_>,
-    op: OpId,
-    id: StrategyId,
-    result: u32,
-    from: &[Id],
-    moved: impl Fn(&mut Terms<'_, '_>, Id, Dist) -> Option<Id>,
-) -> Option<Id> {
     let places = terms.analysis.places(op, id);
     let graph = terms.analysis.graph;
     let tensors = graph.ops[op].operands.iter().zip(&places.operands).filter_map(|(v, &at)| Some(((*v)?, at)));
     let mut children: SmallVec<[Id; 3]> = SmallVec::new();
     for ((value, at), &from) in tensors.zip(from) {
-        let there = class(terms, value, at);
-        children.push(there.or_else(|| moved(terms, from, at))?);
+        children.push(class(terms, value, at).unwrap_or_else(|| moved(terms, from, at)));
     }
-    Some(terms.add(Term { head: TermKind::Op { op, id, result }, children }))
+    terms.add(Term { head: TermKind::Op { op, id, result }, children })
 }
