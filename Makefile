@@ -133,16 +133,16 @@ $(PYTHON)/ready: bindings/python/tests/requirements.txt $(TARGET)/oracles/ready
 
 # The profile of the bindings. Continuous integration has dev, which shares dependencies with the tests.
 BINDINGS_PROFILE ?= release
-BINDINGS := cargo build --profile $(BINDINGS_PROFILE) --quiet -p shardc-capi -p shardc-python --target-dir $(TARGET)
-# Without optimization, tests of the bindings would take longer.
-python capi: export CARGO_PROFILE_DEV_OPT_LEVEL := 1
+# Without optimization, tests of the bindings would take longer. Dependencies are those of the tests.
+OPTIMIZED := $(foreach crate,shardc-dialect shardc-passes shardc-runtime shardc,--config profile.dev.package.$(crate).opt-level=1)
+BINDINGS := cargo build --profile $(BINDINGS_PROFILE) $(OPTIMIZED) --quiet -p shardc-capi -p shardc-python --target-dir $(TARGET)
 BUILT_BINDINGS := $(TARGET)/$(patsubst dev,debug,$(BINDINGS_PROFILE))
 
 python: oracles $(PYTHON)/ready
 	$(call noticed,$(PYTHON)/installed)
 	$(BINDINGS)
 	@rm -f $(TARGET)/wheels/shardc-*.whl
-	$(PYTHON)/bin/maturin build --quiet --profile $(BINDINGS_PROFILE) --manifest-path bindings/python/Cargo.toml \
+	$(PYTHON)/bin/maturin build --quiet --profile $(BINDINGS_PROFILE) $(OPTIMIZED) --manifest-path bindings/python/Cargo.toml \
 		--interpreter $(PYTHON)/bin/python --target-dir $(TARGET) --out $(TARGET)/wheels
 	$(PYTHON)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(TARGET)/wheels/shardc-*.whl
 	touch $(PYTHON)/installed
