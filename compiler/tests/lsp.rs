@@ -322,7 +322,7 @@ fn layers(count: usize) -> String {
 fn requests_are_answered_while_a_program_is_planned() {
     let mut editor = Editor::new();
     // Planning takes many times longer than an answer waits.
-    assert_eq!(editor.open(&layers(1000)), [""; 0]);
+    assert_eq!(editor.open(&layers(300)), [""; 0]);
     let cost = |editor: &mut Editor| {
         let hover = editor.ask_at("hover", 2, 3)["contents"]["value"].as_str().expect("a text").to_owned();
         assert!(hover.contains("%1 : tensor<64x16xf32>"), "{hover}");
