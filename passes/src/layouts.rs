@@ -4,15 +4,18 @@
 //! fixed where the user stated it (arguments and results of `@main`, constraints, manual regions). From other layouts,
 //! axes are dropped that leave a device without work.
 
+use std::borrow::Cow;
+
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
-use dialect::ir::{Block, Op, OpRef, Program, TensorType, Value, gcd};
+use dialect::ir::{Attr, AttrData, Block, Op, OpRef, Program, TensorType, Value, gcd};
 use dialect::ops::{func, sdy};
 use dialect::sharding::axis::{push_merged, size_of};
 use dialect::sharding::{
     Axes, AxisPart, Distribution, Distributions, Mesh, MeshAxes, MeshRef, Reshard, ShardDim, TensorSharding,
 };
-use rustc_hash::FxHashMap;
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// The layouts of all values under `@main`.
 pub(crate) struct Layouts {
@@ -30,10 +33,10 @@ impl Layouts {
         let stated = Distributions::of(program, &mesh_axes);
         let mut fixed = vec![false; program.value_count()];
         program.block_args(block).iter().for_each(|arg| fixed[arg.index()] = true);
+        stated.shardings().constrained().iter().for_each(|value| fixed[value.index()] = true);
         let mut sums = Vec::new();
         program.walk(block, &mut |op| {
             let view = program.view(op);
-            fixed_results(view).for_each(|value| fixed[value.index()] = true);
             if let Some(Reshard::AllReduce(..)) = view.def().reshard(view) {
                 sums.extend(view.results().zip(view.operands().iter().copied()).next());
             }
@@ -41,7 +44,7 @@ impl Layouts {
         let mut layouts = Self { mesh_axes, stated, fixed, combined: FxHashMap::default() };
         for (whole, partial) in sums {
             let before = layouts.get(program, partial);
-            if !before.unreduced.is_empty() && layouts.get(program, whole) == before.reduced() {
+            if !before.unreduced.is_empty() && *layouts.get(program, whole) == before.reduced() {
                 let partial = layouts.combined.get(&partial).copied().unwrap_or(partial);
                 layouts.combined.insert(whole, partial);
             }
@@ -68,12 +71,12 @@ impl Layouts {
     }
 
     /// Returns the layout of a value; replicated when it has none.
-    pub(crate) fn get(&self, program: &Program, value: Value) -> Distribution {
-        let Some(ty) = program.tensor_type(value) else { return Distribution::replicated(0) };
+    pub(crate) fn get(&self, program: &Program, value: Value) -> Cow<'_, Distribution> {
+        let Some(ty) = program.tensor_type(value) else { return Cow::Owned(Distribution::replicated(0)) };
         match self.stated.get(value).filter(|d| d.rank() == ty.rank()) {
-            Some(found) if self.is_fixed(value) => Distribution::clone(found),
+            Some(found) if self.is_fixed(value) => Cow::Borrowed(found),
             Some(found) => useful(found, ty),
-            None => Distribution::replicated(ty.rank()),
+            None => Cow::Owned(Distribution::replicated(ty.rank())),
         }
     }
 
@@ -92,16 +95,13 @@ impl Layouts {
         }
         program.walk(block, &mut |op| {
             let view = program.view(op);
-            let stated = sdy::result_shardings(view).into_iter().flatten();
-            let mut devices =
-                stated.filter(|s| is_on_one_device(program, s)).filter_map(|s| sdy::resolve(program, &s.mesh));
-            let first = devices.next();
-            if devices.any(|other| Some(other) != first) {
+            if view.results().len() > 1 && results_are_on_different_devices(view) {
                 let message = format!("the results of '{}' are on different single devices", view.name());
                 let d = Diagnostic::error(codes::SHARDING_ON_ONE_DEVICE, view.span(), message);
                 diagnostics.push(d.note("put all results of an op on the same device, because the op runs there"));
             }
-            fixed_results(view).for_each(|value| self.check_fixed(program, value, diagnostics));
+            let fixed = view.results().filter(|&value| self.is_fixed(value));
+            fixed.for_each(|value| self.check_fixed(program, value, diagnostics));
         });
     }
 
@@ -113,15 +113,16 @@ impl Layouts {
 }
 
 /// Returns a layout without axes that leave a device without work: that don't make its shard of a dimension smaller.
-pub(crate) fn useful(found: &Distribution, ty: &TensorType) -> Distribution {
-    let mut useful = found.clone();
-    if !found.is_even(&ty.shape) {
-        for (axes, &n) in useful.dims.iter_mut().zip(&ty.shape) {
-            let kept = (1..=axes.len()).take_while(|&i| helps(n.max(0), &axes[..i - 1], &axes[..i])).count();
-            axes.truncate(kept);
-        }
+pub(crate) fn useful<'a>(found: &'a Distribution, ty: &TensorType) -> Cow<'a, Distribution> {
+    if found.is_even(&ty.shape) {
+        return Cow::Borrowed(found);
     }
-    useful
+    let mut useful = found.clone();
+    for (axes, &n) in useful.dims.iter_mut().zip(&ty.shape) {
+        let kept = (1..=axes.len()).take_while(|&i| helps(n.max(0), &axes[..i - 1], &axes[..i])).count();
+        axes.truncate(kept);
+    }
+    Cow::Owned(useful)
 }
 
 /// Returns whether `axes` divide a dimension of `size` better than their prefix `before`: where axes don't divide the
@@ -154,11 +155,12 @@ pub(crate) fn even(mut found: Distribution, ty: &TensorType) -> Distribution {
     found
 }
 
-/// Returns the results of an op whose layouts the user fixed.
-fn fixed_results(view: OpRef<'_>) -> impl Iterator<Item = Value> {
-    let stated = usize::from(sdy::stated_sharding(view).is_some());
-    let count = sdy::ManualComputation::of(view).map_or(stated, |manual| manual.out_shardings.len());
-    view.results().take(count)
+fn results_are_on_different_devices(view: OpRef<'_>) -> bool {
+    let stated = sdy::result_shardings(view).into_iter().flatten();
+    let single = stated.filter(|s| is_on_one_device(view.program, s));
+    let mut devices = single.filter_map(|s| sdy::resolve(view.program, &s.mesh));
+    let first = devices.next();
+    devices.any(|other| Some(other) != first)
 }
 
 fn is_on_one_device(program: &Program, s: &TensorSharding) -> bool {
@@ -209,14 +211,19 @@ pub(crate) fn main_axes(program: &Program, main: Op, block: Block) -> MeshAxes {
     for i in 0..program.block_args(block).len() {
         func::arg_sharding(program, main, i).into_iter().for_each(|s| count(&s.mesh, 1));
     }
+    // Attributes are stored once, however many ops have them.
+    let mut used: IndexMap<Attr, usize, FxBuildHasher> = IndexMap::default();
     program.walk(block, &mut |op| {
-        let view = program.view(op);
-        sdy::result_shardings(view).into_iter().flatten().for_each(|s| count(&s.mesh, 1));
-        sdy::stated_sharding(view).into_iter().for_each(|s| count(&s.mesh, 1));
-        if let Some(manual) = sdy::ManualComputation::of(view) {
-            manual.in_shardings.iter().chain(manual.out_shardings).for_each(|s| count(&s.mesh, 1));
+        for &(_, attr) in &program.op(op).attrs {
+            if matches!(program.attr_data(attr), AttrData::Sharding(_) | AttrData::ShardingPerValue(_)) {
+                *used.entry(attr).or_default() += 1;
+            }
         }
     });
+    for (attr, n) in used {
+        let data = program.attr_data(attr);
+        data.as_sharding().into_iter().chain(data.as_shardings().into_iter().flatten()).for_each(|s| count(&s.mesh, n));
+    }
     let mut best: Option<(MeshAxes, usize)> = None;
     for (mesh, n) in counts {
         let Some(data) = sdy::resolve(program, &mesh) else { continue };
@@ -245,8 +252,8 @@ mod tests {
     fn axes_that_leave_nothing_to_do_are_not_used() {
         let g = mesh_axes(&[2, 4]);
         let ty = TensorType::new(&[6, 1, 3], ElementType::F32);
-        assert_eq!(useful(&dist(&g, "x y||"), &ty), dist(&g, "x y||"));
-        assert_eq!(useful(&dist(&g, "|x|y"), &ty), dist(&g, "||y"));
-        assert_eq!(useful(&dist(&g, "||y x"), &ty), dist(&g, "||y"));
+        assert_eq!(*useful(&dist(&g, "x y||"), &ty), dist(&g, "x y||"));
+        assert_eq!(*useful(&dist(&g, "|x|y"), &ty), dist(&g, "||y"));
+        assert_eq!(*useful(&dist(&g, "||y x"), &ty), dist(&g, "||y"));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use memchr::memchr_iter;
 use rustc_hash::FxHashMap;
 
 use super::attr::AttrData;
@@ -118,8 +119,7 @@ impl Program {
         }
         let text = self.source.as_deref().unwrap_or_default();
         let starts = self.text_places.starts.get_or_init(|| {
-            let ends = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
-            std::iter::once(0).chain(ends.map(|(at, _)| at as u32 + 1)).collect()
+            std::iter::once(0).chain(memchr_iter(b'\n', text.as_bytes()).map(|at| at as u32 + 1)).collect()
         });
         let at = (loc.index() - LOC_TEXT) as u32;
         let line = starts.partition_point(|&start| start <= at);

@@ -27,6 +27,8 @@ define_id!(
 pub struct ShardingTable {
     shardings: Interner<ShardingId, Rc<TensorSharding>>,
     values: TiVec<Value, ShardingId>,
+    /// The results whose shardings their op exists to state, and results of manual computations.
+    constrained: Vec<Value>,
 }
 
 impl ShardingTable {
@@ -57,6 +59,12 @@ impl ShardingTable {
     /// Returns the sharding behind an id.
     pub fn sharding(&self, id: ShardingId) -> &Rc<TensorSharding> {
         &self.shardings[id]
+    }
+
+    /// Returns the results whose shardings their op exists to state (a constraint, a reshard, an edge or a Shardy
+    /// collective), and the results of manual computations.
+    pub fn constrained(&self) -> &[Value] {
+        &self.constrained
     }
 
     /// Returns all shardings, in the order of their ids.
@@ -142,12 +150,16 @@ impl Reader<'_> {
                 self.set(result, outside, i);
                 self.set(result, stated, i);
             }
+            if stated.is_some_and(|attr| program.attr_data(attr).as_sharding().is_some()) {
+                self.table.constrained.extend(program.results(op).next());
+            }
         }
         if data.regions.is_empty() {
             return;
         }
         let view = program.view(op);
         if let Some(manual) = sdy::ManualComputation::of(view) {
+            self.table.constrained.extend(view.results().take(manual.out_shardings.len()));
             for (&argument, sharding) in view.region_args(0).iter().zip(manual.in_shardings) {
                 self.table.values[argument] = self.table.intern(&manual.inside(sharding));
             }

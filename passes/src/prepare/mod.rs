@@ -62,7 +62,9 @@ impl Prepared {
     /// Returns the layout of a value; replicated if it has none.
     fn get(&self, program: &Program, value: Value) -> Distribution {
         let created = self.created.get(&value).zip(program.tensor_type(value));
-        created.map_or_else(|| self.layouts(program).get(program, value), |(found, ty)| layouts::useful(found, ty))
+        let found =
+            created.map_or_else(|| self.layouts(program).get(program, value), |(found, ty)| layouts::useful(found, ty));
+        found.into_owned()
     }
 
     /// Returns the layout of a value without axes that don't divide a dimension.

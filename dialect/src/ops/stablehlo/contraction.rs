@@ -281,11 +281,11 @@ impl OpDef for DotGeneral {
         let view = b.program.view(op);
         let element = view.result_tensor(0)?.element;
         let operands = view.operands().to_vec();
-        let [lb, rb, lc, rc] = ["lhs_batching", "rhs_batching", "lhs_contracting", "rhs_contracting"]
-            .map(|name| view.field_ints(DIMS, &format!("{name}_dimensions")));
         if !wants_double(view) || !is_static(view) {
             return None;
         }
+        let [lb, rb, lc, rc] = ["lhs_batching", "rhs_batching", "lhs_contracting", "rhs_contracting"]
+            .map(|name| view.field_ints(DIMS, &format!("{name}_dimensions")));
         let (lhs, rhs) =
             (build::convert(b, operands[0], ElementType::F64), build::convert(b, operands[1], ElementType::F64));
         let sum = build::shape::dot_general(b, (lhs, rhs), (&lb, &rb), (&lc, &rc), ElementType::F64, &[]);

@@ -1,5 +1,6 @@
 //! Reads a block into a graph: its ops with their models or fixed distributions, and the moments of its run.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use dialect::buffers::Facts;
@@ -38,7 +39,7 @@ pub(crate) struct Reader<'a, 's> {
     pub(crate) weight: f64,
 }
 
-impl Reader<'_, '_> {
+impl<'a> Reader<'a, '_> {
     /// Reads `block`, whose arguments have the distributions `args` and whose terminator must read its operands in the
     /// distributions `wanted`.
     pub(crate) fn block(&mut self, block: Block, args: &[Distribution], wanted: &[Distribution]) {
@@ -154,21 +155,21 @@ impl Reader<'_, '_> {
     }
 
     /// Returns the layout of a value in this variant.
-    fn layout(&mut self, value: Value) -> Distribution {
-        let Some(ty) = self.program.tensor_type(value) else { return Distribution::replicated(0) };
+    fn layout(&mut self, value: Value) -> Cow<'a, Distribution> {
+        let Some(ty) = self.program.tensor_type(value) else { return Cow::Owned(Distribution::replicated(0)) };
         let found = match self.variant.carried.get(&value) {
-            Some(carried) => layouts::useful(carried, ty),
+            Some(carried) => Cow::Owned(layouts::useful(carried, ty).into_owned()),
             None => self.layouts.get(self.program, value),
         };
         if found.is_even(&ty.shape) || self.layouts.is_fixed(value) {
             return found;
         }
         self.graph.is_uneven = true;
-        if self.variant.even { layouts::even(found, ty) } else { found }
+        if self.variant.even { Cow::Owned(layouts::even(found.into_owned(), ty)) } else { found }
     }
 
     fn layouts_of(&mut self, values: impl IntoIterator<Item = Value>) -> Vec<Distribution> {
-        values.into_iter().map(|v| self.layout(v)).collect()
+        values.into_iter().map(|v| self.layout(v).into_owned()).collect()
     }
 
     fn op(&mut self, op: Op) {
@@ -325,13 +326,13 @@ pub(crate) fn signature(
     block: Block,
     diagnostics: &mut Diagnostics,
 ) -> (Vec<Distribution>, Vec<Distribution>) {
-    let args = program.block_args(block).iter().map(|&v| layouts.get(program, v)).collect();
+    let args = program.block_args(block).iter().map(|&v| layouts.get(program, v).into_owned()).collect();
     let returned = program.terminator(block).map(|op| program.op(op).operands.to_vec()).unwrap_or_default();
     let mut results = Vec::new();
     for (i, &value) in returned.iter().enumerate() {
         let stated = func::result_sharding(program, main, i);
         let fixed = stated.and_then(|s| layouts::fixed(program, layouts.mesh_axes(), s, value, diagnostics));
-        results.push(fixed.unwrap_or_else(|| layouts.get(program, value)));
+        results.push(fixed.unwrap_or_else(|| layouts.get(program, value).into_owned()));
     }
     (args, results)
 }

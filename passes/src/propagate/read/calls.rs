@@ -50,8 +50,11 @@ struct Inliner {
 impl Inliner {
     /// Returns the function that `op` calls, if it has a body.
     fn called(&self, program: &Program, op: Op) -> Option<Op> {
+        if !func::is_call(program.view(op)) {
+            return None;
+        }
         let callee = func::callee(program.view(op)).and_then(|name| self.functions.get(name)).copied()?;
-        (func::is_call(program.view(op)) && func::block(program, callee).is_some()).then_some(callee)
+        func::block(program, callee).map(|_| callee)
     }
 
     /// Returns the first function of `order`, callees first, that would have more than [`MAX_OPS`] ops. Counts before
