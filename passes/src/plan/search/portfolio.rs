@@ -25,13 +25,14 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
     let (seconds, moves) = expand::expand(draft);
     draft.effort.expanded = seconds;
     let expanded = draft.changes();
+    let rounds = if draft.graph.ops.len() < PLAN.many_ops { PLAN.rewrite_rounds } else { PLAN.fewer_rounds };
     let blocks = expand::blocks(draft, moves);
-    egraph::improve(draft, rewrites, PLAN.fewer_rounds);
+    egraph::improve(draft, rewrites, rounds);
     if blocks {
         // Rewrites may find a cheaper plan without the blocks.
         let (cost, found) = (draft.total(), draft.saved());
         draft.undo_after(expanded);
-        egraph::improve(draft, rewrites, PLAN.fewer_rounds);
+        egraph::improve(draft, rewrites, rounds);
         if cost < draft.total() {
             draft.resume(found);
         }
