@@ -11,6 +11,7 @@
 # make bench-overlap FILES=… modelled seconds of a step on slices, with full and greedy plans
 # make bench-shares FILES=…  the modelled improvement by each search of the planner
 # make bench-heuristics FILES=…  the modelled step and the time to compile with other thresholds; ROWS=a,b
+# make bench-measured WHAT=collectives  modelled seconds of collectives and steps that others measured and published
 # make bench-reshards        redistributions by shardc and by Shardy, on random pairs of shardings
 # make bench   seconds of shardc, MLIR, Shardy and XLA on the same programs; REPEAT=N, PROGRAMS=a,b
 # make bench-run  seconds and memory of calls, of shardc and of XLA, and the share of the machine's peak; REPEAT=N, RUN="a b.mlir 'resnet_*' 'weak_*'" selects programs
@@ -43,7 +44,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Tests that need the file $(1) are ignored until it exists; tests/build.rs checks that.
 noticed = @[ -e $(1) ] || touch tests/build.rs
 
-.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-heuristics bench-reshards fuzz fuzz-commands fuzz-files fuzz-sessions fuzz-flags random trained random-plans compare-ops accuracy oracles python python-jax newest python-newest random-jax capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
+.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-heuristics bench-measured bench-reshards fuzz fuzz-commands fuzz-files fuzz-sessions fuzz-flags random trained random-plans compare-ops accuracy oracles python python-jax newest python-newest random-jax capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
 
 # Building needs a C++ compiler, and LLVM and MLIR 22 with their dependencies. Tests need mlir-22-tools, llvm-22-tools
 # (FileCheck) and python3-venv; the feature mpi needs Open MPI.
@@ -320,6 +321,11 @@ bench-shares:
 bench-heuristics:
 	cargo build --release -p shardc -p shardc-passes --no-default-features --features shardc/cli,shardc-passes/ablation --target-dir $(TARGET)/ablation
 	python3 tests/bench/heuristics.py $(TARGET)/ablation/release/shardc $(FILES) $(if $(ROWS),--rows $(ROWS))
+
+# Collectives and steps that others measured and published, by our model: make bench-measured WHAT=collectives ONLY=h200
+bench-measured: oracles
+	$(BUILD)
+	$(TARGET)/oracles/bin/python tests/bench/measured.py $(BUILT) $(WHAT) $(if $(ONLY),--only $(ONLY))
 
 # Redistributions by shardc and by Shardy.
 bench-reshards: oracles
