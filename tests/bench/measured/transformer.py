@@ -162,13 +162,13 @@ class Model:
         return found
 
     def state(self):
-        """The weights and two moments, as shapes."""
+        """The weights and two moments, as shapes; the moments have the type of the weights."""
         kind = BF16 if "bf16 weights" in self.record["dtype"] else jnp.float32
-        make = lambda kind: {
+        weights = {
             k: jax.ShapeDtypeStruct(shape, kind, sharding=NamedSharding(self.mesh, self.spec(*dims)))
             for k, (shape, dims) in self.weights().items()
         }
-        return make(kind), make(jnp.float32), make(jnp.float32)
+        return weights, weights, weights
 
     def product(self, spec, x, w):
         """A product of activations and weights, in the precision of the record."""
@@ -208,8 +208,8 @@ class Model:
             weight = jax.nn.softmax(jnp.where(seen, scores, -1e30)).astype(BF16)
             return jnp.einsum("bkgst,btkd->bskgd", weight, v).reshape(b, s, h, d)
         window = r.get("window")
-        # A causal mask leaves half of the products; windows leave less on most layers.
-        share = 0.5
+        # A causal mask leaves half of the products, but all of them to the device with the last part of a sequence; windows leave less on most layers.
+        share = 0.5 if r.get("balanced", True) else 1.0
         if window:
             every = r["global_every"]
             share = (0.5 + (every - 1) * window / r["seq"]) / every
@@ -318,8 +318,9 @@ class Model:
 
         def adam(w, g, m, v):
             g = g.astype(jnp.float32)
-            m, v = 0.9 * m + 0.1 * g, 0.95 * v + 0.05 * g * g
-            return (w - 3e-5 * (m / (jnp.sqrt(v) + 1e-8) + 0.1 * w)).astype(w.dtype), m, v
+            new_m, new_v = 0.9 * m + 0.1 * g, 0.95 * v + 0.05 * g * g
+            new_w = w - 3e-5 * (new_m / (jnp.sqrt(new_v) + 1e-8) + 0.1 * w)
+            return tuple(new.astype(w.dtype) for new in (new_w, new_m, new_v))
 
         updated = {k: adam(weights[k], gradient[k], first[k], second[k]) for k in weights}
         return tuple({k: u[i] for k, u in updated.items()} for i in range(3)), loss

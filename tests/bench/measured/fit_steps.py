@@ -1,0 +1,107 @@
+"""Which constants bring modelled steps to the measured ones: fitted to what `measured.py steps --save FILE` wrote.
+
+    python fit_steps.py FILE           (needs numpy and scipy)
+
+    seconds = (products / rate[class] + rest * other + kernels / kernel[class] + exposed * wait + host * copy)
+              * (1 + skew * log2(slices))
+
+`products` are at the peak rate; `rest` is what else the model says of the core, less what it counts for stacks of layers that are
+updated in place: a loop over L layers writes one layer of them in each iteration, and the model all L. A class is TPUs with an MXU of 128
+or of 256, A100, or H100 and H200. Each chip is also predicted by a fit to the others.
+"""
+import json
+import math
+import os
+import sys
+
+import numpy as np
+import scipy.optimize
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PEAK = {"v4": 275e12, "v5e": 197e12, "v5p": 459e12, "v6e": 920e12, "v7x": 1150e12, "A100": 312e12, "H100": 990e12, "H200": 990e12}
+CLASSES = ["128", "256", "a100", "h100"]
+CLASS = {"v4": "128", "v5e": "128", "v5p": "128", "v6e": "256", "v7x": "256", "A100": "a100", "H100": "h100", "H200": "h100"}
+NAMES = [f"{part} {of}" for part in ("rate", "kernel") for of in CLASSES] + ["other", "wait", "copy", "skew"]
+BEGIN = [0.85, 0.7, 0.65, 0.55, 0.4, 0.7, 0.7, 0.7, 1.0, 0.7, 0.3, 0.03]
+
+
+def updates(record, row):
+    """Seconds that the model counts too much for stacks of layers."""
+    return (record["layers"] - 1) * row["by_op"].get("stablehlo.dynamic_update_slice", 0.0)
+
+
+def products(record, row):
+    """Seconds of products at the peak rate: of all FLOPs in bf16; of quantized layers as the model says, but logits in bf16."""
+    peak = PEAK[record["hardware"]]
+    if not record.get("quantization"):
+        return row["flops"] / peak
+    tokens = record["per_device_batch"] * record["seq"]
+    logits = 6 * tokens * record["vocab"] * record["emb"] / peak / record["mesh_axes"].get("tensor", 1)
+    products = sum(seconds for op, seconds in row["by_op"].items() if op.endswith("dot_general"))
+    return record["layers"] * (products - logits) + logits
+
+
+class Table:
+    def __init__(self, records, rows):
+        self.records = records
+        column = lambda get: np.array([get(record, rows[record["id"]]) for record in records], float)
+        self.measured = column(lambda record, _: record["seconds"])
+        self.products = column(products)
+        self.rest = column(lambda record, row: row["compute_s"] - updates(record, row)) - self.products
+        self.kernels = column(lambda _, row: row["kernels"])
+        self.host = column(lambda _, row: row.get("host_exposed_s", 0.0))
+        self.exposed = column(lambda _, row: row["exposed_s"]) - self.host
+        self.log = column(lambda record, _: math.log2(record["slices"] if record["hardware"].startswith("v") else record["chips"] // 8))
+        self.of = np.array([CLASSES.index(CLASS[record["hardware"]]) for record in records])
+
+    def seconds(self, x):
+        rate, kernel = np.array(x[:4])[self.of], np.array(x[4:8])[self.of]
+        other, wait, copy, skew = x[8:]
+        once = self.products / rate + self.rest * other + self.kernels / kernel + self.exposed * wait + self.host * copy
+        return once * (1 + skew * self.log)
+
+    def misses(self, x):
+        return np.log(self.seconds(x) / self.measured)
+
+
+def fit(table):
+    begin = np.log(BEGIN)
+    loss = lambda x: np.sum(np.abs(table.misses(np.exp(x)))) + 1e-2 * np.sum((x - begin) ** 2)
+    return np.exp(scipy.optimize.minimize(loss, begin, method="Powell", options={"maxiter": 50, "ftol": 1e-5}).x)
+
+
+def describe(name, logs):
+    errors = np.exp(np.abs(logs)) - 1
+    print(f"{name:<28}{len(logs):>8}{np.median(errors):>14.1%}{np.quantile(errors, 0.9):>9.1%}{np.mean(errors <= 0.1):>9.0%}{np.mean(errors <= 0.25):>9.0%}{np.exp(np.median(logs)):>10.2f}")
+
+
+def main():
+    with open(sys.argv[1]) as file:
+        rows = json.load(file)
+    with open(os.path.join(HERE, "steps.json")) as file:
+        records = [record for record in json.load(file) if record["id"] in rows]
+    table = Table(records, rows)
+    every = fit(table)
+    print(", ".join(f"{name} {value:.3g}" for name, value in zip(NAMES, every)))
+    print(f"{'':<28}{'records':>8}{'median error':>14}{'90 %':>9}{'in 10 %':>9}{'in 25 %':>9}{'ratio':>10}")
+    as_is = np.array([1.0] * 11 + [0.0])
+    for chip in CLASS:
+        own = Table([r for r in records if r["hardware"] == chip], rows)
+        rest = fit(Table([r for r in records if r["hardware"] != chip], rows))
+        if not own.records:
+            continue
+        stated = np.log(np.array([rows[r["id"]]["modelled"] / r["seconds"] for r in own.records]))
+        describe(chip + ", the model today", stated)
+        describe("  stacks in place", own.misses(as_is))
+        describe("  fitted on all", own.misses(every))
+        describe("  fitted without " + chip, own.misses(rest))
+    describe("all, the model today", np.log(np.array([rows[r["id"]]["modelled"] / r["seconds"] for r in records])))
+    describe("all, stacks in place", table.misses(as_is))
+    describe("all, fitted on all", table.misses(every))
+    for record, miss in zip(records, table.misses(every)):
+        if abs(miss) > math.log(1.2):
+            print(f"  far: {record['id']:<42}{math.exp(miss):.2f}")
+
+
+if __name__ == "__main__":
+    main()
