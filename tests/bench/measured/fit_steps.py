@@ -1,6 +1,6 @@
 """Which constants bring modelled steps to the measured ones: fitted to what `measured.py steps --save FILE` wrote.
 
-    python fit_steps.py FILE           (needs numpy and scipy)
+    python fit_steps.py FILE [chips]   (needs numpy and scipy; with `chips` each chip has a separate rate)
 
     seconds = (products / rate[class] + rest * other + kernels / kernel[class] + exposed * wait + host * copy)
               * (1 + skew * log2(slices))
@@ -21,8 +21,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PEAK = {"v4": 275e12, "v5e": 197e12, "v5p": 459e12, "v6e": 920e12, "v7x": 1150e12, "A100": 312e12, "H100": 990e12, "H200": 990e12}
 CLASSES = ["128", "256", "a100", "h100"]
 CLASS = {"v4": "128", "v5e": "128", "v5p": "128", "v6e": "256", "v7x": "256", "A100": "a100", "H100": "h100", "H200": "h100"}
-NAMES = [f"{part} {of}" for part in ("rate", "kernel") for of in CLASSES] + ["other", "wait", "copy", "skew"]
-BEGIN = [0.85, 0.7, 0.65, 0.55, 0.4, 0.7, 0.7, 0.7, 1.0, 0.7, 0.3, 0.03]
+RATES = list(CLASS) if "chips" in sys.argv else CLASSES
+NAMES = ["rate " + of for of in RATES] + ["kernel " + of for of in CLASSES] + ["other", "wait", "copy", "skew"]
+BEGIN = [0.7] * len(RATES) + [0.4, 0.7, 0.7, 0.7, 1.0, 0.7, 0.3, 0.03]
 
 
 def updates(record, row):
@@ -56,10 +57,11 @@ class Table:
         self.exposed -= np.minimum(np.minimum(permutes, self.kernels), self.exposed)
         self.log = column(lambda record, _: math.log2(record["slices"] if record["hardware"].startswith("v") else record["chips"] // 8))
         self.of = np.array([CLASSES.index(CLASS[record["hardware"]]) for record in records])
+        self.rate = self.of if RATES is CLASSES else np.array([RATES.index(record["hardware"]) for record in records])
 
     def seconds(self, x):
-        rate, kernel = np.array(x[:4])[self.of], np.array(x[4:8])[self.of]
-        other, wait, copy, skew = x[8:]
+        rate, kernel = np.array(x[: len(RATES)])[self.rate], np.array(x[len(RATES) : -4])[self.of]
+        other, wait, copy, skew = x[-4:]
         once = self.products / rate + self.rest * other + self.kernels / kernel + self.exposed * wait + self.host * copy
         return once * (1 + skew * self.log)
 
@@ -87,7 +89,7 @@ def main():
     every = fit(table)
     print(", ".join(f"{name} {value:.3g}" for name, value in zip(NAMES, every)))
     print(f"{'':<28}{'records':>8}{'median error':>14}{'90 %':>9}{'in 10 %':>9}{'in 25 %':>9}{'ratio':>10}")
-    as_is = np.array([1.0] * 11 + [0.0])
+    as_is = np.array([1.0] * (len(NAMES) - 1) + [0.0])
     for chip in CLASS:
         own = Table([r for r in records if r["hardware"] == chip], rows)
         rest = fit(Table([r for r in records if r["hardware"] != chip], rows))
