@@ -56,12 +56,13 @@ def call(record, operands, results, flops, scores):
 def flash(record, q, k, v, share):
     """Attention of one device as a kernel. `share` of the products of all rows by all columns is computed."""
     b, s, h, d = q.shape
+    e = v.shape[-1]
     scores = b * h * s * k.shape[1] * share
     lse = ((b, h, s), jnp.float32)
 
     @jax.custom_vjp
     def attend(q, k, v):
-        return call(record, (q, k, v), [(q.shape, q.dtype), lse], 4 * scores * d, scores)
+        return call(record, (q, k, v), [((b, s, h, e), q.dtype), lse], 2 * scores * (d + e), scores)
 
     def forward(q, k, v):
         o, l = attend(q, k, v)
@@ -70,7 +71,7 @@ def flash(record, q, k, v, share):
 
     def backward(saved, cotangents):
         like = [(x.shape, x.dtype) for x in saved[:3]]
-        return call(record, (*saved, cotangents[0]), like, 10 * scores * d, scores)
+        return call(record, (*saved, cotangents[0]), like, scores * (6 * d + 4 * e), scores)
 
     attend.defvjp(forward, backward)
     return attend(q, k, v)
@@ -138,7 +139,7 @@ class Model:
         """Shapes of the weights and how they are sharded; those of layers have the layers as first dimension."""
         r = self.record
         e, h, kv, d, m, v = (r[k] for k in ("emb", "heads", "kv_heads", "head_dim", "mlp", "vocab"))
-        layer = {
+        attention = {
             "query": ((e, h, d), (EMBED, ["tensor"], [])),
             "key": ((e, kv, d), (EMBED, ["tensor"], [])),
             "value": ((e, kv, d), (EMBED, ["tensor"], [])),
@@ -146,16 +147,33 @@ class Model:
             "norm": ((e,), (["tensor"],)),
             "norm2": ((e,), (["tensor"],)),
         }
-        if r.get("experts"):
-            x, m = r["experts"], r.get("moe_mlp", m)
+        if latent := r.get("latent"):
+            del attention["key"], attention["value"]
+            attention["out"] = ((h, latent["value"], e), (["tensor"], [], EMBED))
+            if latent["query"]:
+                attention["query_down"] = ((e, latent["query"]), (EMBED, []))
+                attention["query"] = ((latent["query"], h, d), (EMBED, ["tensor"], []))
+            attention["down"] = ((e, latent["keys"] + latent["rope"]), (EMBED, []))
+            attention["up"] = ((latent["keys"], h, d - latent["rope"] + latent["value"]), (EMBED, ["tensor"], []))
+
+        def plain(m, prefix=""):
+            wide = {prefix + w: ((e, m), (MLP_EMBED, MLP)) for w in ("wi", "gate")[: 1 + r["mlp_gated"]]}
+            return wide | {prefix + "wo": ((m, e), (MLP, MLP_EMBED))}
+
+        dense = r["layers"]
+        found = {}
+        if x := r.get("experts"):
+            dense, wide = r.get("dense_layers", 0), r.get("moe_mlp", m)
             inside = [a for a in MLP_EMBED if a != "expert"]
-            layer["router"] = ((e, x), (EMBED, []))
-            layer |= {w: ((x, e, m), (["expert"], inside, MLP)) for w in ("wi", "gate")}
-            layer["wo"] = ((x, m, e), (["expert"], MLP, inside))
-        else:
-            layer |= {w: ((e, m), (MLP_EMBED, MLP)) for w in ("wi", "gate")[: 1 + r["mlp_gated"]]}
-            layer["wo"] = ((m, e), (MLP, MLP_EMBED))
-        found = {k: ((r["layers"], *shape), ([], *dims)) for k, (shape, dims) in layer.items()}
+            layer = attention | {"router": ((e, x), (EMBED, []))}
+            layer |= {w: ((x, e, wide), (["expert"], inside, MLP)) for w in ("wi", "gate")}
+            layer["wo"] = ((x, wide, e), (["expert"], MLP, inside))
+            if r.get("shared_experts"):
+                layer |= plain(r["shared_experts"] * wide, "shared_")
+            found |= {k: ((r["layers"] - dense, *shape), ([], *dims)) for k, (shape, dims) in layer.items()}
+        if dense:
+            layer = attention | plain(m)
+            found |= {"dense_" + k: ((dense, *shape), ([], *dims)) for k, (shape, dims) in layer.items()}
         found |= {"embedding": ((v, e), (["tensor"], EMBED)), "last": ((e,), (["tensor"],))}
         if not r["embedding_tied"]:
             found["logits"] = ((e, v), (EMBED, ["tensor"]))
@@ -271,20 +289,45 @@ class Model:
         x = name(self.constrain(x, *rows), "decoder_layer_input")
         heads = (BATCH, LENGTH, ["tensor"], [])
         normed = norm(x, w["norm"])
-        project = lambda k, label: name(self.constrain(self.product("bse,ehd->bshd", normed, w[k]), *heads), label)
-        q, k, v = project("query", "query_proj"), project("key", "key_proj"), project("value", "value_proj")
-        attended = self.attention(self.rope(q), self.rope(k), v)
+        q, k, v = self.latent_heads(normed, w, heads) if r.get("latent") else self.heads(normed, w, heads)
+        attended = self.attention(q, k, v)
         attended = name(self.constrain(self.product("bshd,hde->bse", attended, w["out"]), *rows), "out_proj")
         if not r.get("parallel"):
             x = self.constrain(x + attended, *rows)
             normed = norm(x, w["norm2"])
-        if r.get("experts"):
-            return self.constrain(x + self.experts(normed, w), *rows), None
-        hidden = (BATCH, LENGTH, ["tensor"])
-        wide = [name(self.constrain(self.product("bse,em->bsm", normed, w[k]), *hidden), "mlpwi") for k in ("wi", "gate")[: 1 + r["mlp_gated"]]]
-        act = jax.nn.silu(wide[1]) * wide[0] if r["mlp_gated"] else jax.nn.relu(wide[0])
-        y = name(self.constrain(self.product("bsm,me->bse", act, w["wo"]), *rows), "mlpwo")
+        if "router" in w:
+            y = self.experts(normed, w)
+            if "shared_wi" in w:
+                y += self.mlp(normed, w, "shared_")
+        else:
+            y = self.mlp(normed, w)
         return self.constrain(x + y + (attended if r.get("parallel") else 0), *rows), None
+
+    def heads(self, x, w, dims):
+        project = lambda k, label: name(self.constrain(self.product("bse,ehd->bshd", x, w[k]), *dims), label)
+        q, k, v = project("query", "query_proj"), project("key", "key_proj"), project("value", "value_proj")
+        return self.rope(q), self.rope(k), v
+
+    def latent_heads(self, x, w, dims):
+        """Keys and values from a narrow vector of each token, as in DeepSeek's models; a part of a key is the same for all heads."""
+        r = self.record["latent"]
+        narrow = self.product("bse,eq->bsq", x, w["query_down"]) if "query_down" in w else x
+        q = name(self.constrain(self.product("bse,ehd->bshd", narrow, w["query"]), *dims), "query_proj")
+        down = self.product("bse,ed->bsd", x, w["down"])
+        both = self.constrain(self.product("bse,ehd->bshd", down[..., : r["keys"]], w["up"]), *dims)
+        k, v = both[..., : -r["value"]], name(both[..., -r["value"] :], "value_proj")
+        turned = self.rope(down[..., None, r["keys"] :])
+        k = name(jnp.concatenate([k, jnp.broadcast_to(turned, (*k.shape[:3], r["rope"]))], -1), "key_proj")
+        q = jnp.concatenate([q[..., : -r["rope"]], self.rope(q[..., -r["rope"] :])], -1)
+        return q, k, v
+
+    def mlp(self, x, w, prefix=""):
+        r = self.record
+        hidden, rows = (BATCH, LENGTH, ["tensor"]), (BATCH, LENGTH, ["tensor"])
+        names = [prefix + k for k in ("wi", "gate")[: 1 + r["mlp_gated"]]]
+        wide = [name(self.constrain(self.product("bse,em->bsm", x, w[k]), *hidden), "mlpwi") for k in names]
+        act = jax.nn.silu(wide[1]) * wide[0] if r["mlp_gated"] else jax.nn.relu(wide[0])
+        return name(self.constrain(self.product("bsm,me->bse", act, w[prefix + "wo"]), *rows), "mlpwo")
 
     def policy(self):
         r, policies = self.record, jax.checkpoint_policies
@@ -303,9 +346,14 @@ class Model:
             x = jnp.einsum("bsv,ve->bse", jax.nn.one_hot(tokens, r["vocab"], dtype=BF16), embedding)
         else:
             x = embedding[tokens]
-        layers = {k: w for k, w in weights.items() if k not in ("embedding", "last", "logits")}
+        rest = {k: w for k, w in weights.items() if k not in ("embedding", "last", "logits")}
+        dense = {k.removeprefix("dense_"): w for k, w in rest.items() if k.startswith("dense_")}
+        layers = {k: w for k, w in rest.items() if not k.startswith("dense_")}
         body = jax.checkpoint(self.layer, policy=self.policy(), prevent_cse=False)
-        x, _ = jax.lax.scan(body, self.constrain(x, BATCH, LENGTH, ["tensor"]), layers)
+        x = self.constrain(x, BATCH, LENGTH, ["tensor"])
+        for stack in (dense, layers):
+            if stack:
+                x, _ = jax.lax.scan(body, x, stack)
         x = x * weights["last"].astype(BF16)
         table = embedding.T if r["embedding_tied"] else weights["logits"].astype(BF16)
         logits = self.constrain(jnp.einsum("bse,ev->bsv", x, table), BATCH, LENGTH, ["tensor"]).astype(jnp.float32)
