@@ -11,7 +11,7 @@
 # make bench-overlap FILES=… modelled seconds of a step on slices, with full and greedy plans
 # make bench-shares FILES=…  the modelled improvement by each search of the planner
 # make bench-heuristics FILES=…  the modelled step and the time to compile with other thresholds; ROWS=a,b
-# make bench-measured WHAT=collectives  modelled seconds of collectives and steps that others measured and published
+# make bench-measured WHAT=steps ONLY=v5e  modelled seconds of collectives and of training steps that others measured and published
 # make bench-reshards        redistributions by shardc and by Shardy, on random pairs of shardings
 # make bench   seconds of shardc, MLIR, Shardy and XLA on the same programs; REPEAT=N, PROGRAMS=a,b
 # make bench-run  seconds and memory of calls, of shardc and of XLA, and the share of the machine's peak; REPEAT=N, RUN="a b.mlir 'resnet_*' 'weak_*'" selects programs
@@ -325,7 +325,7 @@ bench-heuristics:
 # Collectives and steps that others measured and published, by our model: make bench-measured WHAT=collectives ONLY=h200
 bench-measured: oracles
 	$(BUILD)
-	$(TARGET)/oracles/bin/python tests/bench/measured.py $(BUILT) $(WHAT) $(if $(ONLY),--only $(ONLY))
+	JAX_PLATFORMS=cpu $(TARGET)/oracles/bin/python tests/bench/measured.py $(BUILT) $(WHAT) --texts $(TARGET)/measured $(if $(ONLY),--only $(ONLY))
 
 # Redistributions by shardc and by Shardy.
 bench-reshards: oracles

@@ -9,6 +9,7 @@ of records within 15 and 25 %. An error is the larger of the ratio and its recip
 `cost` doesn't price custom calls. The seconds of attention kernels are added here: their FLOPs at the peak rate of bf16, with the
 dimension of heads padded to the side of the MXU.
 """
+
 import argparse
 import hashlib
 import json
@@ -71,7 +72,9 @@ def error(ratio):
 
 def summary(ratios, head):
     """A row for each machine, and one for all: the median error, the quantiles of modelled / measured, the shares near it."""
-    print(f"\n{head:<22}{'records':>8}{'median error':>14}{'5 %':>8}{'25 %':>8}{'50 %':>8}{'75 %':>8}{'95 %':>8}{'in 15 %':>9}{'in 25 %':>9}")
+    print(
+        f"\n{head:<22}{'records':>8}{'median error':>14}{'5 %':>8}{'25 %':>8}{'50 %':>8}{'75 %':>8}{'95 %':>8}{'in 15 %':>9}{'in 25 %':>9}"
+    )
     machines = {}
     for machine, ratio in ratios:
         machines.setdefault(machine, []).append(ratio)
@@ -93,7 +96,9 @@ def compare_collectives(args, folder):
         modelled = cost(args.shardc, collectives.program(record), target_of(record), folder)["step_s"]
         several = " islands" if "slice" in collectives.mesh(record)[0] else ""
         ratios.append((record["machine"] + several, modelled / measured))
-        print(f"{record['id']:<32}{record['kind']:<16}{bytes_:>14}{measured * 1e6:>13.1f}{modelled * 1e6:>13.1f}{ratios[-1][1]:>7.2f}")
+        print(
+            f"{record['id']:<32}{record['kind']:<16}{bytes_:>14}{measured * 1e6:>13.1f}{modelled * 1e6:>13.1f}{ratios[-1][1]:>7.2f}"
+        )
     summary(ratios, "machine")
 
 
@@ -118,7 +123,9 @@ def compare_steps(args, folder):
     ratios, rows = [], {}
     texts = args.texts or folder
     os.makedirs(texts, exist_ok=True)
-    print(f"{'step':<40}{'target':<14}{'measured s':>11}{'modelled':>10}{'ratio':>7}{'compute':>10}{'kernels':>9}{'exposed':>9}{'host':>8}{'GB':>8}  fits")
+    print(
+        f"{'step':<40}{'target':<14}{'measured s':>11}{'modelled':>10}{'ratio':>7}{'compute':>10}{'kernels':>9}{'exposed':>9}{'host':>8}{'GB':>8}  fits"
+    )
     for record in records("steps"):
         if args.only not in record["id"]:
             continue
@@ -134,13 +141,21 @@ def compare_steps(args, folder):
         memory = found["peak_bytes"] / 1e9
         fits = "yes" if memory <= CHIPS[record["hardware"]][2] else "no"
         measured = record["seconds"]
-        cells = f"{found['compute_s']:>10.3f}{kernels:>9.3f}{found['exposed_s']:>9.3f}{host:>8.3f}{memory:>8.1f}  {fits}"
+        stated = record.get("memory", {}).get("xla_total_GB")
+        xla = f", XLA states {stated} GB" if stated else ""
+        cells = f"{found['compute_s']:>10.3f}{kernels:>9.3f}{found['exposed_s']:>9.3f}{host:>8.3f}{memory:>8.1f}  {fits}{xla}"
         if measured is None:
-            print(f"{record['id']:<40}{record['target']:<14}{'':>11}{modelled:>10.3f}{'':>7}{cells}, expected {record['expect']}", flush=True)
+            print(
+                f"{record['id']:<40}{record['target']:<14}{'':>11}{modelled:>10.3f}{'':>7}{cells}, expected {record['expect']}",
+                flush=True,
+            )
             continue
         ratios.append((record["hardware"], modelled / measured))
         rows[record["id"]] = found | {"kernels": kernels, "modelled": modelled, "flops_of_kernels": flops}
-        print(f"{record['id']:<40}{record['target']:<14}{measured:>11.3f}{modelled:>10.3f}{modelled / measured:>7.2f}{cells}", flush=True)
+        print(
+            f"{record['id']:<40}{record['target']:<14}{measured:>11.3f}{modelled:>10.3f}{modelled / measured:>7.2f}{cells}",
+            flush=True,
+        )
     if ratios:
         summary(ratios, "chip")
     if args.save:
@@ -181,7 +196,7 @@ def slowdown(rows, seconds):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("shardc")
-    parser.add_argument("what", nargs="*", default=["collectives"])
+    parser.add_argument("what", nargs="*", default=["collectives", "steps"])
     parser.add_argument("--only", default="", help="records whose name has this part")
     parser.add_argument("--plan", default="full")
     parser.add_argument("--texts", help="where programs of steps are kept")

@@ -14,6 +14,7 @@ an island, `N` all GPUs, because NCCL's rings pass through all of them.
 TPUs. `seconds = start + rounds * hop * (n - 1) + rounds * bytes * (1 - 1 / n) / bandwidth into a chip` for gathers and
 sums, `start + hop + bytes / (share * link)` for a permute.
 """
+
 import functools
 import json
 import os
@@ -25,12 +26,41 @@ import collectives
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Bytes/s of one GPU in an island and to other islands (passes/src/estimate/gpus.rs).
-LINK = {"A100-80GB": 300e9, "A100-40GB": 300e9, "H100": 450e9, "H100 PCIe": 300e9, "H200": 450e9, "B200": 900e9, "GB200": 900e9}
+LINK = {
+    "A100-80GB": 300e9,
+    "A100-40GB": 300e9,
+    "H100": 450e9,
+    "H100 PCIe": 300e9,
+    "H200": 450e9,
+    "B200": 900e9,
+    "GB200": 900e9,
+}
 CARD = {"A100-40GB": 12.5e9, "H100": 50e9, "H200": 50e9, "B200": 50e9}
-GENERATION = {"A100-80GB": "ampere", "A100-40GB": "ampere", "H100": "hopper", "H100 PCIe": "hopper", "H200": "hopper", "B200": "blackwell", "GB200": "blackwell"}
+GENERATION = {
+    "A100-80GB": "ampere",
+    "A100-40GB": "ampere",
+    "H100": "hopper",
+    "H100 PCIe": "hopper",
+    "H200": "hopper",
+    "B200": "blackwell",
+    "GB200": "blackwell",
+}
 GENERATIONS = ["ampere", "hopper", "blackwell"]
 # The constants that are fitted, and where the search for them begins.
-NAMES = ["start2", "start3", "share1", "share2", "ring", "network", "start network", "start ampere", "start hopper", "start blackwell", "summed hopper", "summed blackwell"]
+NAMES = [
+    "start2",
+    "start3",
+    "share1",
+    "share2",
+    "ring",
+    "network",
+    "start network",
+    "start ampere",
+    "start hopper",
+    "start blackwell",
+    "summed hopper",
+    "summed blackwell",
+]
 BEGIN = [1.4, 3.5, 0.25, 0.65, 0.8, 0.95, 95e-6, 42e-6, 24e-6, 17e-6, 0.61, 0.5]
 
 
@@ -59,7 +89,9 @@ class Table:
         self.rounds = np.array([2.0 if kind == "all_reduce" else 1.0 for kind in kinds])
         self.pair = np.array([kind == "p2p write" for kind in kinds])
         # The switch adds on islands of SXM modules since Hopper.
-        self.summed = np.array([k == "all_reduce" and g > 0 and m != "H100 PCIe" for k, g, m in zip(kinds, self.generation, machines)])
+        self.summed = np.array(
+            [k == "all_reduce" and g > 0 and m != "H100 PCIe" for k, g, m in zip(kinds, self.generation, machines)]
+        )
 
     def seconds(self, constants):
         c = dict(zip(NAMES, constants))
@@ -100,7 +132,9 @@ def fit(records, begin=BEGIN):
 def describe(name, logs):
     errors = np.exp(np.abs(logs)) - 1
     near = np.mean(errors <= 0.15), np.mean(errors <= 0.25)
-    print(f"{name:<34}{len(logs):>8}{np.median(errors):>13.1%}{np.quantile(errors, 0.9):>13.1%}{near[0]:>9.0%}{near[1]:>9.0%}")
+    print(
+        f"{name:<34}{len(logs):>8}{np.median(errors):>13.1%}{np.quantile(errors, 0.9):>13.1%}{near[0]:>9.0%}{near[1]:>9.0%}"
+    )
 
 
 def without(constants, machine, found):
@@ -110,7 +144,9 @@ def without(constants, machine, found):
     # Small sums inside one island determine starts, large ones the rate of the switch's sums.
     alone = [r for r in rest if shape(r)[0] == shape(r)[1]]
     for kind, decides in ("start", lambda bytes_: bytes_ < 1 << 20), ("summed", lambda bytes_: bytes_ >= 1 << 30):
-        present = {GENERATION[r["machine"]] for r in alone if r["machine"] != "H100 PCIe" and decides(collectives.load(r)[0])}
+        present = {
+            GENERATION[r["machine"]] for r in alone if r["machine"] != "H100 PCIe" and decides(collectives.load(r)[0])
+        }
         known = [fitted[f"{kind} {g}"] for g in present if f"{kind} {g}" in fitted]
         for g in GENERATIONS:
             if f"{kind} {g}" in fitted and g not in present:

@@ -9,6 +9,7 @@
 updated in place: a loop over L layers writes one layer of them in each iteration, and the model all L. A class is TPUs with an MXU of 128
 or of 256, A100, or H100 and H200. Each chip is also predicted by a fit to the others.
 """
+
 import json
 import math
 import os
@@ -18,9 +19,27 @@ import numpy as np
 import scipy.optimize
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PEAK = {"v4": 275e12, "v5e": 197e12, "v5p": 459e12, "v6e": 920e12, "v7x": 1150e12, "A100": 312e12, "H100": 990e12, "H200": 990e12}
+PEAK = {
+    "v4": 275e12,
+    "v5e": 197e12,
+    "v5p": 459e12,
+    "v6e": 920e12,
+    "v7x": 1150e12,
+    "A100": 312e12,
+    "H100": 990e12,
+    "H200": 990e12,
+}
 CLASSES = ["128", "256", "a100", "h100"]
-CLASS = {"v4": "128", "v5e": "128", "v5p": "128", "v6e": "256", "v7x": "256", "A100": "a100", "H100": "h100", "H200": "h100"}
+CLASS = {
+    "v4": "128",
+    "v5e": "128",
+    "v5p": "128",
+    "v6e": "256",
+    "v7x": "256",
+    "A100": "a100",
+    "H100": "h100",
+    "H200": "h100",
+}
 RATES = list(CLASS) if "chips" in sys.argv else CLASSES
 NAMES = ["rate " + of for of in RATES] + ["kernel " + of for of in CLASSES] + ["other", "wait", "copy", "skew"]
 BEGIN = [0.7] * len(RATES) + [0.4, 0.7, 0.7, 0.7, 1.0, 0.7, 0.3, 0.03]
@@ -53,9 +72,17 @@ class Table:
         self.host = column(lambda _, row: row.get("host_exposed_s", 0.0))
         self.exposed = column(lambda _, row: row["exposed_s"]) - self.host
         # What kernels could hide of permutes: `cost` gives kernels no time, so nothing runs beside them.
-        permutes = column(lambda _, row: sum(c["time_s"] * c["count"] for c in row["collectives"] if c["kind"] == "collective_permute"))
+        permutes = column(
+            lambda _, row: sum(
+                c["time_s"] * c["count"] for c in row["collectives"] if c["kind"] == "collective_permute"
+            )
+        )
         self.exposed -= np.minimum(np.minimum(permutes, self.kernels), self.exposed)
-        self.log = column(lambda record, _: math.log2(record["slices"] if record["hardware"].startswith("v") else record["chips"] // 8))
+        self.log = column(
+            lambda record, _: math.log2(
+                record["slices"] if record["hardware"].startswith("v") else record["chips"] // 8
+            )
+        )
         self.of = np.array([CLASSES.index(CLASS[record["hardware"]]) for record in records])
         self.rate = self.of if RATES is CLASSES else np.array([RATES.index(record["hardware"]) for record in records])
 
@@ -77,7 +104,9 @@ def fit(table):
 
 def describe(name, logs):
     errors = np.exp(np.abs(logs)) - 1
-    print(f"{name:<28}{len(logs):>8}{np.median(errors):>14.1%}{np.quantile(errors, 0.9):>9.1%}{np.mean(errors <= 0.1):>9.0%}{np.mean(errors <= 0.25):>9.0%}{np.exp(np.median(logs)):>10.2f}")
+    print(
+        f"{name:<28}{len(logs):>8}{np.median(errors):>14.1%}{np.quantile(errors, 0.9):>9.1%}{np.mean(errors <= 0.1):>9.0%}{np.mean(errors <= 0.25):>9.0%}{np.exp(np.median(logs)):>10.2f}"
+    )
 
 
 def main():
@@ -108,7 +137,10 @@ def main():
         own = sorted((r for r in records if f"cp64-{length}-" in r["id"]), key=lambda r: modelled[r["id"]])
         pairs = [(a, b) for a in own for b in own if a["seconds"] < b["seconds"]]
         right = sum(modelled[a["id"]] < modelled[b["id"]] for a, b in pairs)
-        print(f"{length}: {right} of {len(pairs)} pairs in the measured order:", ", ".join(f"{r['id'].split('-')[-1]} {modelled[r['id']]:.2f} ({r['seconds']})" for r in own))
+        print(
+            f"{length}: {right} of {len(pairs)} pairs in the measured order:",
+            ", ".join(f"{r['id'].split('-')[-1]} {modelled[r['id']]:.2f} ({r['seconds']})" for r in own),
+        )
     for record, miss in zip(records, table.misses(every)):
         if abs(miss) > math.log(1.2):
             print(f"  far: {record['id']:<42}{math.exp(miss):.2f}")
