@@ -2,12 +2,13 @@
 
     python fit_steps.py FILE [chips]   (needs numpy and scipy; with `chips` each chip has a separate rate)
 
-    seconds = (products / rate[class] + rest * other + kernels / kernel[class] + exposed * wait + host * copy)
+    seconds = (products / rate[class] + rest / HBM + kernels / kernel[class] + exposed + host * copy)
               * (1 + skew * log2(slices))
 
-`products` are at the peak rate; `rest` is what else the model says of the core, less what it counts for stacks of layers that are
-updated in place: a loop over L layers writes one layer of them in each iteration, and the model all L. A class is TPUs with an MXU of 128
-or of 256, A100, or H100 and H200. Each chip is also predicted by a fit to the others.
+`products` are at the peak rate. `rest` is what else the model says of the core, less what it counts for stacks of layers that
+are updated in place: a loop over L layers writes one layer of them in each iteration, and the model all L. `exposed` are
+the exposed collectives, on TPUs longer by what `fit_collectives.py` says of theirs, less the permutes that kernels hide. A
+class is TPUs with an MXU of 128 or of 256, A100, or H100 and H200. Each chip is also predicted by a fit to the others.
 """
 
 import json
@@ -41,13 +42,30 @@ CLASS = {
     "H200": "h100",
 }
 RATES = list(CLASS) if "chips" in sys.argv else CLASSES
-NAMES = ["rate " + of for of in RATES] + ["kernel " + of for of in CLASSES] + ["other", "wait", "copy", "skew"]
-BEGIN = [0.7] * len(RATES) + [0.4, 0.7, 0.7, 0.7, 1.0, 0.7, 0.3, 0.03]
+NAMES = ["rate " + of for of in RATES] + ["kernel " + of for of in CLASSES] + ["copy", "skew"]
+# The share of the bandwidth of HBM that is reached; between 0.67 and 1 the errors are the same.
+HBM = 0.8
+# Of collectives on TPUs: seconds to start, seconds for each participant, and the share of the bandwidth.
+START, HOP, SHARE = 5e-6, 1.5e-6, 0.97
+BEGIN = [0.7] * len(RATES) + [0.4, 0.7, 0.7, 0.7, 0.3, 0.03]
 
 
 def updates(record, row):
     """Seconds that the model counts too much for stacks of layers."""
     return (record["layers"] - 1) * row["by_op"].get("stablehlo.dynamic_update_slice", 0.0)
+
+
+def longer(record, row):
+    """How much longer the collectives are than the model says."""
+    if not record["hardware"].startswith("v"):
+        return 1.0
+
+    def priced(c):
+        hops = 0 if c["kind"] == "collective_permute" else (1 + (c["kind"] == "all_reduce")) * (c["group"] - 1)
+        return START + HOP * hops + c["time_s"] / SHARE
+
+    said = sum(c["time_s"] * c["count"] for c in row["collectives"])
+    return sum(priced(c) * c["count"] for c in row["collectives"]) / said if said else 1.0
 
 
 def products(record, row):
@@ -78,6 +96,7 @@ class Table:
             )
         )
         self.exposed -= np.minimum(np.minimum(permutes, self.kernels), self.exposed)
+        self.exposed *= column(longer)
         self.log = column(
             lambda record, _: math.log2(
                 record["slices"] if record["hardware"].startswith("v") else record["chips"] // 8
@@ -87,9 +106,9 @@ class Table:
         self.rate = self.of if RATES is CLASSES else np.array([RATES.index(record["hardware"]) for record in records])
 
     def seconds(self, x):
-        rate, kernel = np.array(x[: len(RATES)])[self.rate], np.array(x[len(RATES) : -4])[self.of]
-        other, wait, copy, skew = x[-4:]
-        once = self.products / rate + self.rest * other + self.kernels / kernel + self.exposed * wait + self.host * copy
+        rate, kernel = np.array(x[: len(RATES)])[self.rate], np.array(x[len(RATES) : -2])[self.of]
+        copy, skew = x[-2:]
+        once = self.products / rate + self.rest / HBM + self.kernels / kernel + self.exposed + self.host * copy
         return once * (1 + skew * self.log)
 
     def misses(self, x):
