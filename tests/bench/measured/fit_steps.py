@@ -52,7 +52,8 @@ BEGIN = [0.7] * len(RATES) + [0.4, 0.7, 0.7, 0.7, 0.3, 0.03]
 
 def updates(record, row):
     """Seconds that the model counts too much for stacks of layers."""
-    return (record["layers"] - 1) * row["by_op"].get("stablehlo.dynamic_update_slice", 0.0)
+    longest = record["layers"] - record.get("dense_layers", 0) if record.get("experts") else record["layers"]
+    return (longest - 1) * row["by_op"].get("stablehlo.dynamic_update_slice", 0.0)
 
 
 def longer(record, row):

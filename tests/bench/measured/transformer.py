@@ -7,6 +7,7 @@ As in MaxText: layers are a scan, weights and Adam's moments are f32 and weights
 embedding dimension is sharded along fsdp, context and expert, its heads, mlp and vocab along tensor and fsdp_transpose; activations
 along data, fsdp and expert by batch, context by length, and tensor by heads, mlp and embedding. Attention is a kernel in a shard_map.
 """
+
 import json
 import math
 
@@ -50,7 +51,9 @@ mlir.register_lowering(kernel, lower_kernel)
 
 def call(record, operands, results, flops, scores):
     target = "tpu_custom_call" if record["hardware"].startswith("v") else "__cudnn$fmhaSoftmax"
-    return tuple(kernel.bind(*operands, target=target, results=tuple(results), flops=int(flops), transcendentals=int(scores)))
+    return tuple(
+        kernel.bind(*operands, target=target, results=tuple(results), flops=int(flops), transcendentals=int(scores))
+    )
 
 
 def flash(record, q, k, v, share):
@@ -195,7 +198,9 @@ class Model:
             return jnp.einsum(spec, x, w.astype(BF16))
         kind, sums = (jnp.int8, jnp.int32) if "int8" in quantization else (jnp.float8_e4m3fn, jnp.float32)
         left, right, out = spec.replace("->", ",").split(",")
-        narrow = lambda spec, a, b: jnp.einsum(spec, a.astype(kind), b.astype(kind), preferred_element_type=sums).astype(BF16)
+        narrow = lambda spec, a, b: jnp.einsum(
+            spec, a.astype(kind), b.astype(kind), preferred_element_type=sums
+        ).astype(BF16)
 
         @jax.custom_vjp
         def multiply(x, w):
@@ -226,7 +231,8 @@ class Model:
             weight = jax.nn.softmax(jnp.where(seen, scores, -1e30)).astype(BF16)
             return jnp.einsum("bkgst,btkd->bskgd", weight, v).reshape(b, s, h, d)
         window = r.get("window")
-        # A causal mask leaves half of the products, but all of them to the device with the last part of a sequence; windows leave less on most layers.
+        # A causal mask leaves half of the products, but all of them to the device with the last part of a sequence; windows
+        # leave less on most layers.
         share = 0.5 if r.get("balanced", True) else 1.0
         if window:
             every = r["global_every"]
@@ -280,12 +286,17 @@ class Model:
         wi, gate, wo = (w[k].astype(BF16) for k in ("wi", "gate", "wo"))
         out_spec = self.spec(["expert"], ["tensor"], [])
         specs = (here, here, whole, whole, out_spec)
-        return jax.shard_map(inside, mesh=self.mesh, in_specs=specs, out_specs=here, check_vma=False)(x, scores, wi, gate, wo)
+        return jax.shard_map(inside, mesh=self.mesh, in_specs=specs, out_specs=here, check_vma=False)(
+            x, scores, wi, gate, wo
+        )
 
     def layer(self, x, w):
         r = self.record
         rows = (BATCH, LENGTH, ["tensor"])
-        norm = lambda x, scale: (x * jax.lax.rsqrt(jnp.mean(jnp.square(x.astype(jnp.float32)), -1, keepdims=True) + 1e-6)).astype(BF16) * scale.astype(BF16)
+        norm = lambda x, scale: (
+            (x * jax.lax.rsqrt(jnp.mean(jnp.square(x.astype(jnp.float32)), -1, keepdims=True) + 1e-6)).astype(BF16)
+            * scale.astype(BF16)
+        )
         x = name(self.constrain(x, *rows), "decoder_layer_input")
         heads = (BATCH, LENGTH, ["tensor"], [])
         normed = norm(x, w["norm"])
@@ -334,10 +345,17 @@ class Model:
         save, offload = r.get("save", []), r.get("offload", [])
         if offload:
             return policies.save_and_offload_only_these_names(
-                names_which_can_be_saved=save, names_which_can_be_offloaded=offload, offload_src="device", offload_dst="pinned_host"
+                names_which_can_be_saved=save,
+                names_which_can_be_offloaded=offload,
+                offload_src="device",
+                offload_dst="pinned_host",
             )
         names = policies.save_only_these_names(*(s for s in save if s != "dots"))
-        return policies.save_from_both_policies(policies.checkpoint_dots_with_no_batch_dims, names) if "dots" in save else names
+        return (
+            policies.save_from_both_policies(policies.checkpoint_dots_with_no_batch_dims, names)
+            if "dots" in save
+            else names
+        )
 
     def loss(self, weights, tokens, targets):
         r = self.record
@@ -390,7 +408,9 @@ def program(record):
     model = Model(record)
     state = model.state()
     shardings = jax.tree.map(lambda x: x.sharding, state)
-    ids = jax.ShapeDtypeStruct((model.batch, record["seq"]), jnp.int32, sharding=NamedSharding(model.mesh, model.spec(BATCH, LENGTH)))
+    ids = jax.ShapeDtypeStruct(
+        (model.batch, record["seq"]), jnp.int32, sharding=NamedSharding(model.mesh, model.spec(BATCH, LENGTH))
+    )
     step = jax.jit(model.step, donate_argnums=0, out_shardings=(shardings, NamedSharding(model.mesh, P())))
     traced = step.trace(state, ids, ids)
     return traced.lower(lowering_platforms=("tpu",)).as_text(), kernel_flops(traced.jaxpr.jaxpr)
