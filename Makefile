@@ -37,6 +37,8 @@
 # make random-jax COUNT=3000   random JAX programs through shardc.jit, run and check, compared with one device, with JAX 0.10.2 and with the newest; FROM
 # make lit-shardy SHARDY=…  Shardy's lit files of a local checkout with shardc opt instead of its tool; prints how many pass
 # make lit-mpmd SHARDY=…  the number of the mpmd dialect's lit files of a local checkout of Shardy that survive reading and printing
+# make tpu-oracle  the TPU's own compiler in target/tpu (700 MB); optional, under Google's terms of service, part of no test and of no package
+# make bench-tpu FILES=… SLICE=v5e:2x4   the modelled step of our plans, next to the TPU compiler's schedule of the same text and of XLA's; SHARDC=path needs no build
 # make oracles the Python environment with JAX that the tests compare with, under target/
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -44,7 +46,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Tests that need the file $(1) are ignored until it exists; tests/build.rs checks that.
 noticed = @[ -e $(1) ] || touch tests/build.rs
 
-.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-heuristics bench-measured bench-reshards fuzz fuzz-commands fuzz-files fuzz-sessions fuzz-flags random trained random-plans compare-ops accuracy oracles python python-jax newest python-newest random-jax capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
+.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse bench-plan bench-overlap bench-shares bench-heuristics bench-measured bench-reshards bench-tpu tpu-oracle fuzz fuzz-commands fuzz-files fuzz-sessions fuzz-flags random trained random-plans compare-ops accuracy oracles python python-jax newest python-newest random-jax capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
 
 # Building needs a C++ compiler, and LLVM and MLIR 22 with their dependencies. Tests need mlir-22-tools, llvm-22-tools
 # (FileCheck) and python3-venv; the feature mpi needs Open MPI.
@@ -107,6 +109,15 @@ $(TARGET)/oracles/ready: tests/oracles/requirements.txt
 	$(call noticed,$@)
 	python3 -m venv $(TARGET)/oracles
 	$(TARGET)/oracles/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+# libtpu compiles for slices of TPUs on any machine. Its license is Google's terms of service, so nothing that users or tests need
+# installs it.
+tpu-oracle: $(TARGET)/tpu/ready
+
+$(TARGET)/tpu/ready: tests/oracles/requirements-tpu.txt
+	python3 -m venv $(TARGET)/tpu
+	$(TARGET)/tpu/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
 SHARDY ?= shardy
@@ -311,6 +322,12 @@ bench-plan: setup oracles
 bench-overlap:
 	$(BUILD)
 	python3 tests/bench/overlap.py $(BUILT) $(FILES)
+
+# Compilations by the TPU's compiler are stored in target/tpu/results. With SHARDC=path nothing is built.
+bench-tpu: tpu-oracle
+	$(if $(filter command line environment,$(origin SHARDC)),,$(BUILD))
+	$(TARGET)/tpu/bin/python tests/bench/tpu.py $(if $(filter command line environment,$(origin SHARDC)),$(SHARDC),$(BUILT)) $(FILES) \
+		--target $(or $(SLICE),v5e:2x4) $(if $(JSON),--json $(JSON))
 
 # The improvement by each search of the planner: make bench-shares FILES="a.mlir b.mlir"
 bench-shares:

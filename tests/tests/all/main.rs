@@ -44,5 +44,6 @@ mod sessions;
 mod spmd;
 mod tidy;
 mod tolerance;
+mod tpu;
 mod trained;
 mod xla;
