@@ -1,11 +1,12 @@
 """The modelled step of our plans on TPUs, next to what the TPU's own compiler makes of the same text, and of XLA's own partition.
 
-    python tpu.py SHARDC PROGRAM... [--target v5e:2x4] [--json OUT]
+    python tpu.py SHARDC PROGRAM... [--target v5e:2x4] [--kinds] [--json OUT]
 
 Three rows for each program: `model`, what `shardc cost` says of the compiled text; `ours`, that text as the TPU's compiler
 schedules it; `XLA`, the program partitioned by XLA itself. Milliseconds of the step, of compute, of collectives that run next to
 it and that it waits for; the part of compute in copies for layouts, or of the model nothing; gigabytes of memory traffic; the peak
-in MiB. The last lines have modelled / compiled: geometric mean and quantiles. Needs `make tpu-oracle`; see tests/oracles/tpu.py.
+in MiB. The last lines have modelled / compiled: geometric mean and quantiles. --kinds adds the seconds of compute by kind of op; an
+op in a loop counts once there on the model's side. Needs `make tpu-oracle`; see tests/oracles/tpu.py.
 """
 import argparse
 import json
@@ -29,12 +30,35 @@ def manual_of(shardc, program, target):
 
 
 def modelled(shardc, manual, target):
-    with tempfile.NamedTemporaryFile("w", suffix=".mlir") as file:
-        file.write(manual)
-        file.flush()
-        ran = subprocess.run([shardc, "cost", "--json", "--target", target, file.name], check=True, capture_output=True, text=True)
+    """What the model says of a per-device program, and its seconds of compute by kind of op."""
+    with tempfile.TemporaryDirectory() as folder:
+        text, trace = Path(folder, "manual.mlir"), Path(folder, "trace.json")
+        text.write_text(manual)
+        command = [shardc, "cost", "--json", "--trace", trace, "--target", target, text]
+        ran = subprocess.run(command, check=True, capture_output=True, text=True)
+        events = json.loads(trace.read_text())["traceEvents"]
+    streams = {event["tid"] for event in events if event["ph"] == "M" and event["args"].get("name") == "compute"}
+    kinds = {}
+    for event in events:
+        if event["ph"] == "X" and event["tid"] in streams:
+            kind = kind_of(event["name"])
+            kinds[kind] = kinds.get(kind, 0.0) + event["dur"] * 1e-6
     cost = json.loads(ran.stdout.splitlines()[-1])
-    return {**{part: cost.get(part, 0.0) for part in PARTS}, "hidden_s": cost["communication_s"] - cost["exposed_s"]}
+    row = {part: cost.get(part, 0.0) for part in PARTS}
+    return {**row, "hidden_s": cost["communication_s"] - cost["exposed_s"], "kinds": kinds}
+
+
+def kind_of(op):
+    """The kind of an op of StableHLO, as tests/oracles/tpu_schedule.py calls kernels."""
+    name = op.split(".")[-1]
+    for kind, names in (
+        ("product", ("dot_general", "convolution", "dot")), ("sort", ("sort", "top_k")), ("fft", ("fft",)), ("scatter", ("scatter",)),
+        ("gather", ("gather",)), ("window", ("reduce_window", "select_and_scatter")), ("reduce", ("reduce",)),
+        ("layout", ("transpose", "reshape")), ("update", ("dynamic_update_slice",)), ("custom call", ("custom_call",)),
+    ):
+        if name in names:
+            return kind
+    return "elementwise"
 
 
 def compiled(text, target):
@@ -42,8 +66,8 @@ def compiled(text, target):
     if "error" in report:
         return report
     row = {part: report[part] for part in PARTS if part in report}
-    layouts = report["layout_copies"]["seconds"]
-    return {**row, "peak_bytes": report["memory"]["peak"], "layouts_s": layouts, "traffic_bytes": report["traffic_bytes"]}
+    found = {"layouts_s": report["layout_copies"]["seconds"], "traffic_bytes": report["traffic_bytes"]}
+    return {**row, **found, "peak_bytes": report["memory"]["peak"], "kinds": report["seconds_by_kind"]}
 
 
 def line(name, row):
@@ -78,6 +102,7 @@ def main():
     parser.add_argument("programs", nargs="+")
     parser.add_argument("--target", default="v5e:2x4")
     parser.add_argument("--without-xla", action="store_true", help="compiles our text alone")
+    parser.add_argument("--kinds", action="store_true", help="also milliseconds of compute by kind of op, model / ours")
     parser.add_argument("--json")
     options = parser.parse_args()
     texts = {}
@@ -98,6 +123,10 @@ def main():
         for kind in ("model", "ours", "XLA"):
             if kind in row:
                 print(line(f"{name} {kind}", row[kind]), flush=True)
+        if options.kinds and "kinds" in row["ours"]:
+            sides = row["model"]["kinds"], row["ours"]["kinds"]
+            found = [(kind, *(side.get(kind, 0.0) * 1e3 for side in sides)) for kind in sorted({*sides[0], *sides[1]})]
+            print("    " + ", ".join(f"{kind} {model:.3f} / {ours:.3f}" for kind, model, ours in found if max(model, ours) > 1e-3))
         rows.append(row)
     print(f"{'model / ours':<12}{'mean':>8}  " + "".join(f"{f'{share:.0%}':>8}" for share in QUANTILES))
     good = [row for row in rows if "error" not in row["ours"]]

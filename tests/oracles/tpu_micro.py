@@ -1,6 +1,6 @@
 """Cycles that the TPU's compiler estimates for single ops on one device, as a table from which the cost model of a chip can be fitted.
 
-    python tpu_micro.py [--topology v5e:2x2] [--families product,reduce] > micro.csv
+    python tpu_micro.py [--topology v5e:2x2] [--families product,reduce] [--only REGEX] [--stored] > micro.csv
 
 One row for each op: its family and name, the compiled kernels (joined by +), cycles, bytes in HBM (padded), FLOPs, cycles for
 each 1,024 result elements, FLOPs and bytes of one cycle. Needs what `make tpu-oracle` installs.
@@ -8,6 +8,7 @@ each 1,024 result elements, FLOPs and bytes of one cycle. Needs what `make tpu-o
 import argparse
 import csv
 import os
+import re
 import sys
 
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -173,14 +174,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--topology", default="v5e:2x2")
     parser.add_argument("--families", default=",".join(FAMILIES))
+    parser.add_argument("--only", default="", help="a regular expression that the names match")
+    parser.add_argument("--stored", action="store_true", help="compiles nothing")
     options = parser.parse_args()
     table = csv.writer(sys.stdout, lineterminator="\n")
     table.writerow(["family", "op", "kernels", "cycles", "bytes", "flops", "cycles_of_1024", "flops_of_cycle", "bytes_of_cycle", "seconds"])
     rows = [(family, *row) for family in options.families.split(",") for row in FAMILIES[family]()]
+    rows = [row for row in rows if re.search(options.only, row[1])]
     lowered = [jax.jit(f).lower(*arguments) for _, _, f, *arguments in rows]
     texts = [program.as_text() for program in lowered]
-    tpu.compile_missing([(text, options.topology) for text in texts])
+    if not options.stored:
+        tpu.compile_missing([(text, options.topology) for text in texts])
     for (family, name, *_), program, text in zip(rows, lowered, texts):
+        if tpu.stored(text, options.topology) is None:
+            continue
         report = tpu.judged(text, options.topology)
         if "error" in report:
             table.writerow([family, name, report["error"].splitlines()[0][:100]])
