@@ -102,6 +102,7 @@ def main():
     parser.add_argument("programs", nargs="+")
     parser.add_argument("--target", default="v5e:2x4")
     parser.add_argument("--without-xla", action="store_true", help="compiles our text alone")
+    parser.add_argument("--stored", action="store_true", help="compiles nothing, and shows what is stored")
     parser.add_argument("--kinds", action="store_true", help="also milliseconds of compute by kind of op, model / ours")
     parser.add_argument("--json")
     options = parser.parse_args()
@@ -112,13 +113,16 @@ def main():
         name = path.parent.name if path.name == "program.mlir" else path.stem
         texts[name] = (manual_of(options.shardc, program, options.target), path.read_text())
     wanted = [text for pair in texts.values() for text in (pair[:1] if options.without_xla else pair)]
-    tpu.compile_missing([(text, options.target) for text in wanted])
+    if options.stored:
+        texts = {name: pair for name, pair in texts.items() if tpu.stored(pair[0], options.target)}
+    else:
+        tpu.compile_missing([(text, options.target) for text in wanted])
     heads = ["step", "compute", "hidden", "exposed", "layouts"]
     print(f"{options.target:<34}" + "".join(f"{head + ' ms':>10}" for head in heads) + f"{'GB':>9}{'peak MiB':>9}")
     rows = []
     for name, (manual, original) in texts.items():
         row = {"program": name, "model": modelled(options.shardc, manual, options.target), "ours": compiled(manual, options.target)}
-        if not options.without_xla:
+        if not options.without_xla and (tpu.stored(original, options.target) or not options.stored):
             row["XLA"] = compiled(original, options.target)
         for kind in ("model", "ours", "XLA"):
             if kind in row:

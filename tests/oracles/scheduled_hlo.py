@@ -159,7 +159,10 @@ def instruction(line):
     attributes = {}
     for part in parts(rest[end:].lstrip(", ")):
         key, equals, value = part.partition("=")
-        if equals:
+        if key == "device_ids":
+            # The rest of the groups of a collective.
+            attributes["replica_groups"] += ", " + part
+        elif equals:
             attributes[key] = value
     return Instruction(name.lstrip("%"), type, rest[:opening], operands, attributes, "" if operands else inside, root)
 
@@ -193,19 +196,29 @@ def last_word(operand):
 def replica_groups(text, devices):
     """The groups of a collective: `{{0,1},{2,3}}`, `[4,2]<=[2,4]T(1,0)`, `mesh['a'=2,'b'=4] {'b'}`; all devices if empty."""
     if text.startswith("mesh["):
+        # The devices of a mesh may have another order.
+        ids = text.partition("device_ids=(")[2].partition(") ")[0]
+        text = text[: text.index("]") + 1] + " " + text[text.rindex("{") :]
         sizes = {key.strip("'"): int(size) for key, size in (axis.split("=") for axis in parts(text[5 : text.index("]")]))}
         names = [name.replace("'", "") for name in parts(text[text.index("{") + 1 : text.rindex("}")])]
-        return groups_of_axes(sizes, names)
+        groups = groups_of_axes(sizes, names)
+        order = listed(ids) if ids else range(sum(map(len, groups)))
+        return [[order[at] for at in group] for group in groups]
     if "<=" in text:
         shape, _, source = text.partition("<=")
         groups, size = (int(n) for n in shape.strip("[]").split(","))
-        dims, _, order = source.partition("T")
-        dims = [int(n) for n in dims.strip("[]").split(",")]
-        order = [int(n) for n in order.strip("()").split(",")] if order else range(len(dims))
-        ids = transposed(dims, list(order))
+        ids = listed(source)
         return [ids[at * size : (at + 1) * size] for at in range(groups)]
     groups = [[int(n) for n in group.strip("{}").split(",")] for group in parts(text[1:-1]) if group != "{}"]
     return groups or [list(range(devices))]
+
+
+def listed(source):
+    """The ids of `[2,4]T(1,0)`, an array of them all, transposed."""
+    dims, _, order = source.partition("T")
+    dims = [int(n) for n in dims.strip("[]").split(",")]
+    order = [int(n) for n in order.strip("()").split(",")] if order else range(len(dims))
+    return transposed(dims, list(order))
 
 
 def transposed(dims, order):

@@ -57,6 +57,10 @@ class Reading(unittest.TestCase):
         self.assertEqual(replica_groups("mesh['a'=2,'b'=4] {'b'}", 8), [[0, 1, 2, 3], [4, 5, 6, 7]])
         self.assertEqual(replica_groups("mesh['a'=2,'b'=4] {'a'}", 8), [[0, 4], [1, 5], [2, 6], [3, 7]])
         self.assertEqual(replica_groups("mesh['a'=2,'b'=2] {'b','a'}", 4), [[0, 2, 1, 3]])
+        reordered = "mesh['a'=4,'b'=2], device_ids=([2,2,2]T(0,2,1)) {'b'}"
+        self.assertEqual(replica_groups(reordered, 8), [[0, 2], [1, 3], [4, 6], [5, 7]])
+        found = scheduled_hlo.instruction(f"%a = f32[8]{{0}} all-gather(%b), replica_groups={reordered}, dimensions={{0}}")
+        self.assertEqual((found.attributes["replica_groups"], found.attributes["dimensions"]), (reordered, "{0}"))
         self.assertEqual(replica_groups("mesh['a'=4] {'a':(1)2}", 4), [[0, 2], [1, 3]])
 
     def test_a_program(self):
