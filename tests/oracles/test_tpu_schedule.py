@@ -123,6 +123,13 @@ class Time(unittest.TestCase):
         ])
         self.assertAlmostEqual(report["seconds_by_line"]["22"], 5688814 / 1.5e9)
 
+    def test_flops_count_the_inputs_that_there_are(self):
+        # 3 outputs of a window of 3 over 3 inputs with a padding of 1 have 2 + 3 + 2 pairs.
+        self.assertEqual(tpu_schedule.valid_pairs(3, 3, 3, 1, 1, 1, 1), 7)
+        # A batch of 4, written as a window of 4 over zeros; two halves of which each output has one.
+        self.assertEqual(tpu_schedule.valid_pairs(4, 4, 4, 0, 3, 4, 1), 4)
+        self.assertEqual(tpu_schedule.valid_pairs(2, 2, 1, 1, 1, 1, 1), 2)
+
     def test_copies_next_to_the_core_and_loops(self):
         text = """HloModule loop, is_scheduled=true
 %body (p: (s32[], f32[1024,1024])) -> (s32[], f32[1024,1024]) {

@@ -164,7 +164,7 @@ class Core:
         else:
             seconds, priced = bytes / self.chip.memory, "bytes"
         kind = kind_of(op, inside)
-        flops = sum(self.flops(i, [op, *inside]) for i in arithmetic)
+        flops = sum(self.flops(i) for i in arithmetic)
         self.place(op, kind, "core", self.now, seconds, cycles, bytes, flops, times, priced)
         self.now += seconds
 
@@ -183,24 +183,28 @@ class Core:
             self.scopes = {id(i): body for body in self.program.computations.values() for i in body}
         return self.scopes[id(op)]
 
-    def flops(self, product, _):
+    def flops(self, product):
         """Of a convolution, as which products are written: every element of the result sums over the kernel of its feature."""
-        kernel = next((i for i in self.scope(product) if i.name == product.operands[1]), None)
+        sizes = {i.name: i.arrays[0].sizes for i in self.scope(product) if i.arrays}
         labels = product.attributes.get("dim_labels", "")
-        if kernel is None or not labels:
+        if not labels or not all(name in sizes for name in product.operands[:2]):
             return 0.0
-        names = labels.partition("_")[2].partition("->")[0]
+        image, kernel = (sizes[name] for name in product.operands[:2])
+        inputs, _, rest = labels.partition("_")
+        kernels, _, outputs = rest.partition("->")
         window = dict(part.split("=") for part in product.attributes.get("window", "{}").strip("{}").split())
-        dilated = [int(n) for n in window.get("lhs_dilate", "").split("x") if n]
-        sizes = [int(n) for n in window.get("size", "").split("x") if n]
-        summed = 1
-        for name, size in zip(names, kernel.arrays[0].sizes):
-            if name == "o":
-                continue
-            # A batch is written as a window over zeros.
-            batch = name.isdigit() and dilated and sizes[int(name)] > 1 and dilated[int(name)] == sizes[int(name)]
-            summed *= 1 if batch else size
-        return 2.0 * math.prod(product.arrays[0].sizes) * summed
+        pairs = kernel[kernels.index("i")]
+        for name, size in zip(outputs, product.arrays[0].sizes):
+            positions = [int(field.split("_")[0]) for field in window.get("pad", "").split("x") if field]
+            at = lambda field, otherwise: (int(window[field].split("x")[int(name)]) if field in window else otherwise)
+            if name.isdigit():
+                low = positions[int(name)] if positions else 0
+                pairs *= valid_pairs(
+                    size, at("size", 1), image[inputs.index(name)], low, at("stride", 1), at("lhs_dilate", 1), at("rhs_dilate", 1)
+                )
+            else:
+                pairs *= size
+        return 2.0 * pairs
 
     # What runs next to the core.
 
@@ -227,7 +231,7 @@ class Core:
         if "AsyncCollectiveStart" not in targets and channel in self.pending:
             # A product inside of which the collective continues.
             product = [i for i in inside if i.opcode in PRODUCTS]
-            flops = sum(self.flops(i, inside) for i in product)
+            flops = sum(self.flops(i) for i in product)
             self.place(op, kind_of(op, inside), "core", self.now, work, cycles, self.traffic(op), flops, times, "cycles")
             self.now += work
             return
@@ -326,6 +330,12 @@ class Core:
             "collectives": [asdict(c) for c in self.collectives],
             "schedule": [asdict(event) for event in self.events],
         }
+
+
+def valid_pairs(outputs, window, inputs, low, stride, dilated, window_dilated):
+    """Pairs of an output and a position of its window at which there is an input, in one dimension."""
+    at = (o * stride + k * window_dilated - low for o in range(outputs) for k in range(window))
+    return sum(position % dilated == 0 and 0 <= position // dilated < inputs for position in at)
 
 
 def kind_of(op, inside):
