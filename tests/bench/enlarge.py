@@ -2,7 +2,7 @@
 
     python enlarge.py FOLDER PROGRAM... [--factor 64] [--devices 16]
 
-Every size in a type is multiplied by the factor, and the first axis of the mesh so that there are that many devices. Programs of the
+Every size in a type but 1 is multiplied by the factor, and the first axis of the mesh so that there are that many devices. Programs of the
 corpus, which are folders, get the name of the folder.
 """
 import argparse
@@ -17,7 +17,8 @@ def enlarged(text, factor):
     named = [op for op in NOT if factor != 1 and re.search(rf'\bstablehlo\.\w*{op}|sdy\.{op}|{op} =', text)]
     if named:
         raise ValueError(f"sizes are also in {', '.join(named)}")
-    sizes = lambda match: "tensor<" + "".join(f"{int(size) * factor}x" for size in match[1].split("x")[:-1])
+    larger = lambda size: 1 if size == 1 else size * factor
+    sizes = lambda match: "tensor<" + "".join(f"{larger(int(size))}x" for size in match[1].split("x")[:-1])
     return re.sub(r"tensor<((?:\d+x)+)", sizes, text)
 
 
