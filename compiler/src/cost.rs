@@ -31,8 +31,11 @@ pub struct Cost {
     pub compute_s: f64,
     /// Seconds of collectives.
     pub communication_s: f64,
-    /// Seconds of the step in which the compute stream is idle.
+    /// Seconds of the step in which the compute stream is idle, but for `waiting_s`.
     pub exposed_s: f64,
+    /// Seconds of the step in which slices or islands wait for the slowest one.
+    #[serde(skip_serializing_if = "is_no_time")]
+    pub waiting_s: f64,
     /// Seconds of copies between the memory of a device and its host's.
     #[serde(skip_serializing_if = "is_no_time")]
     pub host_copy_s: f64,
@@ -297,6 +300,7 @@ fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Co
         compute_s,
         communication_s: e.communication_seconds,
         exposed_s: if pipeline.is_some() { (step_s - compute_s).max(0.0) } else { e.exposed_seconds() },
+        waiting_s: e.waiting_seconds,
         host_copy_s: e.host_copy_seconds,
         host_exposed_s: e.host_exposed_seconds,
         step_s,

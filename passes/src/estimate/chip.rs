@@ -8,6 +8,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::gpus::GPUS;
+use super::measured::{MXU_128, MXU_256, Measured};
 use super::precision::Precision;
 
 /// One generation of TPUs or GPUs. All rates and capacities are per chip.
@@ -63,6 +64,8 @@ pub struct Chip {
     pub chiplets: u64,
     /// One-way bandwidth between two chiplets of a chip, bytes/s; unused where `chiplets` is 1.
     pub chiplet_bandwidth: f64,
+    /// What programs reach of these rates; `None` if nobody has measured it.
+    pub measured: Option<&'static Measured>,
 }
 
 /// How the chips of a slice are joined.
@@ -162,6 +165,16 @@ impl Chip {
     }
 }
 
+impl Chip {
+    /// Returns the seconds of a permute of `bytes` that takes `seconds(bytes)` at the nominal rates.
+    pub(super) fn permute_seconds(&self, bytes: f64, seconds: impl Fn(f64) -> f64) -> f64 {
+        match self.measured {
+            Some(measured) => measured.permute_seconds(bytes, self.hop_latency, seconds),
+            None => seconds(bytes),
+        }
+    }
+}
+
 /// Copies between a chip's memory and its host's where nothing is published, an assumption: PCIe of the third
 /// generation with 16 lanes, or of the fourth with 8, bytes/s in each direction.
 pub const HOST_BANDWIDTH: f64 = 16e9;
@@ -203,6 +216,7 @@ pub static CHIPS: [Chip; 7] = [
         host: [2, 2, 1], // B1 sharding.md:158 counts 8 cores, two to a chip
         chiplets: 1,
         chiplet_bandwidth: 0.0,
+        measured: Some(&MXU_128),
     },
     Chip {
         name: "v3",
@@ -229,6 +243,7 @@ pub static CHIPS: [Chip; 7] = [
         host: [4, 2, 1], // B1 tpus.md:179
         chiplets: 1,
         chiplet_bandwidth: 0.0,
+        measured: Some(&MXU_128),
     },
     Chip {
         name: "v4p",
@@ -255,6 +270,7 @@ pub static CHIPS: [Chip; 7] = [
         host: [2, 2, 1], // B1 tpus.md:180
         chiplets: 1,
         chiplet_bandwidth: 0.0,
+        measured: Some(&MXU_128),
     },
     Chip {
         name: "v5p",
@@ -281,6 +297,7 @@ pub static CHIPS: [Chip; 7] = [
         host: [2, 2, 1], // B1 tpus.md:181
         chiplets: 1,
         chiplet_bandwidth: 0.0,
+        measured: Some(&MXU_128),
     },
     Chip {
         name: "v5e",
@@ -307,6 +324,7 @@ pub static CHIPS: [Chip; 7] = [
         host: [4, 2, 1], // B1 tpus.md:182
         chiplets: 1,
         chiplet_bandwidth: 0.0,
+        measured: Some(&MXU_128),
     },
     Chip {
         name: "v6e",
@@ -333,6 +351,7 @@ pub static CHIPS: [Chip; 7] = [
         host: [4, 2, 1], // B1 tpus.md:183
         chiplets: 1,
         chiplet_bandwidth: 0.0,
+        measured: Some(&MXU_256),
     },
     Chip {
         name: "v7x",
@@ -361,6 +380,7 @@ pub static CHIPS: [Chip; 7] = [
         // GC tpu7x: die-to-die is six times as fast as one ICI link, assumed here to hold per direction and for the
         // book's link figure.
         chiplet_bandwidth: 6.0 * 90e9,
+        measured: Some(&MXU_256),
     },
 ];
 

@@ -5,6 +5,8 @@
 //! and the number of groups that share each link. A group is small and `Copy`: computed once per set of axes, it prices
 //! any number of collectives.
 
+use super::measured::Measured;
+
 /// The devices of a group along one physical dimension.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
@@ -88,6 +90,7 @@ pub struct Group {
     chiplets: Option<Line>,
     island: Option<Switch>,
     network: Option<Switch>,
+    measured: Option<&'static Measured>,
 }
 
 const NO_LINE: Line = Line { participants: 1, ring: false, stride: 1, link_bandwidth: 1.0, hop_latency: 0.0 };
@@ -95,7 +98,7 @@ const NO_LINE: Line = Line { participants: 1, ring: false, stride: 1, link_bandw
 impl Group {
     /// Creates a group of which only the size is known, as the flat model needs.
     pub fn of_size(size: u64) -> Group {
-        Group { size, lines: [NO_LINE; 3], line_count: 0, chiplets: None, island: None, network: None }
+        Group { size, lines: [NO_LINE; 3], line_count: 0, chiplets: None, island: None, network: None, measured: None }
     }
 
     /// Creates the product of up to three lines; ignores lines of one participant, and lines beyond the third.
@@ -119,6 +122,21 @@ impl Group {
     /// Returns the pair of chiplets on each chip, when both are in the group.
     pub fn chiplets(&self) -> Option<&Line> {
         self.chiplets.as_ref()
+    }
+
+    /// Returns the switch between the devices of one island.
+    pub fn island(&self) -> Option<&Switch> {
+        self.island.as_ref()
+    }
+
+    /// Returns the network between islands or slices.
+    pub fn network(&self) -> Option<&Switch> {
+        self.network.as_ref()
+    }
+
+    /// Returns what the chips reach of their nominal rates; `None` if nothing is known.
+    pub fn measured(&self) -> Option<&'static Measured> {
+        self.measured
     }
 
     /// Returns the switch between devices of one island, and the network between islands or slices.
@@ -162,6 +180,11 @@ impl Group {
             self.lines[self.line_count] = line;
             self.line_count += 1;
         }
+    }
+
+    /// Records what the chips reach of their nominal rates.
+    pub(super) fn set_measured(&mut self, measured: Option<&'static Measured>) {
+        self.measured = measured;
     }
 
     /// Records that both chiplets of each chip are in the group.

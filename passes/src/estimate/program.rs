@@ -12,7 +12,7 @@
 use dialect::buffers::{Buffers, Fusion, simplify};
 use dialect::collective::{Groups, IdMode};
 use dialect::ir::{Attr, Block, ElementType, Op, OpRef, Program, Value};
-use dialect::kernel::{Contraction, Kernel, Nest, Role};
+use dialect::kernel::{Contraction, External, Kernel, Nest, Role};
 use dialect::memory::{MemorySpace, MemorySpaces};
 use dialect::op::{Collective, CollectiveKind, Control};
 use dialect::ops::func;
@@ -25,7 +25,7 @@ use super::resources::{ALL_LINKS, COMPUTE, FROM_HOST, INSIDE, NETWORK, Routes, T
 use super::result::{Communication, Estimate, Event, HostCopy};
 use super::roofline::{Matmul, Work};
 use super::simulation::Simulation;
-use super::traffic::{Traffic, bytes_of};
+use super::traffic::{Memory, Traffic, bytes_of};
 use super::trips::Trips;
 
 /// Prices one run of `@main` of a per-device program.
@@ -53,12 +53,14 @@ fn price(program: &Program, machine: &Machine, peaks: bool) -> Estimate {
         }
         false => (Fusion::of(program, block), 0.0, 0.0),
     };
+    let memory = Memory::new(program, &fusion, &spaces, block);
     let priced = |copies_cost: bool| {
         let mut run = Estimator {
             program,
             machine,
             fusion: &fusion,
             spaces: &spaces,
+            memory: &memory,
             copies_cost,
             written: &written,
             estimate: Estimate::default(),
@@ -69,7 +71,8 @@ fn price(program: &Program, machine: &Machine, peaks: bool) -> Estimate {
         };
         let mut clock = Clock::beginning(0.0);
         run.block(block, &mut clock);
-        Estimate { step_seconds: clock.end(), ..run.estimate }
+        let waiting_seconds = machine.waiting_seconds(clock.end());
+        Estimate { step_seconds: clock.end() + waiting_seconds, waiting_seconds, ..run.estimate }
     };
     let mut estimate = priced(true);
     if !estimate.host_copies.is_empty() {
@@ -88,6 +91,7 @@ struct Estimator<'a> {
     machine: &'a Machine,
     fusion: &'a Fusion,
     spaces: &'a MemorySpaces,
+    memory: &'a Memory<'a>,
     /// Whether copies between the device and its host take time.
     copies_cost: bool,
     /// Maps ops that `simplify` made to the ops of the program that they replace.
@@ -126,7 +130,7 @@ impl Estimator<'_> {
         if let Some(collective) = view.def().collective(view) {
             return self.collective(view, collective, clock);
         }
-        let traffic = Traffic::of(self.program, self.fusion, self.spaces, op);
+        let traffic = self.memory.traffic(op);
         if traffic.to_host > 0.0 {
             return self.host_copy(view, MemorySpace::Host, traffic.to_host, clock);
         }
@@ -347,7 +351,10 @@ impl Estimator<'_> {
         let precision = Precision::of_product(element(0), element(1));
         let seconds = match product.flatten() {
             Some((_, matmul)) => self.machine.matmul_roofline(&matmul, precision, bytes).total(),
-            None => (flops / self.machine.peak_flops(precision)).max(self.machine.memory_seconds(bytes)),
+            None => {
+                let grouped = matches!(view.def().kernel(view), Kernel::External(External::RaggedDot(_)));
+                (flops / self.machine.product_rate(precision, grouped)).max(self.machine.memory_seconds(bytes))
+            }
         };
         (seconds.max(read), work)
     }

@@ -23,6 +23,8 @@ pub struct Estimate {
     pub host_copy_seconds: f64,
     /// Seconds that the step is longer because of these copies.
     pub host_exposed_seconds: f64,
+    /// Seconds of the step that slices or islands wait for the slowest one.
+    pub waiting_seconds: f64,
     /// Peak memory in which one device holds its values, in bytes, as laid out by
     /// [`Buffers`](dialect::buffers::Buffers).
     pub peak_bytes: f64,
@@ -39,9 +41,9 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Seconds during which nothing is computed.
+    /// Seconds during which a device neither computes nor waits for other slices.
     pub fn exposed_seconds(&self) -> f64 {
-        (self.step_seconds - self.compute_seconds).max(0.0)
+        (self.step_seconds - self.waiting_seconds - self.compute_seconds).max(0.0)
     }
 }
 

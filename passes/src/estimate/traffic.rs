@@ -1,11 +1,13 @@
 //! The bytes that each op reads and writes in memory.
 //!
-//! Ops folded into their users cost nothing; their users read the folded ops' operands instead.
+//! Ops folded into their users cost nothing; their users read the folded ops' operands instead. An op that updates a
+//! part of a buffer that nothing else reads works in that buffer: a loop that stacks the results of its iterations
+//! writes each once.
 
 use dialect::buffers::Fusion;
-use dialect::ir::{Op, Program, Value};
-use dialect::kernel::Kernel;
-use dialect::memory::MemorySpaces;
+use dialect::ir::{Block, Op, OpRef, Program, Uses, Value, ValueSource};
+use dialect::kernel::{External, Kernel};
+use dialect::memory::{MemorySpaces, Residence};
 
 /// Bytes that an op reads and writes.
 #[derive(Clone, Copy, Default)]
@@ -18,30 +20,55 @@ pub(super) struct Traffic {
     pub(super) to_host: f64,
 }
 
-impl Traffic {
-    /// The bytes of `op`: of an operand, no more than its loops touch. What is read and written on the host alone costs
-    /// the device nothing.
-    pub(super) fn of(program: &Program, fusion: &Fusion, spaces: &MemorySpaces, op: Op) -> Self {
+/// What decides the traffic of a program's ops.
+pub(super) struct Memory<'a> {
+    program: &'a Program,
+    fusion: &'a Fusion,
+    spaces: &'a MemorySpaces,
+    /// The body of `main`, whose arguments belong to the caller.
+    main: Block,
+    uses: Uses,
+}
+
+impl<'a> Memory<'a> {
+    pub(super) fn new(program: &'a Program, fusion: &'a Fusion, spaces: &'a MemorySpaces, main: Block) -> Self {
+        Self { program, fusion, spaces, main, uses: Uses::of(program, main) }
+    }
+
+    /// Returns the bytes of `op`: of an operand, no more than its loops touch. What is read and written on the host
+    /// alone costs the device nothing.
+    pub(super) fn traffic(&self, op: Op) -> Traffic {
+        let Self { program, fusion, spaces, .. } = *self;
         let view = program.view(op);
         // A folded op's traffic is counted for its reader.
         if view.def().constant(view).is_some() || view.def().terminator() || fusion.is_folded(op) {
-            return Self::default();
+            return Traffic::default();
         }
-        let written: f64 = view.results().map(|v| bytes_of(program, v)).sum();
-        let touched = match view.def().kernel(view) {
+        let kernel = view.def().kernel(view);
+        let update = Update::of(view, &kernel).filter(|update| update.buffers.iter().all(|&v| self.is_free(v)));
+        let written: f64 = match &update {
+            Some(update) => update.parts.iter().map(|&v| bytes_of(program, v)).sum(),
+            None => view.results().map(|v| bytes_of(program, v)).sum(),
+        };
+        let touched = match kernel {
             Kernel::Nest(nest) => nest.loops.iter().map(|&n| n.max(0) as f64).product(),
             _ => f64::INFINITY,
         };
         let read = |v: Value| {
+            if let Some(update) = &update
+                && update.buffers.contains(&v)
+            {
+                return if update.adds { written } else { 0.0 };
+            }
             let element = program.tensor_type(v).map_or(0, |t| t.element.bytes()) as f64;
             bytes_of(program, v).min(touched * element)
         };
         if !spaces.any_on_host() {
             let device = written + fusion.reads(program, op).iter().map(|s| read(s.value)).sum::<f64>();
-            return Self { device, ..Self::default() };
+            return Traffic { device, ..Traffic::default() };
         }
         let writes_host = view.results().any(|v| spaces.is_on_host(v));
-        let mut traffic = Self { device: if writes_host { 0.0 } else { written }, ..Self::default() };
+        let mut traffic = Traffic { device: if writes_host { 0.0 } else { written }, ..Traffic::default() };
         for value in fusion.reads(program, op).iter().map(|s| s.value) {
             match (writes_host, spaces.is_on_host(value)) {
                 (false, false) => traffic.device += read(value),
@@ -54,6 +81,41 @@ impl Traffic {
             }
         }
         traffic
+    }
+
+    /// Returns whether the only op that reads a buffer may write into it.
+    fn is_free(&self, buffer: Value) -> bool {
+        let is_own = match self.program.value_source(buffer) {
+            ValueSource::Arg(block, _) => block != self.main,
+            ValueSource::Result(op, _) => self.program.op(op).def.constant(self.program.view(op)).is_none(),
+        };
+        is_own && self.fusion.in_memory(self.program, buffer) && self.uses.get(buffer).len() == 1
+    }
+}
+
+/// An op whose results are operands of which it changes parts.
+struct Update {
+    buffers: Vec<Value>,
+    /// The new contents of the parts.
+    parts: Vec<Value>,
+    /// Whether it also reads what it changes.
+    adds: bool,
+}
+
+impl Update {
+    fn of(view: OpRef<'_>, kernel: &Kernel) -> Option<Self> {
+        let operands = view.operands();
+        match kernel {
+            Kernel::External(External::Scatter(scatter)) => {
+                let n = scatter.dims.inputs;
+                Some(Self { buffers: operands[..n].to_vec(), parts: operands[n + 1..].to_vec(), adds: true })
+            }
+            _ if view.def().residence(view) == Residence::Updated => {
+                let (&buffer, &part) = (operands.first()?, operands.get(1)?);
+                Some(Self { buffers: vec![buffer], parts: vec![part], adds: false })
+            }
+            _ => None,
+        }
     }
 }
 

@@ -10,7 +10,7 @@ mod storage;
 
 use serde_json::Value;
 use shardc_passes::estimate::collective::{CollectiveKind, gather_seconds, torus_seconds};
-use shardc_passes::estimate::{CollectiveLoad, Group, Line, Matmul, Slice, Target, Work};
+use shardc_passes::estimate::{Chip, CollectiveLoad, Group, Line, Matmul, Slice, Target, Work};
 
 use storage::{shape, sharding};
 
@@ -102,10 +102,11 @@ fn load_seconds(bytes: f64, bandwidth: f64) -> f64 {
     Work { flops: 0.0, bytes }.seconds(1.0, bandwidth).total()
 }
 
+/// Returns a slice whose chips reach their nominal rates, as the book assumes.
 fn slice(chip: &str, dims: &[u64]) -> Slice {
     let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
     match Target::parse(&format!("{chip}:{}", dims.join("x"))) {
-        Ok(Target::Slice(slice)) => slice,
+        Ok(Target::Slice(slice)) => Slice { chip: Chip { measured: None, ..*slice.chip }.interned(), ..slice },
         other => panic!("{other:?}"),
     }
 }

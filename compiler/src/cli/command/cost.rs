@@ -130,6 +130,9 @@ pub(super) fn rows(cost: &Cost) -> Vec<CostRow> {
         total("compute", units::seconds(cost.compute_s), of_step),
         total("communication", units::seconds(cost.communication_s), exposed(cost.communication_exposed_s())),
     ];
+    if cost.waiting_s > 0.0 {
+        rows.push(total("waiting", units::seconds(cost.waiting_s), "for the slowest slice".to_owned()));
+    }
     if !cost.host_copies.is_empty() {
         rows.push(total("host copies", units::seconds(cost.host_copy_s), exposed(cost.host_exposed_s)));
     }

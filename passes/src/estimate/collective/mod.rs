@@ -83,7 +83,7 @@ impl Flat {
     }
 }
 
-/// Returns the seconds of a collective on slices or islands.
+/// Returns the seconds of a collective on slices or islands at their nominal rates.
 ///
 /// A permute is priced without knowing its pairs; see [`any_permute_seconds`].
 pub fn torus_seconds(load: &CollectiveLoad, group: &Group) -> f64 {
@@ -105,7 +105,7 @@ pub fn torus_seconds(load: &CollectiveLoad, group: &Group) -> f64 {
 ///
 /// The outermost level gathers first: each device of a level inside gathers its part of the array.
 pub fn gather_seconds(bytes: f64, group: &Group) -> f64 {
-    by_level(group, |level, inside| match level {
+    through_levels(group, |level, inside| match level {
         Level::Links(lines) => {
             let bandwidth: f64 = lines.iter().map(Line::gather_bandwidth).sum();
             latency(lines).max(bytes / inside / bandwidth)
@@ -115,12 +115,12 @@ pub fn gather_seconds(bytes: f64, group: &Group) -> f64 {
 }
 
 /// Returns the seconds in which every participant sends its part to every other.
-fn gather_by_switch(bytes: f64, switch: &Switch) -> f64 {
+pub(super) fn gather_by_switch(bytes: f64, switch: &Switch) -> f64 {
     switch.latency + bytes * (1.0 - 1.0 / switch.participants as f64) / switch.bandwidth
 }
 
 /// Returns the seconds of stages on all levels of a group; `seconds` takes the number of devices of the levels inside.
-fn by_level(group: &Group, seconds: impl Fn(Level<'_>, f64) -> f64) -> f64 {
+pub(super) fn through_levels(group: &Group, seconds: impl Fn(Level<'_>, f64) -> f64) -> f64 {
     let at_once = group.lines().is_empty() && group.chiplets().is_none();
     let (mut all, mut inside) = (0.0, 1.0);
     for level in group.levels() {
@@ -136,13 +136,17 @@ fn by_level(group: &Group, seconds: impl Fn(Level<'_>, f64) -> f64) -> f64 {
 ///
 /// Unlike [`gather_seconds`] it compares lines and boxes fairly, as needed to choose a placement.
 pub fn gather_floor_seconds(bytes: f64, group: &Group) -> f64 {
-    by_level(group, |level, inside| match level {
-        Level::Links(lines) => {
-            let bandwidth: f64 = lines.iter().map(Line::entry_bandwidth).sum();
-            latency(lines).max(bytes / inside * (1.0 - 1.0 / level.participants()) / bandwidth)
-        }
+    through_levels(group, |level, inside| match level {
+        Level::Links(lines) => latency(lines).max(gather_over_links(bytes / inside, lines)),
         Level::Switch(switch) => gather_by_switch(bytes / inside, switch),
     })
+}
+
+/// Returns the seconds in which the missing bytes enter the chip in the corner of a box of lines over its links.
+pub(super) fn gather_over_links(bytes: f64, lines: &[Line]) -> f64 {
+    let participants: f64 = lines.iter().map(|line| line.participants as f64).product();
+    let bandwidth: f64 = lines.iter().map(Line::entry_bandwidth).sum();
+    bytes * (1.0 - 1.0 / participants) / bandwidth
 }
 
 /// Returns the seconds of an all-to-all of an array of `group_bytes` over the whole group.
@@ -152,7 +156,7 @@ pub fn gather_floor_seconds(bytes: f64, group: &Group) -> f64 {
 /// dimension decides. Exact for odd sizes, too: `floor(n^2/4)` of the `n^2` pairs cross it.
 pub fn exchange_seconds(group_bytes: f64, group: &Group) -> f64 {
     let devices: f64 = group.levels().map(|level| level.participants()).product();
-    by_level(group, |level, _| {
+    through_levels(group, |level, _| {
         // The bytes that the participants of one group of this level exchange; the devices of other levels form
         // separate groups.
         let participants = level.participants();
@@ -215,7 +219,7 @@ pub fn shift_seconds(bytes: f64, distance: u64, group: &Group) -> f64 {
 /// Returns the seconds for one device's `bytes` to reach its whole group, pipelined through the links of every
 /// dimension.
 pub fn broadcast_seconds(bytes: f64, group: &Group) -> f64 {
-    by_level(group, |level, _| match level {
+    through_levels(group, |level, _| match level {
         Level::Links(lines) => {
             let bandwidth: f64 = lines.iter().map(|line| line.link_bandwidth / line.stride as f64).sum();
             bytes / bandwidth + latency(lines)

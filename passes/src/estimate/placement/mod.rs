@@ -17,6 +17,7 @@ mod tests;
 
 use super::chip::Fabric;
 use super::group::{Group, Line, Switch};
+use super::measured::Measured;
 use super::target::Slice;
 use dialect::sharding::{Axes, AxisPart, axis};
 use smallvec::SmallVec;
@@ -67,6 +68,7 @@ pub struct Placement {
     axis_sizes: SmallVec<[u64; 4]>,
     /// The placed parts, sorted by dimension, minor parts first.
     placed: SmallVec<[PlacedPart; 8]>,
+    measured: Option<&'static Measured>,
 }
 
 /// The reason why a mesh cannot be placed on a slice.
@@ -162,8 +164,10 @@ impl Placement {
     /// one step; around rings of other odd sizes it moves fewer bytes per step. Around all others, and in an exchange,
     /// at most both directions are used.
     pub fn entry_bandwidth(&self) -> f64 {
+        // Bounds of an all_reduce count what devices send each other, up to twice what a switch that adds sends.
+        let switched = if self.measured.is_some_and(Measured::adds_in_switches) { 2.0 } else { 1.0 };
         let along = self.dims.iter().enumerate().filter(|dim| dim.1.size > 1).map(|(i, dim)| match dim.size {
-            _ if dim.switched || i == SLICES => dim.link_bandwidth,
+            _ if dim.switched || i == SLICES => switched * dim.link_bandwidth,
             size if size.is_power_of_two() => 2.0 * dim.link_bandwidth,
             _ => 3.0 * dim.link_bandwidth,
         });
@@ -249,6 +253,7 @@ impl Placement {
         group.set_chiplets(line(CHIPLETS));
         let island = CHIPS.filter(|&dim| self.dims[dim].switched).map(switch).find(|s| s.participants > 1);
         group.set_switches(island, Some(switch(SLICES)));
+        group.set_measured(self.measured);
         group
     }
 
@@ -266,7 +271,7 @@ impl Placement {
                 dim_stride *= size;
             }
         }
-        Placement { dims: grid.dims, axis_sizes: axis_sizes.into(), placed }
+        Placement { dims: grid.dims, axis_sizes: axis_sizes.into(), placed, measured: grid.measured }
     }
 }
 
@@ -275,6 +280,7 @@ struct Grid {
     dims: [Dim; DIMS],
     /// The devices that the mesh doesn't use: the size of the row of unused chips.
     unused: u64,
+    measured: Option<&'static Measured>,
 }
 
 impl Grid {
@@ -306,7 +312,7 @@ impl Grid {
                 Dim { wraps: wraps[at], ..dim(slice.dims[at], share(chip.link_bandwidth), chip.hop_latency, switched) }
             }
         });
-        Ok(Grid { dims, unused: places / devices })
+        Ok(Grid { dims, unused: places / devices, measured: chip.measured })
     }
 }
 
