@@ -282,7 +282,7 @@ fn slice_of(file: &File) -> Result<Slice, Fault> {
         host: [1; 3],
         chiplets: 1,
         chiplet_bandwidth: 0.0,
-        measured: None,
+        reached: None,
     };
     Ok(Slice { chip: chip.interned(), dims, slices })
 }

@@ -40,7 +40,7 @@ impl<'a> Setting<'a> {
             panic!("{case}")
         };
         // The book's chips reach their nominal rates.
-        let target = Target::Slice(Slice { chip: Chip { measured: None, ..*slice.chip }.interned(), ..slice });
+        let target = Target::Slice(Slice { chip: Chip { reached: None, ..*slice.chip }.interned(), ..slice });
         let sizes: Vec<u64> = axes.iter().map(|(_, size)| *size).collect();
         let mut dims = Vec::new();
         for key in ["lhs", "rhs", "src_array"] {
@@ -122,7 +122,7 @@ fn price(id: &str, setting: &Setting, recipe: &Value) -> Seconds {
                 assert_eq!(matmul.flops(), u128::from(int(op, "local_flops")), "{id}");
                 let flops = matmul.flops() as f64 / setting.machine.peak_flops(Precision::Bf16);
                 // The published times don't pad; ours pad sizes that are no multiple of the tile.
-                let padded = setting.machine.matmul_seconds(&matmul, Precision::Bf16);
+                let padded = setting.machine.matmul_seconds(&matmul, Precision::Bf16, 0.0);
                 let whole_tiles = matmul.rows.is_multiple_of(8)
                     && matmul.contracting.is_multiple_of(128)
                     && matmul.columns.is_multiple_of(128);

@@ -8,8 +8,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::gpus::GPUS;
-use super::measured::{MXU_128, MXU_256, Measured};
 use super::precision::Precision;
+use super::reached::{MXU_128, MXU_256, Reached};
 
 /// One generation of TPUs or GPUs. All rates and capacities are per chip.
 #[derive(Debug, PartialEq)]
@@ -65,7 +65,7 @@ pub struct Chip {
     /// One-way bandwidth between two chiplets of a chip, bytes/s; unused where `chiplets` is 1.
     pub chiplet_bandwidth: f64,
     /// What programs reach of these rates; `None` if nobody has measured it.
-    pub measured: Option<&'static Measured>,
+    pub reached: Option<&'static Reached>,
 }
 
 /// How the chips of a slice are joined.
@@ -168,8 +168,8 @@ impl Chip {
 impl Chip {
     /// Returns the seconds of a permute of `bytes` that takes `seconds(bytes)` at the nominal rates.
     pub(super) fn permute_seconds(&self, bytes: f64, seconds: impl Fn(f64) -> f64) -> f64 {
-        match self.measured {
-            Some(measured) => measured.permute_seconds(bytes, self.hop_latency, seconds),
+        match self.reached {
+            Some(reached) => reached.permute_seconds(bytes, self.hop_latency, seconds),
             None => seconds(bytes),
         }
     }
@@ -216,7 +216,7 @@ pub static CHIPS: [Chip; 7] = [
         host: [2, 2, 1], // B1 sharding.md:158 counts 8 cores, two to a chip
         chiplets: 1,
         chiplet_bandwidth: 0.0,
-        measured: Some(&MXU_128),
+        reached: Some(&MXU_128),
     },
     Chip {
         name: "v3",
@@ -243,7 +243,7 @@ pub static CHIPS: [Chip; 7] = [
         host: [4, 2, 1], // B1 tpus.md:179
         chiplets: 1,
         chiplet_bandwidth: 0.0,
-        measured: Some(&MXU_128),
+        reached: Some(&MXU_128),
     },
     Chip {
         name: "v4p",
@@ -270,7 +270,7 @@ pub static CHIPS: [Chip; 7] = [
         host: [2, 2, 1], // B1 tpus.md:180
         chiplets: 1,
         chiplet_bandwidth: 0.0,
-        measured: Some(&MXU_128),
+        reached: Some(&MXU_128),
     },
     Chip {
         name: "v5p",
@@ -297,7 +297,7 @@ pub static CHIPS: [Chip; 7] = [
         host: [2, 2, 1], // B1 tpus.md:181
         chiplets: 1,
         chiplet_bandwidth: 0.0,
-        measured: Some(&MXU_128),
+        reached: Some(&MXU_128),
     },
     Chip {
         name: "v5e",
@@ -324,7 +324,7 @@ pub static CHIPS: [Chip; 7] = [
         host: [4, 2, 1], // B1 tpus.md:182
         chiplets: 1,
         chiplet_bandwidth: 0.0,
-        measured: Some(&MXU_128),
+        reached: Some(&MXU_128),
     },
     Chip {
         name: "v6e",
@@ -351,7 +351,7 @@ pub static CHIPS: [Chip; 7] = [
         host: [4, 2, 1], // B1 tpus.md:183
         chiplets: 1,
         chiplet_bandwidth: 0.0,
-        measured: Some(&MXU_256),
+        reached: Some(&MXU_256),
     },
     Chip {
         name: "v7x",
@@ -380,7 +380,7 @@ pub static CHIPS: [Chip; 7] = [
         // GC tpu7x: die-to-die is six times as fast as one ICI link, assumed here to hold per direction and for the
         // book's link figure.
         chiplet_bandwidth: 6.0 * 90e9,
-        measured: Some(&MXU_256),
+        reached: Some(&MXU_256),
     },
 ];
 

@@ -5,7 +5,7 @@
 //! the network, a GPU's share of what its island may send.
 
 use super::chip::{Chip, Fabric, WrapRule};
-use super::measured::{AMPERE, BLACKWELL, HOPPER};
+use super::reached::{AMPERE, BLACKWELL, HOPPER};
 
 /// Seconds of a message within an island and between islands (PyTorch DTensor, _collective_utils.py).
 const SWITCH_LATENCY: f64 = 0.6e-6;
@@ -37,7 +37,7 @@ const H100: Chip = Chip {
     host: [8, 1, 1],
     chiplets: 1,
     chiplet_bandwidth: 0.0,
-    measured: Some(&HOPPER),
+    reached: Some(&HOPPER),
 };
 
 const A100: Chip = Chip {
@@ -53,7 +53,7 @@ const A100: Chip = Chip {
     vmem_bytes: 108 * (164 << 10),  // NV A100: shared memory of all multiprocessors
     link_bandwidth: 300e9,          // NV A100: 600e9 of NVLink, both directions
     network_bandwidth: 200e9 / 8.0, // NV DGX A100: 200 Gb/s for each GPU
-    measured: Some(&AMPERE),
+    reached: Some(&AMPERE),
     ..H100
 };
 
@@ -67,7 +67,7 @@ const B200: Chip = Chip {
     hbm_bandwidth: 8e12,           // B2 gpus.md
     vmem_bytes: 148 * (228 << 10), // NV
     link_bandwidth: 900e9,         // B2 gpus.md
-    measured: Some(&BLACKWELL),
+    reached: Some(&BLACKWELL),
     ..H100
 };
 
@@ -101,7 +101,7 @@ pub static GPUS: [Chip; 7] = [
         // AMD MI300X platform: a link of 128e9, both directions, to each of the seven others; collectives use all.
         link_bandwidth: 7.0 * 64e9,
         network_bandwidth: 400e9 / 8.0, // AMD MI300X platform: a 400 Gb/s card for each GPU
-        measured: None,
+        reached: None,
         ..H100
     },
     B200,

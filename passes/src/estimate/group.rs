@@ -5,7 +5,7 @@
 //! and the number of groups that share each link. A group is small and `Copy`: computed once per set of axes, it prices
 //! any number of collectives.
 
-use super::measured::Measured;
+use super::reached::Reached;
 
 /// The devices of a group along one physical dimension.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,7 +90,7 @@ pub struct Group {
     chiplets: Option<Line>,
     island: Option<Switch>,
     network: Option<Switch>,
-    measured: Option<&'static Measured>,
+    reached: Option<&'static Reached>,
 }
 
 const NO_LINE: Line = Line { participants: 1, ring: false, stride: 1, link_bandwidth: 1.0, hop_latency: 0.0 };
@@ -98,7 +98,7 @@ const NO_LINE: Line = Line { participants: 1, ring: false, stride: 1, link_bandw
 impl Group {
     /// Creates a group of which only the size is known, as the flat model needs.
     pub fn of_size(size: u64) -> Group {
-        Group { size, lines: [NO_LINE; 3], line_count: 0, chiplets: None, island: None, network: None, measured: None }
+        Group { size, lines: [NO_LINE; 3], line_count: 0, chiplets: None, island: None, network: None, reached: None }
     }
 
     /// Creates the product of up to three lines; ignores lines of one participant, and lines beyond the third.
@@ -135,8 +135,8 @@ impl Group {
     }
 
     /// Returns what the chips reach of their nominal rates; `None` if nothing is known.
-    pub fn measured(&self) -> Option<&'static Measured> {
-        self.measured
+    pub fn reached(&self) -> Option<&'static Reached> {
+        self.reached
     }
 
     /// Returns the switch between devices of one island, and the network between islands or slices.
@@ -183,8 +183,8 @@ impl Group {
     }
 
     /// Records what the chips reach of their nominal rates.
-    pub(super) fn set_measured(&mut self, measured: Option<&'static Measured>) {
-        self.measured = measured;
+    pub(super) fn set_reached(&mut self, reached: Option<&'static Reached>) {
+        self.reached = reached;
     }
 
     /// Records that both chiplets of each chip are in the group.

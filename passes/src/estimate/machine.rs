@@ -184,8 +184,8 @@ impl Machine {
         let load = CollectiveLoad::new(kind, operand, result, group.size());
         match &self.kind {
             MachineKind::Flat(flat) => flat.collective_seconds(&load),
-            MachineKind::Slice(..) => match group.measured() {
-                Some(measured) => measured.collective_seconds(&load, group),
+            MachineKind::Slice(..) => match group.reached() {
+                Some(reached) => reached.collective_seconds(&load, group),
                 None => torus_seconds(&load, group),
             },
             MachineKind::Custom(model) => model.0.collective_seconds(&load),
@@ -241,21 +241,39 @@ impl Machine {
         }
     }
 
-    /// Returns the rate that large products reach on a device, FLOP/s; `grouped` ones are those of experts.
-    pub fn product_rate(&self, precision: Precision, grouped: bool) -> f64 {
-        let measured = match &self.kind {
-            MachineKind::Slice(slice, _) => slice.chip.measured,
-            _ => None,
-        };
-        let share = measured.map_or(1.0, |measured| if grouped { measured.grouped } else { measured.products });
+    /// Returns the rate that products reach on a device that read and write `bytes` of memory, FLOP/s. Products of f32
+    /// whose operands VMEM can't hold are slower.
+    pub fn product_rate(&self, precision: Precision, bytes: f64) -> f64 {
+        let MachineKind::Slice(slice, _) = &self.kind else { return self.peak_flops(precision) };
+        let share = slice.chip.reached.map_or(1.0, |reached| match precision {
+            Precision::F32 if bytes > reached.vmem_share * slice.chip.vmem_bytes as f64 => reached.f32_products,
+            _ => reached.products,
+        });
         share * self.peak_flops(precision)
+    }
+
+    /// Returns the rate that grouped products reach on a device, those of experts, FLOP/s.
+    pub fn grouped_rate(&self, precision: Precision) -> f64 {
+        let MachineKind::Slice(slice, _) = &self.kind else { return self.peak_flops(precision) };
+        slice.chip.reached.map_or(1.0, |reached| reached.grouped) * self.peak_flops(precision)
+    }
+
+    /// Returns the seconds of copying elements from one layout in memory to another.
+    pub fn layout_copy_seconds(&self, elements: f64) -> f64 {
+        match &self.kind {
+            MachineKind::Slice(slice, placement) => {
+                let seconds = slice.chip.reached.map_or(0.0, |reached| reached.layout_copy);
+                seconds * elements * placement.devices_per_chip() as f64
+            }
+            _ => 0.0,
+        }
     }
 
     /// Returns how much longer a step of `seconds` takes because slices or islands wait for the slowest one.
     pub fn waiting_seconds(&self, seconds: f64) -> f64 {
         match &self.kind {
             MachineKind::Slice(slice, _) => {
-                let share = slice.chip.measured.map_or(0.0, |measured| measured.waiting);
+                let share = slice.chip.reached.map_or(0.0, |reached| reached.waiting);
                 seconds * share * (slice.slices as f64).log2()
             }
             _ => 0.0,
@@ -268,7 +286,7 @@ impl Machine {
             MachineKind::Flat(flat) => flat.memory_bandwidth,
             MachineKind::Custom(model) => model.0.memory_bandwidth(),
             MachineKind::Slice(slice, placement) => {
-                let share = slice.chip.measured.map_or(1.0, |measured| measured.memory);
+                let share = slice.chip.reached.map_or(1.0, |reached| reached.memory);
                 share * slice.chip.hbm_bandwidth / placement.devices_per_chip() as f64
             }
         }
@@ -307,15 +325,15 @@ impl Machine {
         }
     }
 
-    /// Returns the seconds of the arithmetic of a matmul of local shards, padded to the MXU on a slice, unpadded on
-    /// `flat`.
-    pub fn matmul_seconds(&self, matmul: &Matmul, precision: Precision) -> f64 {
+    /// Returns the seconds of the arithmetic of a matmul of local shards that reads and writes `bytes`, padded to the MXU
+    /// on a slice, unpadded on `flat`.
+    pub fn matmul_seconds(&self, matmul: &Matmul, precision: Precision, bytes: f64) -> f64 {
         let flops = match &self.kind {
             MachineKind::Flat(_) => matmul.flops(),
             MachineKind::Slice(slice, _) => matmul.padded_flops(slice.chip.mxu_side),
             MachineKind::Custom(model) => return model.0.matmul_seconds(matmul, precision),
         };
-        flops as f64 / self.product_rate(precision, false)
+        flops as f64 / self.product_rate(precision, bytes)
     }
 
     /// Returns the seconds of this many bytes of memory traffic, reads and writes together.
@@ -326,7 +344,7 @@ impl Machine {
     /// Returns both sides of the roofline of a matmul of local shards that reads and writes `bytes` of memory; `total`
     /// of the result is its time.
     pub fn matmul_roofline(&self, matmul: &Matmul, precision: Precision, bytes: f64) -> OpSeconds {
-        OpSeconds { math: self.matmul_seconds(matmul, precision), memory: self.memory_seconds(bytes) }
+        OpSeconds { math: self.matmul_seconds(matmul, precision, bytes), memory: self.memory_seconds(bytes) }
     }
 }
 
@@ -351,7 +369,7 @@ mod tests {
         assert_eq!(flat.shift_seconds(90, 3, &group), 1e-6 + 90.0 * (1.0 / 90e9));
         assert_eq!(flat.permute_seconds(90, None), 1e-6 + 90.0 * (1.0 / 90e9));
         assert_eq!(
-            flat.matmul_seconds(&Matmul { batch: 1, rows: 1, contracting: 50, columns: 1 }, Precision::Int8),
+            flat.matmul_seconds(&Matmul { batch: 1, rows: 1, contracting: 50, columns: 1 }, Precision::Int8, 0.0),
             100.0 / 2e14
         );
         assert_eq!(flat.memory_seconds(3e12), 3.0);

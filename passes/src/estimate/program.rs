@@ -53,7 +53,7 @@ fn price(program: &Program, machine: &Machine, peaks: bool) -> Estimate {
         }
         false => (Fusion::of(program, block), 0.0, 0.0),
     };
-    let memory = Memory::new(program, &fusion, &spaces, block);
+    let memory = Memory::new(program, &fusion, &spaces, block, machine.overlaps_communication());
     let priced = |copies_cost: bool| {
         let mut run = Estimator {
             program,
@@ -192,6 +192,7 @@ impl Estimator<'_> {
             _ => collective.groups.size().max(1),
         };
         self.estimate.communication_seconds += seconds * self.weight as f64;
+        let collective_kind = collective.kind;
         self.estimate.collectives.push(Communication {
             op: view.op,
             collective,
@@ -203,6 +204,11 @@ impl Estimator<'_> {
             guessed: self.guessed,
         });
         let work = Work { flops: 0.0, bytes: (operand_bytes + result_bytes) as f64 };
+        let copies = self.machine.layout_copy_seconds(copied_for_layouts(view, collective_kind));
+        if copies > 0.0 {
+            self.estimate.compute_seconds += copies * self.weight as f64;
+            self.place(view.op, copies, Work { flops: 0.0, bytes: 0.0 }, COMPUTE, clock);
+        }
         self.place(view.op, seconds, work, links, clock);
     }
 
@@ -352,12 +358,33 @@ impl Estimator<'_> {
         let seconds = match product.flatten() {
             Some((_, matmul)) => self.machine.matmul_roofline(&matmul, precision, bytes).total(),
             None => {
-                let grouped = matches!(view.def().kernel(view), Kernel::External(External::RaggedDot(_)));
-                (flops / self.machine.product_rate(precision, grouped)).max(self.machine.memory_seconds(bytes))
+                let rate = match view.def().kernel(view) {
+                    Kernel::External(External::RaggedDot(_)) => self.machine.grouped_rate(precision),
+                    _ => self.machine.product_rate(precision, bytes),
+                };
+                (flops / rate).max(self.machine.memory_seconds(bytes))
             }
         };
         (seconds.max(read), work)
     }
+}
+
+/// Returns the elements that are copied before or after a collective, because it splits or joins a dimension that isn't
+/// the outermost one in memory.
+fn copied_for_layouts(view: OpRef<'_>, kind: CollectiveKind) -> f64 {
+    let copied = |value: Option<Value>, dim: &str| {
+        let (ty, dim) = value.and_then(|v| view.program.tensor_type(v)).zip(view.int(dim))?;
+        let is_outermost = ty.shape.iter().take(dim.max(0) as usize).all(|&n| n == 1);
+        (!is_outermost).then(|| ty.shape.iter().map(|&n| n as f64).product::<f64>())
+    };
+    let (operand, result) = (view.operands().first().copied(), view.results().next());
+    let elements = match kind {
+        CollectiveKind::AllGather => [copied(result, "all_gather_dim"), None],
+        CollectiveKind::ReduceScatter => [copied(operand, "scatter_dimension"), None],
+        CollectiveKind::AllToAll => [copied(operand, "split_dimension"), copied(result, "concat_dimension")],
+        _ => [None, None],
+    };
+    elements.into_iter().flatten().sum()
 }
 
 /// A product as the machine model takes it; the positions inside a convolution's windows are contracted.

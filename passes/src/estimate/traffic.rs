@@ -2,12 +2,17 @@
 //!
 //! Ops folded into their users cost nothing; their users read the folded ops' operands instead. An op that updates a
 //! part of a buffer that nothing else reads works in that buffer: a loop that stacks the results of its iterations
-//! writes each once.
+//! writes each once. On TPUs and GPUs, a value between a product and an elementwise op stays in their common kernel, if
+//! nothing else reads it.
 
 use dialect::buffers::Fusion;
 use dialect::ir::{Block, Op, OpRef, Program, Uses, Value, ValueSource};
 use dialect::kernel::{External, Kernel};
 use dialect::memory::{MemorySpaces, Residence};
+use smallvec::SmallVec;
+
+/// The most folded ops through which the reader of a value is looked for.
+const MOST_READERS: usize = 16;
 
 /// Bytes that an op reads and writes.
 #[derive(Clone, Copy, Default)]
@@ -28,11 +33,19 @@ pub(super) struct Memory<'a> {
     /// The body of `main`, whose arguments belong to the caller.
     main: Block,
     uses: Uses,
+    /// Whether elementwise ops run in the kernels of products.
+    into_products: bool,
 }
 
 impl<'a> Memory<'a> {
-    pub(super) fn new(program: &'a Program, fusion: &'a Fusion, spaces: &'a MemorySpaces, main: Block) -> Self {
-        Self { program, fusion, spaces, main, uses: Uses::of(program, main) }
+    pub(super) fn new(
+        program: &'a Program,
+        fusion: &'a Fusion,
+        spaces: &'a MemorySpaces,
+        main: Block,
+        into_products: bool,
+    ) -> Self {
+        Self { program, fusion, spaces, main, uses: Uses::of(program, main), into_products }
     }
 
     /// Returns the bytes of `op`: of an operand, no more than its loops touch. What is read and written on the host
@@ -48,7 +61,7 @@ impl<'a> Memory<'a> {
         let update = Update::of(view, &kernel).filter(|update| update.buffers.iter().all(|&v| self.is_free(v)));
         let written: f64 = match &update {
             Some(update) => update.parts.iter().map(|&v| bytes_of(program, v)).sum(),
-            None => view.results().map(|v| bytes_of(program, v)).sum(),
+            None => view.results().filter(|&v| !self.is_inside(v)).map(|v| bytes_of(program, v)).sum(),
         };
         let touched = match kernel {
             Kernel::Nest(nest) => nest.loops.iter().map(|&n| n.max(0) as f64).product(),
@@ -59,6 +72,9 @@ impl<'a> Memory<'a> {
                 && update.buffers.contains(&v)
             {
                 return if update.adds { written } else { 0.0 };
+            }
+            if self.is_inside(v) {
+                return 0.0;
             }
             let element = program.tensor_type(v).map_or(0, |t| t.element.bytes()) as f64;
             bytes_of(program, v).min(touched * element)
@@ -81,6 +97,60 @@ impl<'a> Memory<'a> {
             }
         }
         traffic
+    }
+
+    /// Returns whether a value stays in the kernel of a product: the op that makes it and the only one that reads it
+    /// are the product and an elementwise op. A kernel has one product.
+    fn is_inside(&self, value: Value) -> bool {
+        let ValueSource::Result(maker, _) = self.program.value_source(value) else { return false };
+        let Some(reader) = self.into_products.then(|| self.reader(value)).flatten() else { return false };
+        if self.is_product(maker) {
+            return self.is_elementwise(reader, value);
+        }
+        let follows = |source: Value| {
+            let made_by = self.program.value_source(source);
+            matches!(made_by, ValueSource::Result(op, _) if self.is_product(op)) && self.reader(source) == Some(maker)
+        };
+        self.is_product(reader)
+            && self.is_elementwise(maker, value)
+            && !self.fusion.reads(self.program, maker).iter().any(|source| follows(source.value))
+    }
+
+    /// Returns the only op whose kernel reads a value; `None` also where more than [`MOST_READERS`] ops read it.
+    fn reader(&self, value: Value) -> Option<Op> {
+        let mut folded: SmallVec<[Op; MOST_READERS]> = SmallVec::new();
+        let mut values: SmallVec<[Value; MOST_READERS]> = SmallVec::from_slice(&[value]);
+        let mut reader = None;
+        while let Some(value) = values.pop() {
+            for &(op, _) in self.uses.get(value) {
+                if folded.contains(&op) {
+                    continue;
+                }
+                if self.fusion.is_folded(op) {
+                    if folded.len() == MOST_READERS {
+                        return None;
+                    }
+                    folded.push(op);
+                    values.extend(self.program.results(op));
+                } else if *reader.get_or_insert(op) != op {
+                    return None;
+                }
+            }
+        }
+        reader
+    }
+
+    fn is_product(&self, op: Op) -> bool {
+        self.fusion.facts(op).is_some_and(|facts| facts.multiplies) && !self.fusion.is_folded(op)
+    }
+
+    /// Returns whether a kernel computes one element for each element of `value`.
+    fn is_elementwise(&self, op: Op, value: Value) -> bool {
+        let elements = |v: Value| self.program.tensor_type(v).map(|ty| ty.shape.iter().product::<i64>());
+        !self.is_product(op)
+            && self.program.results(op).all(|result| elements(result) == elements(value))
+            && matches!(self.program.op(op).def.kernel(self.program.view(op)),
+                Kernel::Nest(nest) if Some(nest.loops.iter().product()) == elements(value))
     }
 
     /// Returns whether the only op that reads a buffer may write into it.

@@ -106,7 +106,7 @@ fn load_seconds(bytes: f64, bandwidth: f64) -> f64 {
 fn slice(chip: &str, dims: &[u64]) -> Slice {
     let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
     match Target::parse(&format!("{chip}:{}", dims.join("x"))) {
-        Ok(Target::Slice(slice)) => Slice { chip: Chip { measured: None, ..*slice.chip }.interned(), ..slice },
+        Ok(Target::Slice(slice)) => Slice { chip: Chip { reached: None, ..*slice.chip }.interned(), ..slice },
         other => panic!("{other:?}"),
     }
 }

@@ -17,7 +17,7 @@ mod tests;
 
 use super::chip::Fabric;
 use super::group::{Group, Line, Switch};
-use super::measured::Measured;
+use super::reached::Reached;
 use super::target::Slice;
 use dialect::sharding::{Axes, AxisPart, axis};
 use smallvec::SmallVec;
@@ -68,7 +68,7 @@ pub struct Placement {
     axis_sizes: SmallVec<[u64; 4]>,
     /// The placed parts, sorted by dimension, minor parts first.
     placed: SmallVec<[PlacedPart; 8]>,
-    measured: Option<&'static Measured>,
+    reached: Option<&'static Reached>,
 }
 
 /// The reason why a mesh cannot be placed on a slice.
@@ -165,7 +165,7 @@ impl Placement {
     /// at most both directions are used.
     pub fn entry_bandwidth(&self) -> f64 {
         // Bounds of an all_reduce count what devices send each other, up to twice what a switch that adds sends.
-        let switched = if self.measured.is_some_and(Measured::adds_in_switches) { 2.0 } else { 1.0 };
+        let switched = if self.reached.is_some_and(Reached::adds_in_switches) { 2.0 } else { 1.0 };
         let along = self.dims.iter().enumerate().filter(|dim| dim.1.size > 1).map(|(i, dim)| match dim.size {
             _ if dim.switched || i == SLICES => switched * dim.link_bandwidth,
             size if size.is_power_of_two() => 2.0 * dim.link_bandwidth,
@@ -253,7 +253,7 @@ impl Placement {
         group.set_chiplets(line(CHIPLETS));
         let island = CHIPS.filter(|&dim| self.dims[dim].switched).map(switch).find(|s| s.participants > 1);
         group.set_switches(island, Some(switch(SLICES)));
-        group.set_measured(self.measured);
+        group.set_reached(self.reached);
         group
     }
 
@@ -271,7 +271,7 @@ impl Placement {
                 dim_stride *= size;
             }
         }
-        Placement { dims: grid.dims, axis_sizes: axis_sizes.into(), placed, measured: grid.measured }
+        Placement { dims: grid.dims, axis_sizes: axis_sizes.into(), placed, reached: grid.reached }
     }
 }
 
@@ -280,7 +280,7 @@ struct Grid {
     dims: [Dim; DIMS],
     /// The devices that the mesh doesn't use: the size of the row of unused chips.
     unused: u64,
-    measured: Option<&'static Measured>,
+    reached: Option<&'static Reached>,
 }
 
 impl Grid {
@@ -312,7 +312,7 @@ impl Grid {
                 Dim { wraps: wraps[at], ..dim(slice.dims[at], share(chip.link_bandwidth), chip.hop_latency, switched) }
             }
         });
-        Ok(Grid { dims, unused: places / devices, measured: chip.measured })
+        Ok(Grid { dims, unused: places / devices, reached: chip.reached })
     }
 }
 

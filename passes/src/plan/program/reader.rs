@@ -124,7 +124,7 @@ impl<'a> Reader<'a, '_> {
         let element = |i: usize| {
             view.operand_tensor(i).or(view.operand_tensor(0)).map_or("f32", |t| t.element.text().unwrap_or("f32"))
         };
-        flops / self.machine.product_rate(Precision::of_product(element(0), element(1)), false)
+        flops / self.machine.product_rate(Precision::of_product(element(0), element(1)), 0.0)
     }
 
     fn border(&mut self, op: Op, operands: &[Distribution], results: &[Distribution]) {

@@ -13,9 +13,15 @@ use super::group::{Group, Level};
 
 /// Shares of nominal rates, and what collectives take besides sending bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measured {
+pub struct Reached {
     /// The share of the peak rate that large products reach.
     pub products: f64,
+    /// The same of large products of f32 in one pass: the TPU's compiler estimates 1.05 to 2.2 times the cycles of bf16,
+    /// 1.5 on average (`tests/oracles/tpu_v5e.csv`).
+    pub f32_products: f64,
+    /// The bytes of operands and result from which a product of f32 is large, as a multiple of the size of VMEM: one of
+    /// 4,096 by 4,096 by 4,096, 192 MiB, takes as long as one of bf16.
+    pub vmem_share: f64,
     /// The share that grouped products, those of experts, reach.
     pub grouped: f64,
     /// The share of the memory bandwidth.
@@ -24,6 +30,9 @@ pub struct Measured {
     pub links: f64,
     /// What collectives inside slices or islands take.
     pub collectives: Collectives,
+    /// Seconds for each element of a copy between two layouts: 27 cycles for 1,024 elements of any type, as the TPU's
+    /// compiler estimates.
+    pub layout_copy: f64,
     /// How much longer a step takes for each doubling of the number of slices or islands, as a share of the step: they
     /// wait for the slowest one.
     pub waiting: f64,
@@ -59,40 +68,46 @@ pub enum Collectives {
 const PROTOCOLS: [(f64, f64); 3] = [(1.0, 0.234), (1.29, 0.627), (3.40, 1.0)];
 
 /// TPUs whose MXU has a side of 128.
-pub(super) const MXU_128: Measured = Measured {
+pub(super) const MXU_128: Reached = Reached {
     products: 0.935,
+    f32_products: 0.935 / 1.5,
+    vmem_share: 1.6,
     grouped: 0.55,
     memory: 0.8,
     links: 0.97,
     collectives: Collectives::Torus { start: 4.95e-6, hop: 1.54e-6, line_step: 7.9e-6 },
+    layout_copy: 27.0 / 1024.0 / 1.5e9,
     waiting: 0.0255,
 };
 
 /// TPUs whose MXU has a side of 256.
-pub(super) const MXU_256: Measured = Measured { products: 0.79, ..MXU_128 };
+pub(super) const MXU_256: Reached = Reached { products: 0.79, f32_products: 0.79 / 1.5, ..MXU_128 };
 
 /// GPUs of the Hopper generation.
-pub(super) const HOPPER: Measured = Measured {
+pub(super) const HOPPER: Reached = Reached {
     products: 0.69,
+    f32_products: 0.69,
+    layout_copy: 0.0,
     links: 0.77,
     collectives: Collectives::Nccl { start: 21.6e-6, network_start: 134e-6, network: 0.956, switch_sum: Some(0.605) },
     ..MXU_128
 };
 
 /// GPUs of the Ampere generation, whose switches don't add.
-pub(super) const AMPERE: Measured = Measured {
+pub(super) const AMPERE: Reached = Reached {
     products: 0.84,
+    f32_products: 0.84,
     collectives: Collectives::Nccl { start: 47.5e-6, network_start: 134e-6, network: 0.956, switch_sum: None },
     ..HOPPER
 };
 
 /// GPUs of the Blackwell generation; the share of products is that of Hopper, because no step is published.
-pub(super) const BLACKWELL: Measured = Measured {
+pub(super) const BLACKWELL: Reached = Reached {
     collectives: Collectives::Nccl { start: 16.1e-6, network_start: 134e-6, network: 0.956, switch_sum: Some(0.48) },
     ..HOPPER
 };
 
-impl Measured {
+impl Reached {
     /// Returns whether switches add what devices send.
     pub(super) fn adds_in_switches(&self) -> bool {
         matches!(self.collectives, Collectives::Nccl { switch_sum: Some(_), .. })
@@ -278,8 +293,10 @@ mod tests {
     #[test]
     fn products_reach_a_share_of_the_peak() {
         let v6e = machine("v6e:2x2", 4);
-        assert_eq!(v6e.product_rate(Precision::Bf16, false), 0.79 * 920e12);
-        assert_eq!(v6e.product_rate(Precision::Bf16, true), 0.55 * 920e12);
-        assert_eq!(machine("mi300x:8", 8).product_rate(Precision::Bf16, false), 1.3074e15);
+        assert_eq!(v6e.product_rate(Precision::Bf16, 1e12), 0.79 * 920e12);
+        assert_eq!(v6e.product_rate(Precision::F32, 1e6), 0.79 * 920e12);
+        assert_eq!(v6e.product_rate(Precision::F32, 1e12), 0.79 / 1.5 * 920e12);
+        assert_eq!(v6e.grouped_rate(Precision::Bf16), 0.55 * 920e12);
+        assert_eq!(machine("mi300x:8", 8).product_rate(Precision::Bf16, 1e12), 1.3074e15);
     }
 }
