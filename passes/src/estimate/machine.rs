@@ -241,12 +241,12 @@ impl Machine {
         }
     }
 
-    /// Returns the rate that products reach on a device that read and write `bytes` of memory, FLOP/s. Products of f32
-    /// whose operands VMEM can't hold are slower.
-    pub fn product_rate(&self, precision: Precision, bytes: f64) -> f64 {
+    /// Returns the rate that products reach on a device, FLOP/s; operands and results have `size` bytes. Products of f32
+    /// that VMEM can't hold are slower.
+    pub fn product_rate(&self, precision: Precision, size: f64) -> f64 {
         let MachineKind::Slice(slice, _) = &self.kind else { return self.peak_flops(precision) };
         let share = slice.chip.reached.map_or(1.0, |reached| match precision {
-            Precision::F32 if bytes > reached.vmem_share * slice.chip.vmem_bytes as f64 => reached.f32_products,
+            Precision::F32 if size > reached.vmem_share * slice.chip.vmem_bytes as f64 => reached.f32_products,
             _ => reached.products,
         });
         share * self.peak_flops(precision)
@@ -325,15 +325,15 @@ impl Machine {
         }
     }
 
-    /// Returns the seconds of the arithmetic of a matmul of local shards that reads and writes `bytes`, padded to the MXU
-    /// on a slice, unpadded on `flat`.
-    pub fn matmul_seconds(&self, matmul: &Matmul, precision: Precision, bytes: f64) -> f64 {
+    /// Returns the seconds of the arithmetic of a matmul of local shards, padded to the MXU on a slice, unpadded on `flat`;
+    /// operands and results have `size` bytes.
+    pub fn matmul_seconds(&self, matmul: &Matmul, precision: Precision, size: f64) -> f64 {
         let flops = match &self.kind {
             MachineKind::Flat(_) => matmul.flops(),
             MachineKind::Slice(slice, _) => matmul.padded_flops(slice.chip.mxu_side),
             MachineKind::Custom(model) => return model.0.matmul_seconds(matmul, precision),
         };
-        flops as f64 / self.product_rate(precision, bytes)
+        flops as f64 / self.product_rate(precision, size)
     }
 
     /// Returns the seconds of this many bytes of memory traffic, reads and writes together.
@@ -341,10 +341,10 @@ impl Machine {
         bytes / self.memory_bandwidth()
     }
 
-    /// Returns both sides of the roofline of a matmul of local shards that reads and writes `bytes` of memory; `total`
-    /// of the result is its time.
-    pub fn matmul_roofline(&self, matmul: &Matmul, precision: Precision, bytes: f64) -> OpSeconds {
-        OpSeconds { math: self.matmul_seconds(matmul, precision, bytes), memory: self.memory_seconds(bytes) }
+    /// Returns both sides of the roofline of a matmul of local shards that reads and writes `bytes` of memory, of `size`
+    /// bytes of operands and results; `total` of the result is its time.
+    pub fn matmul_roofline(&self, matmul: &Matmul, precision: Precision, bytes: f64, size: f64) -> OpSeconds {
+        OpSeconds { math: self.matmul_seconds(matmul, precision, size), memory: self.memory_seconds(bytes) }
     }
 }
 
@@ -409,7 +409,7 @@ mod tests {
     fn a_slice_prices_its_chip() {
         let v5e = machine("v5e:4x2", &[4, 2]);
         let matmul = Matmul { batch: 2, rows: 9, contracting: 100, columns: 200 };
-        let seconds = v5e.matmul_roofline(&matmul, Precision::Int8, 810e9);
+        let seconds = v5e.matmul_roofline(&matmul, Precision::Int8, 810e9, 810e9);
         assert_eq!(seconds.math, (2 * 2 * 16 * 128 * 256) as f64 / (0.935 * 394e12));
         assert_eq!(seconds.total(), 1.0 / 0.8);
         assert!(v5e.overlaps_communication());

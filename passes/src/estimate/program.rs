@@ -355,12 +355,13 @@ impl Estimator<'_> {
         }
         let element = |i: usize| view.operand_tensor(i).map(|t| t.element).and_then(ElementType::text).unwrap_or("f32");
         let precision = Precision::of_product(element(0), element(1));
+        let size = view.operands().iter().copied().chain(view.results()).map(|v| bytes_of(self.program, v)).sum();
         let seconds = match product.flatten() {
-            Some((_, matmul)) => self.machine.matmul_roofline(&matmul, precision, bytes).total(),
+            Some((_, matmul)) => self.machine.matmul_roofline(&matmul, precision, bytes, size).total(),
             None => {
                 let rate = match view.def().kernel(view) {
                     Kernel::External(External::RaggedDot(_)) => self.machine.grouped_rate(precision),
-                    _ => self.machine.product_rate(precision, bytes),
+                    _ => self.machine.product_rate(precision, size),
                 };
                 (flops / rate).max(self.machine.memory_seconds(bytes))
             }

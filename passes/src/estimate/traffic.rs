@@ -7,8 +7,9 @@
 
 use dialect::buffers::Fusion;
 use dialect::ir::{Block, Op, OpRef, Program, Uses, Value, ValueSource};
-use dialect::kernel::{External, Kernel};
+use dialect::kernel::{Contraction, External, Kernel, Nest, Role};
 use dialect::memory::{MemorySpaces, Residence};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// The most folded ops through which the reader of a value is looked for.
@@ -33,8 +34,30 @@ pub(super) struct Memory<'a> {
     /// The body of `main`, whose arguments belong to the caller.
     main: Block,
     uses: Uses,
-    /// Whether elementwise ops run in the kernels of products.
-    into_products: bool,
+    /// The loop nests that are kernels of their own, if elementwise ops run in the kernels of products.
+    nests: FxHashMap<Op, NestKind>,
+}
+
+/// What decides whether two loop nests become one kernel.
+#[derive(Clone, Copy, PartialEq)]
+enum NestKind {
+    /// A matrix product.
+    Product,
+    /// It has this many iterations.
+    Loops(i64),
+}
+
+impl NestKind {
+    fn of(nest: &Nest) -> Self {
+        let is_matrix = |product: &Contraction| {
+            let size = |role| product.size(nest, role);
+            size(Role::Contracted) > 1 || size(Role::Left) > 1 && size(Role::Right) > 1
+        };
+        match Contraction::of(nest).filter(is_matrix) {
+            Some(_) => Self::Product,
+            None => Self::Loops(nest.loops.iter().fold(1, |n: i64, &loops| n.saturating_mul(loops))),
+        }
+    }
 }
 
 impl<'a> Memory<'a> {
@@ -45,7 +68,17 @@ impl<'a> Memory<'a> {
         main: Block,
         into_products: bool,
     ) -> Self {
-        Self { program, fusion, spaces, main, uses: Uses::of(program, main), into_products }
+        let mut nests = FxHashMap::default();
+        if into_products {
+            program.walk(main, &mut |op| {
+                if !fusion.is_folded(op)
+                    && let Kernel::Nest(nest) = program.op(op).def.kernel(program.view(op))
+                {
+                    nests.insert(op, NestKind::of(&nest));
+                }
+            });
+        }
+        Self { program, fusion, spaces, main, uses: Uses::of(program, main), nests }
     }
 
     /// Returns the bytes of `op`: of an operand, no more than its loops touch. What is read and written on the host
@@ -103,7 +136,10 @@ impl<'a> Memory<'a> {
     /// are the product and an elementwise op. A kernel has one product.
     fn is_inside(&self, value: Value) -> bool {
         let ValueSource::Result(maker, _) = self.program.value_source(value) else { return false };
-        let Some(reader) = self.into_products.then(|| self.reader(value)).flatten() else { return false };
+        if !self.nests.contains_key(&maker) {
+            return false;
+        }
+        let Some(reader) = self.reader(value) else { return false };
         if self.is_product(maker) {
             return self.is_elementwise(reader, value);
         }
@@ -141,16 +177,18 @@ impl<'a> Memory<'a> {
     }
 
     fn is_product(&self, op: Op) -> bool {
-        self.fusion.facts(op).is_some_and(|facts| facts.multiplies) && !self.fusion.is_folded(op)
+        self.nests.get(&op) == Some(&NestKind::Product)
     }
 
     /// Returns whether a kernel computes one element for each element of `value`.
     fn is_elementwise(&self, op: Op, value: Value) -> bool {
-        let elements = |v: Value| self.program.tensor_type(v).map(|ty| ty.shape.iter().product::<i64>());
-        !self.is_product(op)
-            && self.program.results(op).all(|result| elements(result) == elements(value))
-            && matches!(self.program.op(op).def.kernel(self.program.view(op)),
-                Kernel::Nest(nest) if Some(nest.loops.iter().product()) == elements(value))
+        let elements = |v: Value| {
+            self.program.tensor_type(v).map(|ty| ty.shape.iter().fold(1, |n: i64, &size| n.saturating_mul(size)))
+        };
+        self.nests.get(&op).is_some_and(|&kind| {
+            elements(value).is_some_and(|n| kind == NestKind::Loops(n))
+                && self.program.results(op).all(|result| elements(result) == elements(value))
+        })
     }
 
     /// Returns whether the only op that reads a buffer may write into it.
