@@ -4,8 +4,9 @@
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use passes::estimate::chip::{Fabric, HOST_BANDWIDTH, WrapRule};
+use passes::estimate::kernels::table::{Kernel, TABLE};
 use passes::estimate::target::MOST_CHIPS;
-use passes::estimate::{Chip, Flat, Slice, Target};
+use passes::estimate::{Chip, Flat, KernelCost, Slice, Target};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -25,6 +26,17 @@ struct File {
     links: Option<Spanned<LinkTable>>,
     switch: Option<Spanned<LinkTable>>,
     network: Option<Spanned<LinkTable>>,
+    #[serde(default)]
+    kernels: Vec<KernelTable>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KernelTable {
+    name: Spanned<String>,
+    flops: Option<Spanned<f64>>,
+    bytes: Option<Spanned<f64>>,
+    like: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -132,7 +144,7 @@ fn read(text: &str) -> Result<(String, Target), Fault> {
             if let Some(given) = &file.network {
                 return Err(fault(given, "a flat machine can't have several slices or a network", "remove [network]"));
             }
-            Target::Flat(flat_of(flat.get_ref())?)
+            Target::Flat(flat_of(flat.get_ref(), kernels_of(&file)?)?)
         }
         None => Target::Slice(slice_of(&file)?),
     };
@@ -162,7 +174,43 @@ fn bytes(given: &Spanned<f64>) -> Result<u64, Fault> {
     }
 }
 
-fn flat_of(table: &FlatTable) -> Result<Flat, Fault> {
+/// Returns the costs of kernels that the file states.
+fn kernels_of(file: &File) -> Result<&'static [KernelCost], Fault> {
+    let mut kernels: Vec<KernelCost> = Vec::new();
+    for table in &file.kernels {
+        let name = table.name.get_ref();
+        if name.trim_end_matches('*').is_empty() || name.len() > 200 {
+            let note = "write the name of the kernel, or the target of its calls; * at the end matches any text";
+            return Err(fault(&table.name, "expected the name of a kernel", note));
+        }
+        if kernels.iter().any(|kernel| kernel.name == name) {
+            return Err(fault(&table.name, "this kernel has a row already", "remove one of the two"));
+        }
+        if let Some(like) = &table.like
+            && Kernel::named(like.get_ref()).is_none()
+        {
+            let mut names: Vec<&str> = TABLE.iter().map(|row| row.name).collect();
+            names.dedup();
+            return Err(fault(like, "this is not a known kernel", format!("one of {}", names.join(", "))));
+        }
+        if table.flops.is_none() && table.bytes.is_none() && table.like.is_none() {
+            let note = "write flops = 1e12 and bytes = 1e9 for one call on one device, or like = \"attention-forward\"";
+            return Err(fault(&table.name, "the cost of this kernel is missing", note));
+        }
+        if let Some(flops) = table.flops.as_ref().filter(|flops| !(0.0..f64::INFINITY).contains(flops.get_ref())) {
+            return Err(fault(flops, "expected FLOP, at least 0", UNITS));
+        }
+        kernels.push(KernelCost {
+            name: Chip::interned_name(name),
+            flops: table.flops.as_ref().map(|flops| *flops.get_ref()),
+            bytes: table.bytes.as_ref().map(rate).transpose()?,
+            like: table.like.as_ref().and_then(|like| Kernel::named(like.get_ref())).map(|row| row.name),
+        });
+    }
+    Ok(KernelCost::interned(kernels))
+}
+
+fn flat_of(table: &FlatTable, kernels: &'static [KernelCost]) -> Result<Flat, Fault> {
     Ok(Flat {
         latency: seconds(&table.latency)?,
         bandwidth: rate(&table.bandwidth)?,
@@ -170,6 +218,7 @@ fn flat_of(table: &FlatTable) -> Result<Flat, Fault> {
         memory_bandwidth: rate(&table.memory_bandwidth)?,
         memory_bytes: bytes(&table.memory_bytes)?,
         host_bandwidth: table.host_bandwidth.as_ref().map_or(Ok(HOST_BANDWIDTH), rate)?,
+        kernels,
     })
 }
 
@@ -260,6 +309,7 @@ fn slice_of(file: &File) -> Result<Slice, Fault> {
     let chip = Chip {
         name: Chip::interned_name(name),
         aliases: &[],
+        kernels: kernels_of(file)?,
         generation: 0,
         bf16_flops: rate(&chip.bf16_flops)?,
         int8_flops: optional(&chip.int8_flops)?,
@@ -298,6 +348,12 @@ mod tests {
         assert_eq!((torus.0.as_str(), slice.dims, slice.wraps()), ("acme", [4, 4, 1], [true, true, false]));
         assert_eq!((slice.chip.hbm_bytes, slice.chip.int8_flops), (96_000_000_000, Some(800e12)));
         assert_eq!(slice.to_string(), "acme:4x4");
+        let [paged, flash] = slice.chip.kernels else { panic!("{:?}", slice.chip.kernels) };
+        assert_eq!(
+            (paged.name, paged.flops, paged.bytes, paged.like),
+            ("paged_attention*", Some(2e9), Some(1.5e8), None)
+        );
+        assert_eq!((flash.flops, flash.like), (None, Some("attention-forward")));
         let cluster = read(include_str!("../examples/cluster.toml")).unwrap_or_else(|d| panic!("{}", d.message));
         let Target::Slice(islands) = cluster.1 else { panic!("{cluster:?}") };
         assert_eq!((islands.slices, islands.dims, islands.to_string().as_str()), (4, [8, 1, 1], "4xcluster:8"));
@@ -336,6 +392,12 @@ mod tests {
         check("slice = [4, 4]", "slices = 70000\nslice = [4, 4]", "70000", "number of slices");
         check("[links]", "[switch]", "[4, 4]", "one dimension");
         check("[links]", "[network]\nbandwidth = 1.0\nlatency = 0.0\n[links]", "[network]", "one slice");
+        check("like = \"attention-forward\"", "like = \"attention\"", "\"attention\"", "not a known kernel");
+        check("like = \"attention-forward\"", "", "\"my_flash\"", "cost of this kernel is missing");
+        check("name = \"my_flash\"", "name = \"paged_attention*\"", "\"paged_attention*\"", "has a row already");
+        check("name = \"my_flash\"", "name = \"*\"", "\"*\"", "the name of a kernel");
+        check("flops = 2e9", "flops = -2e9", "-2e9", "at least 0");
+        check("bytes = 1.5e8", "bytes = 0.0", "0.0", "positive");
         check("[links]", "[switch]\nbandwidth = 1.0\nlatency = 0.0\n[links]", "[switch]", "both");
     }
 }

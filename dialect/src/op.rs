@@ -13,7 +13,7 @@ use crate::diagnostic::Diagnostics;
 use crate::eval::{Context, EvalError, EvalResult, LaneResults, Lanes, Mask};
 use crate::ir::build::Builder;
 use crate::ir::{Op, OpRef, Program, TypeData, Value};
-use crate::kernel::{External, Kernel};
+use crate::kernel::{External, Kernel, LibraryCall};
 use crate::literal::Literal;
 use crate::localize::Localize;
 use crate::memory::Residence;
@@ -446,6 +446,11 @@ pub trait OpDef: Sync {
 
     /// Returns its exchange with the host; `None` for an op that computes inside of the program.
     fn host_effect(&self, _op: OpRef<'_>) -> Option<HostEffect> {
+        None
+    }
+
+    /// Returns the call of a kernel written elsewhere, whose work the program doesn't contain; `None` for other ops.
+    fn library_call<'a>(&self, _op: OpRef<'a>) -> Option<LibraryCall<'a>> {
         None
     }
 

@@ -12,6 +12,7 @@ mod contraction;
 mod eval;
 mod external;
 mod index;
+mod library;
 mod range;
 
 use smallvec::SmallVec;
@@ -26,6 +27,7 @@ pub use external::{
     Decomposition, External, FftKind, RngAlgorithm, Scatter, SelectAndScatter, Sort, TriangularForm, threefry_split,
 };
 pub use index::Index;
+pub use library::{BYTES, FLOPS, LibraryCall};
 pub use range::Positions;
 
 /// The computation of an op.

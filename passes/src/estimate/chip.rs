@@ -8,6 +8,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::gpus::GPUS;
+use super::kernels::KernelCost;
 use super::precision::Precision;
 use super::reached::{MXU_128, MXU_256, Reached};
 
@@ -18,6 +19,8 @@ pub struct Chip {
     pub name: &'static str,
     /// Other names accepted in targets.
     pub aliases: &'static [&'static str],
+    /// The costs of kernels that a description of the chip states.
+    pub kernels: &'static [KernelCost],
     /// The generation's number; layouts changed with generation 7.
     pub generation: u32,
     /// Peak dense matmul rate in bf16, FLOP/s.
@@ -194,6 +197,7 @@ pub static CHIPS: [Chip; 7] = [
     Chip {
         name: "v2",
         aliases: &[],
+        kernels: &[],
         generation: 2,
         bf16_flops: 46e12, // JAX; B1 profiling.md:228
         int8_flops: None,
@@ -221,6 +225,7 @@ pub static CHIPS: [Chip; 7] = [
     Chip {
         name: "v3",
         aliases: &[],
+        kernels: &[],
         generation: 3,
         bf16_flops: 140e12,       // B1 tpus.md:179; GC says 123e12
         int8_flops: Some(140e12), // B1 tpus.md:179: no faster than bf16
@@ -248,6 +253,7 @@ pub static CHIPS: [Chip; 7] = [
     Chip {
         name: "v4p",
         aliases: &["v4"],
+        kernels: &[],
         generation: 4,
         bf16_flops: 275e12,       // B1 tpus.md:180
         int8_flops: Some(275e12), // B1 tpus.md:180
@@ -275,6 +281,7 @@ pub static CHIPS: [Chip; 7] = [
     Chip {
         name: "v5p",
         aliases: &["v5"], // JAX: the device_kind of a v5p is "TPU v5"
+        kernels: &[],
         generation: 5,
         bf16_flops: 459e12,        // B1 tpus.md:181
         int8_flops: Some(918e12),  // B1 tpus.md:181
@@ -302,6 +309,7 @@ pub static CHIPS: [Chip; 7] = [
     Chip {
         name: "v5e",
         aliases: &["v5litepod", "v5lite", "v5 lite"],
+        kernels: &[],
         generation: 5,
         bf16_flops: 197e12,       // B1 tpus.md:182
         int8_flops: Some(394e12), // B1 tpus.md:182
@@ -329,6 +337,7 @@ pub static CHIPS: [Chip; 7] = [
     Chip {
         name: "v6e",
         aliases: &["v6 lite", "trillium"],
+        kernels: &[],
         generation: 6,
         bf16_flops: 920e12,        // B1 tpus.md:183; GC says 918e12
         int8_flops: Some(1.84e15), // B1 tpus.md:183
@@ -356,6 +365,7 @@ pub static CHIPS: [Chip; 7] = [
     Chip {
         name: "v7x",
         aliases: &["tpu7x", "ironwood"],
+        kernels: &[],
         generation: 7,
         bf16_flops: 2.3e15, // B3 tpus table
         int8_flops: None,   // JAX: no int8 matmul

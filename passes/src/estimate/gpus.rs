@@ -15,6 +15,7 @@ const NETWORK_LATENCY: f64 = 2.7e-6;
 const H100: Chip = Chip {
     name: "h100",
     aliases: &["h100-80gb", "h100 80gb hbm3"],
+    kernels: &[],
     generation: 0,
     bf16_flops: 990e12,         // B1 applied-inference.md:99, B2 gpus.md
     int8_flops: Some(1.979e15), // NV

@@ -9,8 +9,10 @@ use super::clouds::slices_of;
 use super::collective::{CollectiveKind, CollectiveLoad, Links, Route, route_seconds, shift_seconds, torus_seconds};
 use super::custom::Custom;
 use super::group::Group;
+use super::kernels::KernelCost;
 use super::placement::{Placement, PlacementError};
 use super::precision::Precision;
+use super::residuals::Residual;
 use super::roofline::{Matmul, OpSeconds};
 use super::target::{Flat, Slice, Target};
 use dialect::sharding::{AxisPart, Mesh};
@@ -277,6 +279,23 @@ impl Machine {
                 seconds * share * (slice.slices as f64).log2()
             }
             _ => 0.0,
+        }
+    }
+
+    /// Returns the costs of kernels that the target's description states.
+    pub fn kernels(&self) -> &'static [KernelCost] {
+        match &self.kind {
+            MachineKind::Flat(flat) => flat.kernels,
+            MachineKind::Slice(slice, _) => slice.chip.kernels,
+            MachineKind::Custom(_) => &[],
+        }
+    }
+
+    /// Returns what comparisons with measurements showed of the figures for this chip; empty if there were none.
+    pub fn residuals(&self) -> &'static [Residual] {
+        match &self.kind {
+            MachineKind::Flat(_) | MachineKind::Custom(_) => &[],
+            MachineKind::Slice(slice, _) => Residual::of_chip(slice.chip),
         }
     }
 

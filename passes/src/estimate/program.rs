@@ -12,17 +12,19 @@
 use dialect::buffers::{Buffers, Fusion, simplify};
 use dialect::collective::{Groups, IdMode};
 use dialect::ir::{Attr, Block, ElementType, Op, OpRef, Program, Value};
-use dialect::kernel::{Contraction, External, Kernel, Nest, Role};
+use dialect::kernel::{Contraction, External, Kernel, LibraryCall, Nest, Role};
 use dialect::memory::{MemorySpace, MemorySpaces};
 use dialect::op::{Collective, CollectiveKind, Control};
 use dialect::ops::func;
 use rustc_hash::FxHashMap;
 
 use super::collective::Route;
+use super::kernels::KernelWork;
 use super::machine::Machine;
 use super::precision::Precision;
+use super::residuals::Scale;
 use super::resources::{ALL_LINKS, COMPUTE, FROM_HOST, INSIDE, NETWORK, Routes, TO_HOST, stream};
-use super::result::{Communication, Estimate, Event, HostCopy};
+use super::result::{Communication, Estimate, Event, HostCopy, Ranges, Unpriced};
 use super::roofline::{Matmul, Work};
 use super::simulation::Simulation;
 use super::traffic::{Memory, Traffic, bytes_of};
@@ -30,15 +32,31 @@ use super::trips::Trips;
 
 /// Prices one run of `@main` of a per-device program.
 pub fn estimate(program: &Program, machine: &Machine) -> Estimate {
-    price(program, machine, true)
+    price(program, machine, Detail::Peaks)
+}
+
+/// The same with the ranges in which measurements of the chip let one expect the figures.
+pub fn estimate_ranges(program: &Program, machine: &Machine) -> Estimate {
+    price(program, machine, Detail::Ranges)
 }
 
 /// The same without peaks, which stay 0.
 pub fn estimate_time(program: &Program, machine: &Machine) -> Estimate {
-    price(program, machine, false)
+    price(program, machine, Detail::Times)
 }
 
-fn price(program: &Program, machine: &Machine, peaks: bool) -> Estimate {
+/// What of an estimate is computed.
+#[derive(Clone, Copy, PartialEq)]
+enum Detail {
+    /// Neither peaks nor ranges.
+    Times,
+    /// No ranges.
+    Peaks,
+    /// Everything.
+    Ranges,
+}
+
+fn price(program: &Program, machine: &Machine, detail: Detail) -> Estimate {
     let Some(main) = func::function(program, "main") else { return Estimate::default() };
     let Some(block) = func::block(program, main) else { return Estimate::default() };
     // As it is before it runs.
@@ -46,15 +64,15 @@ fn price(program: &Program, machine: &Machine, peaks: bool) -> Estimate {
     let written = simplify(&mut simple, block);
     let program = &simple;
     let spaces = MemorySpaces::of(program, main);
-    let (fusion, peak_bytes, host_peak_bytes) = match peaks {
-        true => {
+    let (fusion, peak_bytes, host_peak_bytes) = match detail {
+        Detail::Peaks | Detail::Ranges => {
             let Buffers { fusion, device_bytes, host_bytes, .. } = Buffers::of(program, main);
             (fusion, device_bytes as f64, host_bytes as f64)
         }
-        false => (Fusion::of(program, block), 0.0, 0.0),
+        Detail::Times => (Fusion::of(program, block), 0.0, 0.0),
     };
     let memory = Memory::new(program, &fusion, &spaces, block, machine.overlaps_communication());
-    let priced = |copies_cost: bool| {
+    let priced = |copies_cost: bool, scale: Scale| {
         let mut run = Estimator {
             program,
             machine,
@@ -62,6 +80,7 @@ fn price(program: &Program, machine: &Machine, peaks: bool) -> Estimate {
             spaces: &spaces,
             memory: &memory,
             copies_cost,
+            scale,
             written: &written,
             estimate: Estimate::default(),
             weight: 1,
@@ -74,13 +93,15 @@ fn price(program: &Program, machine: &Machine, peaks: bool) -> Estimate {
         let waiting_seconds = machine.waiting_seconds(clock.end());
         Estimate { step_seconds: clock.end() + waiting_seconds, waiting_seconds, ..run.estimate }
     };
-    let mut estimate = priced(true);
+    let mut estimate = priced(true, Scale::default());
     if !estimate.host_copies.is_empty() {
-        let longer = estimate.step_seconds - priced(false).step_seconds;
+        let longer = estimate.step_seconds - priced(false, Scale::default()).step_seconds;
         // Less is what sums of seconds are rounded by.
         estimate.host_exposed_seconds = if longer > 1e-9 * estimate.step_seconds { longer } else { 0.0 };
     }
-    Estimate { peak_bytes, host_peak_bytes, ..estimate }
+    let residuals = if detail == Detail::Ranges { machine.residuals() } else { &[] };
+    let ranges = Ranges::of(residuals, &estimate, |scale| priced(true, scale));
+    Estimate { peak_bytes, host_peak_bytes, ranges, ..estimate }
 }
 
 /// The resources of a device and the values of a program.
@@ -94,6 +115,8 @@ struct Estimator<'a> {
     memory: &'a Memory<'a>,
     /// Whether copies between the device and its host take time.
     copies_cost: bool,
+    /// How much longer or shorter than modelled ops take.
+    scale: Scale,
     /// Maps ops that `simplify` made to the ops of the program that they replace.
     written: &'a FxHashMap<Op, Op>,
     estimate: Estimate,
@@ -135,6 +158,7 @@ impl Estimator<'_> {
             return self.host_copy(view, MemorySpace::Host, traffic.to_host, clock);
         }
         let (seconds, work) = self.compute(view, traffic);
+        let seconds = seconds * self.scale.compute(work);
         if seconds > 0.0 {
             self.estimate.compute_seconds += seconds * self.weight as f64;
         }
@@ -154,7 +178,8 @@ impl Estimator<'_> {
         if seconds > 0.0 {
             clock.occupy(resource, end);
             let op = self.written.get(&op).copied().unwrap_or(op);
-            self.estimate.timeline.push(Event { op, stream: stream(resource), start, seconds, work });
+            let (stream, count) = (stream(resource), self.weight);
+            self.estimate.timeline.push(Event { op, stream, start, seconds, work, count });
         }
         clock.finish(self.program.results(op), end);
     }
@@ -178,6 +203,7 @@ impl Estimator<'_> {
             CollectiveKind::CollectivePermute => self.permute_seconds(view, &collective.groups, operand_bytes),
             _ => self.collective_seconds(&collective, operand_bytes, result_bytes),
         };
+        let seconds = seconds * self.scale.collective((operand_bytes + result_bytes) as f64);
         let on_host: Vec<Value> = view.operands().iter().copied().filter(|&v| self.spaces.is_on_host(v)).collect();
         if !on_host.is_empty() {
             // Devices send each other what is in their own memory.
@@ -336,6 +362,9 @@ impl Estimator<'_> {
         }
         let bytes = traffic.device;
         let read = self.machine.host_seconds(traffic.from_host);
+        if let Some(call) = view.def().library_call(view) {
+            return self.library_call(view, &call, bytes, read);
+        }
         // Of most ops, fusion has found already that they are nests without a product.
         let other = self.fusion.facts(view.op).is_none_or(|facts| facts.multiplies);
         let product = match other.then(|| view.def().kernel(view)) {
@@ -366,6 +395,23 @@ impl Estimator<'_> {
                 (flops / rate).max(self.machine.memory_seconds(bytes))
             }
         };
+        (seconds.max(read), work)
+    }
+
+    /// Seconds of a kernel's call that moves `bytes` if nothing else is stated; counts its FLOPs and bytes.
+    fn library_call(&mut self, view: OpRef<'_>, call: &LibraryCall<'_>, bytes: f64, read: f64) -> (f64, Work) {
+        let (work, seconds) = match KernelWork::of(view, call, self.machine) {
+            Some(known) => {
+                let work = Work { flops: known.flops, bytes: known.bytes.unwrap_or(bytes) };
+                (work, known.seconds(bytes, self.machine))
+            }
+            None => {
+                self.estimate.unpriced.push(Unpriced { op: view.op, bytes, count: self.weight });
+                (Work { flops: 0.0, bytes }, self.machine.memory_seconds(bytes))
+            }
+        };
+        self.estimate.memory_traffic += work.bytes * self.weight as f64;
+        self.estimate.flops += work.flops * self.weight as f64;
         (seconds.max(read), work)
     }
 }

@@ -36,6 +36,10 @@ pub struct Estimate {
     pub host_copies: Vec<HostCopy>,
     /// Loops whose trips are unknown, which count [`UNKNOWN_TRIP_COUNT`](super::target::UNKNOWN_TRIP_COUNT) times.
     pub guessed_loops: u64,
+    /// The calls of kernels whose arithmetic is unknown, in the order of the program; only their memory traffic counts.
+    pub unpriced: Vec<Unpriced>,
+    /// The ranges of the figures; `None` if they weren't computed, or if nothing is known about the chip.
+    pub ranges: Option<Ranges>,
     /// When each op runs; for a loop, its first trip.
     pub timeline: Vec<Event>,
 }
@@ -83,6 +87,37 @@ pub struct HostCopy {
     pub count: u64,
 }
 
+/// A call of a kernel whose arithmetic is unknown.
+#[derive(Clone, Copy, Debug)]
+pub struct Unpriced {
+    /// The op.
+    pub op: Op,
+    /// Bytes of memory traffic of one execution.
+    pub bytes: f64,
+    /// Executions.
+    pub count: u64,
+}
+
+/// The least and the most that comparisons let one expect of a figure.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Range {
+    /// The least.
+    pub low: f64,
+    /// The most.
+    pub high: f64,
+}
+
+/// The ranges of an estimate's figures, in seconds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Ranges {
+    /// Of [`Estimate::step_seconds`].
+    pub step: Range,
+    /// Of [`Estimate::compute_seconds`].
+    pub compute: Range,
+    /// Of [`Estimate::exposed_seconds`].
+    pub exposed: Range,
+}
+
 /// What of a device an op keeps busy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stream {
@@ -123,4 +158,6 @@ pub struct Event {
     pub seconds: f64,
     /// What it does in that time.
     pub work: Work,
+    /// How often the op runs.
+    pub count: u64,
 }

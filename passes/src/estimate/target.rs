@@ -8,6 +8,7 @@
 
 use super::chip::{Chip, Fabric, HOST_BANDWIDTH};
 use super::custom::Custom;
+use super::kernels::KernelCost;
 use super::targets::{Targets, shortened};
 use std::fmt;
 
@@ -43,6 +44,8 @@ pub struct Flat {
     pub memory_bytes: u64,
     /// Copies between a device's memory and its host's, bytes/s in each direction.
     pub host_bandwidth: f64,
+    /// The costs of kernels that a description of the machine states.
+    pub kernels: &'static [KernelCost],
 }
 
 impl Flat {
@@ -57,6 +60,7 @@ impl Flat {
         memory_bandwidth: 1e10,
         memory_bytes: 16 << 30,
         host_bandwidth: 1e10 / 2.0,
+        kernels: &[],
     };
 }
 
@@ -69,6 +73,7 @@ impl Default for Flat {
             memory_bandwidth: 1e12,
             memory_bytes: 16 << 30,
             host_bandwidth: HOST_BANDWIDTH,
+            kernels: &[],
         }
     }
 }

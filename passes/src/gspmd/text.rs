@@ -24,7 +24,7 @@ pub(super) fn of(sharding: &TensorSharding, mesh: &Mesh) -> Option<String> {
         if partial == 1 {
             return Some("{replicated}".to_owned());
         }
-        if partial == mesh.axes.iter().map(|a| a.1).product() {
+        if partial == mesh.axes.iter().map(|a| a.1).product::<i64>() {
             return Some("{unreduced}".to_owned());
         }
     }

@@ -21,6 +21,7 @@ use dialect::scalar::Scalar;
 use dialect::sharding::{AxisRef, Layout, Mesh, MeshRef, ReductionKind, TensorSharding};
 use dialect::signature::{self, Side, Signature};
 
+use crate::estimate::kernels::remove_costs;
 use crate::estimate::remove_trips;
 use barriers::between_windows;
 use transposes::before_scatters;
@@ -316,6 +317,7 @@ pub static PASS: crate::Pass = crate::Pass {
     run: |program, _, diagnostics| {
         // JAX's parser rejects our attributes.
         remove_trips(program);
+        remove_costs(program);
         manual(program, diagnostics);
     },
 };

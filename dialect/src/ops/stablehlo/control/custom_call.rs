@@ -4,11 +4,11 @@
 //! which compare two tensors and stop the run if they differ. `ApproxTopK` returns the exact result, and the
 //! decompositions of LAPACK and of TPU that JAX calls are computed. Others are kept but can't be evaluated.
 
-use super::{device_placement, ragged_all_to_all as ragged};
+use super::{device_placement, library_call, ragged_all_to_all as ragged};
 use crate::eval::{Context, EvalError, EvalResult, LaneResults, Lanes, Mask, each_lane};
 use crate::ir::build::Builder;
 use crate::ir::{AttrData, Op, OpRef, TensorType, Value};
-use crate::kernel::{External, Kernel};
+use crate::kernel::{External, Kernel, LibraryCall};
 use crate::literal::Literal;
 use crate::memory::Residence;
 use crate::op::{Collective, Control, HostEffect, HostPartner, Inferred, OpDef, OpPriority, Problem};
@@ -98,6 +98,7 @@ impl OpDef for CustomCall {
             return Err(Problem::new(format!("{} compares two values, found {found}", target(op))).into());
         }
         super::custom_call_attributes::check(op)?;
+        library_call::check(op)?;
         device_placement::check(op)?;
         if target(op) == ragged::TARGET {
             ragged::check(op)?;
@@ -259,6 +260,11 @@ impl OpDef for CustomCall {
             || decomposition::of(op).is_some()
             || self.partitions_itself(op);
         (!known).then(|| HostEffect::of(op, HostPartner::Library))
+    }
+
+    fn library_call<'a>(&self, op: OpRef<'a>) -> Option<LibraryCall<'a>> {
+        let library = self.host_effect(op).is_some_and(|effect| effect.partner == HostPartner::Library);
+        (library || self.partitions_itself(op)).then(|| library_call::of(op))
     }
 
     fn partitions_itself(&self, op: OpRef<'_>) -> bool {

@@ -8,6 +8,7 @@ mod composite;
 mod custom_call;
 mod custom_call_attributes;
 pub(crate) mod device_placement;
+mod library_call;
 mod ragged_all_to_all;
 mod text;
 

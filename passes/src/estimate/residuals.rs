@@ -1,0 +1,170 @@
+//! How far measurements are from the model, by chip and kind of op, and the ranges that follow for a step.
+//!
+//! A residual is measured seconds divided by modelled seconds: the lowest and the highest of a comparison. A step that
+//! runs a kind of op without a row for its chip has no range.
+//!
+//! Sources, cited by key on the rows: **STEPS** published steps of training (MaxText's tables, Google's tpu-recipes and
+//! gpu-recipes), divided by the seconds of their products at the peak rate, so that they bound the whole of the
+//! compute; **COMPILER** the cycles that the TPU's own compiler predicts for our programs; **COLLECTIVES** published collectives
+//! (nccl-tests and vendors' benchmarks).
+
+use super::chip::{CHIPS, Chip};
+use super::gpus::GPUS;
+use super::result::{Estimate, Event, Range, Ranges, Stream};
+use super::roofline::Work;
+
+/// A kind of op whose residuals are stated together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Products, convolutions, and kernels that consist of them.
+    Product,
+    /// All other ops of the compute stream.
+    Other,
+    /// Collectives of at least [`LARGE`] bytes.
+    LargeCollective,
+    /// Smaller collectives, which mostly wait for their start.
+    SmallCollective,
+}
+
+/// The bytes of a collective's operands and results on a device above which bandwidth decides its time.
+pub const LARGE: f64 = (16 << 20) as f64;
+
+/// The factors between which measured seconds were found, for a chip and a kind of op.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Residual {
+    /// The chip's name.
+    pub chip: &'static str,
+    /// The kind of op.
+    pub kind: Kind,
+    /// Measured seconds are at least this many times the modelled seconds.
+    pub low: f64,
+    /// Measured seconds are at most this many times the modelled seconds.
+    pub high: f64,
+    /// What was compared.
+    pub source: &'static str,
+}
+
+/// All residuals; the rows of a chip are next to each other.
+#[rustfmt::skip]
+pub static RESIDUALS: &[Residual] = &[
+    Residual { chip: "v4p", kind: Kind::Product, low: 1.44, high: 1.48, source: "STEPS: 2 on 128 and 384 chips" },
+    Residual { chip: "v4p", kind: Kind::Other, low: 1.44, high: 1.48, source: "STEPS: 2 on 128 and 384 chips" },
+    Residual { chip: "v5p", kind: Kind::Product, low: 1.17, high: 1.49, source: "STEPS: 6 on 64 to 1024 chips" },
+    Residual { chip: "v5p", kind: Kind::Other, low: 1.17, high: 1.49, source: "STEPS: 6 on 64 to 1024 chips" },
+    Residual { chip: "v5e", kind: Kind::Product, low: 1.22, high: 1.46, source: "STEPS: 4 on 256 chips; COMPILER: 3 programs of products, 1.27 to 1.35" },
+    Residual { chip: "v5e", kind: Kind::Other, low: 0.17, high: 1.37, source: "COMPILER: 5 programs, whose values it keeps in VMEM between ops" },
+    Residual { chip: "v5e", kind: Kind::LargeCollective, low: 1.0, high: 1.21, source: "COLLECTIVES: a gather of 33.5 MB along a line" },
+    Residual { chip: "v6e", kind: Kind::Product, low: 1.75, high: 2.14, source: "STEPS: 9 on 8 to 256 chips" },
+    Residual { chip: "v6e", kind: Kind::Other, low: 1.75, high: 2.14, source: "STEPS: 9 on 8 to 256 chips" },
+    Residual { chip: "v6e", kind: Kind::LargeCollective, low: 1.0, high: 1.52, source: "COLLECTIVES: a sum of 606 MB on 16x16 chips" },
+    Residual { chip: "v7x", kind: Kind::Product, low: 1.46, high: 1.65, source: "STEPS: 2 on 256 chips" },
+    Residual { chip: "v7x", kind: Kind::Other, low: 1.46, high: 1.65, source: "STEPS: 2 on 256 chips" },
+    Residual { chip: "v7x", kind: Kind::SmallCollective, low: 3.21, high: 5.15, source: "COLLECTIVES: sums of 4 and 8 MiB on 32 devices" },
+    Residual { chip: "a100-40gb", kind: Kind::LargeCollective, low: 2.98, high: 2.98, source: "COLLECTIVES: 2 sums on 24 GPUs" },
+    Residual { chip: "a100", kind: Kind::LargeCollective, low: 1.28, high: 2.79, source: "COLLECTIVES: 18 sums on 8 GPUs" },
+    Residual { chip: "a100", kind: Kind::SmallCollective, low: 3.95, high: 30.1, source: "COLLECTIVES: 12 sums on 8 GPUs" },
+    Residual { chip: "h100", kind: Kind::Product, low: 1.95, high: 2.64, source: "STEPS: 3 on 32 to 128 H100, 1 on 256 H200" },
+    Residual { chip: "h100", kind: Kind::Other, low: 1.95, high: 2.64, source: "STEPS: 3 on 32 to 128 H100, 1 on 256 H200" },
+    Residual { chip: "h100", kind: Kind::LargeCollective, low: 0.94, high: 2.06, source: "COLLECTIVES: 7 sums and gathers on 8 to 256 GPUs" },
+    Residual { chip: "h100", kind: Kind::SmallCollective, low: 2.99, high: 24.4, source: "COLLECTIVES: 16 sums on 8 H200, which have the same switch" },
+    Residual { chip: "h200", kind: Kind::Product, low: 1.95, high: 2.64, source: "STEPS: 3 on 32 to 128 H100, 1 on 256 H200" },
+    Residual { chip: "h200", kind: Kind::Other, low: 1.95, high: 2.64, source: "STEPS: 3 on 32 to 128 H100, 1 on 256 H200" },
+    Residual { chip: "h200", kind: Kind::LargeCollective, low: 0.94, high: 2.38, source: "COLLECTIVES: 18 sums on 8 and 1984 GPUs" },
+    Residual { chip: "h200", kind: Kind::SmallCollective, low: 2.99, high: 24.4, source: "COLLECTIVES: 16 sums on 8 GPUs" },
+    Residual { chip: "b200", kind: Kind::LargeCollective, low: 1.08, high: 8.71, source: "COLLECTIVES: 11 sums on 8 and 32 GPUs" },
+    Residual { chip: "b200", kind: Kind::SmallCollective, low: 12.1, high: 19.8, source: "COLLECTIVES: 7 sums on 32 GPUs" },
+    Residual { chip: "gb200", kind: Kind::LargeCollective, low: 1.07, high: 3.27, source: "COLLECTIVES: 11 sums on 4 and 72 GPUs" },
+    Residual { chip: "gb200", kind: Kind::SmallCollective, low: 6.07, high: 13.8, source: "COLLECTIVES: 8 sums on 4 GPUs" },
+];
+
+impl Kind {
+    /// Returns the kind of an op of the compute stream.
+    fn of_work(work: Work) -> Self {
+        if work.flops > 0.0 { Kind::Product } else { Kind::Other }
+    }
+
+    /// Returns the kind of a collective by the bytes of its operands and results.
+    fn of_bytes(bytes: f64) -> Self {
+        if bytes >= LARGE { Kind::LargeCollective } else { Kind::SmallCollective }
+    }
+
+    /// Returns the kind of an op on the timeline; `None` for a copy to or from the host.
+    fn of_event(event: &Event) -> Option<Self> {
+        match event.stream {
+            Stream::Compute => Some(Kind::of_work(event.work)),
+            Stream::Communication => Some(Kind::of_bytes(event.work.bytes)),
+            Stream::Host(_) => None,
+        }
+    }
+}
+
+impl Residual {
+    /// Returns the rows of a chip; none of one that a user describes, even under the name of another.
+    pub fn of_chip(chip: &Chip) -> &'static [Residual] {
+        if !CHIPS.iter().chain(&GPUS).any(|known| known == chip) {
+            return &[];
+        }
+        let start = RESIDUALS.iter().position(|row| row.chip == chip.name).unwrap_or(RESIDUALS.len());
+        let count = RESIDUALS[start..].iter().take_while(|row| row.chip == chip.name).count();
+        &RESIDUALS[start..start + count]
+    }
+}
+
+/// Factors on the modelled seconds of ops: one of the two ends of the residuals.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Scale {
+    residuals: &'static [Residual],
+    of_compute: Option<End>,
+    of_collectives: Option<End>,
+}
+
+#[derive(Clone, Copy)]
+enum End {
+    Low,
+    High,
+}
+
+impl Scale {
+    /// Returns the factor of an op of the compute stream.
+    pub(super) fn compute(&self, work: Work) -> f64 {
+        self.factor(self.of_compute, Kind::of_work(work))
+    }
+
+    /// Returns the factor of a collective by the bytes of its operands and results.
+    pub(super) fn collective(&self, bytes: f64) -> f64 {
+        self.factor(self.of_collectives, Kind::of_bytes(bytes))
+    }
+
+    fn factor(&self, end: Option<End>, kind: Kind) -> f64 {
+        let Some(end) = end else { return 1.0 };
+        self.residuals.iter().find(|row| row.kind == kind).map_or(1.0, |row| match end {
+            End::Low => row.low,
+            End::High => row.high,
+        })
+    }
+}
+
+impl Ranges {
+    /// Prices a program with the extreme factors; `None` if a kind of op in `estimate` has no residual. The exposed
+    /// time is extreme when collectives are and arithmetic takes what is modelled.
+    pub(super) fn of(
+        residuals: &'static [Residual],
+        estimate: &Estimate,
+        price: impl Fn(Scale) -> Estimate,
+    ) -> Option<Self> {
+        let has = |kind| residuals.iter().any(|row| row.kind == kind);
+        let mut kinds = estimate.timeline.iter().filter_map(Kind::of_event).peekable();
+        if residuals.is_empty() || kinds.peek().is_none() || !kinds.all(has) {
+            return None;
+        }
+        let price = |of_compute, of_collectives| price(Scale { residuals, of_compute, of_collectives });
+        let both = [End::Low, End::High].map(|end| price(Some(end), Some(end)));
+        let exposed = [End::Low, End::High].map(|end| price(None, Some(end)).exposed_seconds());
+        let range = |[low, high]: [f64; 2]| Range { low, high };
+        Some(Self {
+            step: range(both.each_ref().map(|e| e.step_seconds)),
+            compute: range(both.each_ref().map(|e| e.compute_seconds)),
+            exposed: range(exposed),
+        })
+    }
+}
