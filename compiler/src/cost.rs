@@ -8,7 +8,9 @@ use dialect::op::CollectiveKind;
 use dialect::sharding::Mesh;
 use dialect::signature::Signature;
 use passes::CompileOptions;
-use passes::estimate::{Communication, Estimate, HostCopy, Machine, Precision, Target, estimate};
+use passes::estimate::{
+    Communication, Estimate, Event, HostCopy, Machine, Precision, Range, Ranges, Target, estimate, estimate_ranges,
+};
 use serde::Serialize;
 
 use crate::compiler::Compiler;
@@ -54,6 +56,13 @@ pub struct Cost {
     /// The number of loops whose iterations the model guesses, because their condition doesn't determine them.
     #[serde(skip_serializing_if = "is_zero")]
     pub guessed_loops: u64,
+    /// The kernels whose arithmetic isn't modelled, because no source has figures for it, by decreasing bytes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unpriced: Vec<UnpricedKernel>,
+    /// The ranges in which measurements of the chip let one expect the seconds, if all kinds of ops of the program were
+    /// measured on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranges: Option<CostRanges>,
     /// All collectives, in program order.
     pub collectives: Vec<CollectiveCost>,
     /// All copies between the memory of a device and its host's, in program order.
@@ -89,6 +98,38 @@ pub struct Cost {
     /// The timeline of ops; a loop is represented by its first iteration.
     #[serde(skip)]
     pub timeline: Vec<TimelineEvent>,
+}
+
+/// A kernel whose calls are priced by their memory traffic alone.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
+pub struct UnpricedKernel {
+    /// The name of the kernel, or the target of its calls.
+    pub name: String,
+    /// The target of its calls.
+    pub target: String,
+    /// The number of calls in a step.
+    pub count: u64,
+    /// Bytes of memory traffic of all calls on one device.
+    pub bytes: f64,
+    /// The fraction of the step's memory traffic that these bytes are.
+    pub share: f64,
+    /// The source line of the first call.
+    pub loc: Option<String>,
+}
+
+/// The lowest and the highest seconds of a step that comparisons with measurements let one expect.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
+pub struct CostRanges {
+    /// Of `step_s`.
+    pub step_s: [f64; 2],
+    /// Of `compute_s`.
+    pub compute_s: [f64; 2],
+    /// Of `exposed_s`.
+    pub exposed_s: [f64; 2],
+    /// What was compared, for each kind of op.
+    pub sources: Vec<&'static str>,
 }
 
 /// The cost of a program over several meshes, which run at the same time.
@@ -181,6 +222,8 @@ pub struct TimelineEvent {
     pub flops: f64,
     /// Bytes that it reads and writes.
     pub bytes: f64,
+    /// How often the op runs in a step.
+    pub count: u64,
     /// The source line of the op that it comes from.
     pub loc: Option<String>,
 }
@@ -200,7 +243,7 @@ impl Compiler {
         let mut program = module.program().clone();
         let name = options.target_name();
         let cost = self.target(name).map_err(|e| e.to_string()).and_then(|target| {
-            let priced = Priced::new(&mut program, target)?;
+            let priced = Priced::with_ranges(&mut program, target)?;
             // The name of a chip alone lacks the shape that was priced.
             let shaped = matches!(target, Target::Chip(..)).then(|| priced.machine.target().to_string());
             let cost = cost(&program, &priced, shaped.as_deref().unwrap_or(name), module.source());
@@ -230,6 +273,15 @@ impl Priced {
     /// # Errors
     /// The reason why the program doesn't fit the target.
     pub(crate) fn new(program: &mut Program, target: Target) -> Result<Self, String> {
+        Self::by(program, target, estimate)
+    }
+
+    /// The same with the ranges of the figures, which takes several times as long.
+    fn with_ranges(program: &mut Program, target: Target) -> Result<Self, String> {
+        Self::by(program, target, estimate_ranges)
+    }
+
+    fn by(program: &mut Program, target: Target, estimate: fn(&Program, &Machine) -> Estimate) -> Result<Self, String> {
         let mesh = Signature::of(program).and_then(|s| s.mesh).map(|m| m.1).unwrap_or_default();
         let machine = Machine::of_mesh(target, &mesh).map_err(|e| e.to_string())?;
         let estimate = estimate(program, &machine);
@@ -267,15 +319,6 @@ fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Co
         loc: place(program, source, c.op),
         of: place_or_argument(program, source, c.op),
     };
-    let timeline = e.timeline.iter().map(|event| TimelineEvent {
-        op: program.op_name(event.op).to_owned(),
-        stream: event.stream.name(),
-        start_s: event.start,
-        seconds: event.seconds,
-        flops: event.work.flops,
-        bytes: event.work.bytes,
-        loc: place(program, source, event.op),
-    });
     let pipeline = passes::mpmd::Pipeline::of(program);
     // The program contains the branches of all meshes, but a device runs only those of its own mesh.
     let meshes = pipeline.as_ref().map_or(1, |p| p.meshes.len().max(1)) as f64;
@@ -294,6 +337,8 @@ fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Co
             .map(|m| MeshCost { name: m.name, busy_s: m.busy_seconds, peak_bytes: m.peak_bytes })
             .collect(),
     });
+    // The range of several meshes' step isn't that of their program.
+    let ranges = e.ranges.filter(|_| pipeline.is_none()).map(|ranges| ranges_of(ranges, machine));
     Cost {
         target: target.to_owned(),
         devices: mesh.devices(),
@@ -308,6 +353,8 @@ fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Co
         host_peak_bytes: e.host_peak_bytes as u64,
         flops,
         guessed_loops: e.guessed_loops,
+        unpriced: unpriced(program, e, source),
+        ranges,
         collectives: e.collectives.iter().map(collective).collect(),
         host_copies: e.host_copies.iter().map(host_copy).collect(),
         pipeline,
@@ -319,8 +366,61 @@ fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Co
         peak_flops: peak,
         memory_bandwidth: machine.memory_bandwidth(),
         device_order: machine.placement().map(|p| p.device_order()),
-        timeline: timeline.collect(),
+        timeline: timeline(program, e, source),
     }
+}
+
+fn timeline(program: &Program, estimate: &Estimate, source: &Source) -> Vec<TimelineEvent> {
+    let event = |event: &Event| {
+        let view = program.view(event.op);
+        // XLA names the call of a kernel after it.
+        let name = view.def().library_call(view).map_or(program.op_name(event.op), |call| call.name());
+        TimelineEvent {
+            op: name.to_owned(),
+            stream: event.stream.name(),
+            start_s: event.start,
+            seconds: event.seconds,
+            flops: event.work.flops,
+            bytes: event.work.bytes,
+            count: event.count,
+            loc: place(program, source, event.op),
+        }
+    };
+    estimate.timeline.iter().map(event).collect()
+}
+
+/// Returns the kernels whose arithmetic isn't modelled.
+fn unpriced(program: &Program, estimate: &Estimate, source: &Source) -> Vec<UnpricedKernel> {
+    let mut kernels: Vec<UnpricedKernel> = Vec::new();
+    for call in &estimate.unpriced {
+        let view = program.view(call.op);
+        let Some(library) = view.def().library_call(view) else { continue };
+        let (name, target) = (library.name(), library.target);
+        let at = kernels.iter().position(|k| k.name == name && k.target == target).unwrap_or_else(|| {
+            let loc = place(program, source, call.op);
+            let (name, target) = (name.to_owned(), target.to_owned());
+            kernels.push(UnpricedKernel { name, target, count: 0, bytes: 0.0, share: 0.0, loc });
+            kernels.len() - 1
+        });
+        kernels[at].count = kernels[at].count.saturating_add(call.count);
+        kernels[at].bytes += call.bytes * call.count as f64;
+    }
+    for kernel in &mut kernels {
+        kernel.share = if estimate.memory_traffic > 0.0 { kernel.bytes / estimate.memory_traffic } else { 0.0 };
+    }
+    kernels.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
+    kernels
+}
+
+fn ranges_of(ranges: Ranges, machine: &Machine) -> CostRanges {
+    let mut sources: Vec<&str> = Vec::new();
+    for residual in machine.residuals() {
+        if !sources.contains(&residual.source) {
+            sources.push(residual.source);
+        }
+    }
+    let ends = |range: Range| [range.low, range.high];
+    CostRanges { step_s: ends(ranges.step), compute_s: ends(ranges.compute), exposed_s: ends(ranges.exposed), sources }
 }
 
 fn is_zero(count: &u64) -> bool {

@@ -67,7 +67,9 @@ pub use compare::{Comparison, Difference, Tolerance, compare};
 #[cfg(feature = "unstable")]
 pub use compiler::Refused;
 pub use compiler::{Compiler, Times, Watch};
-pub use cost::{CollectiveCost, Cost, HostCopyCost, MeshCost, PipelineCost, TimelineEvent};
+pub use cost::{
+    CollectiveCost, Cost, CostRanges, HostCopyCost, MeshCost, PipelineCost, TimelineEvent, UnpricedKernel,
+};
 pub use cost_diff::{CollectiveDiff, CollectiveSum, CostDiff};
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Outcome, Place, Severity};
 pub use execute::{Backend, ExecuteOptions, Execution, HAS_NATIVE, Interface, MemoryPlan, Progress};

@@ -92,7 +92,9 @@ def cost(program: Program, *, target: Target = None, memory: Memory = None, plan
     Returns:
       A report whose `json` has `step_s`, `compute_s`, `communication_s` and `exposed_s` in seconds, `flops` and
       `peak_bytes` of one device, and its `collectives`; with values in the host's memory also `host_peak_bytes` and the
-      `host_copies` that take `host_copy_s`.
+      `host_copies` that take `host_copy_s`. `unpriced` has the kernels for whose arithmetic there are no figures, with their
+      `count`, `bytes` and `share` of the memory traffic. Where the chip was measured, `ranges` has the lowest and the highest
+      `step_s`, `compute_s` and `exposed_s` to expect, and the `sources`.
 
     Example:
       >>> report = shardc.cost(lowered, target="v5e:4x2")    # of x: f32[16, 8] and w: f32[8, 4]

@@ -25,7 +25,8 @@ Examples:
   shardc cost model.mlir --json                 one line for a script
 
 Times are modelled, not measured: a roofline for each op, rings and lines of the torus for
-collectives.
+collectives. Where the chip was measured, the range of the step, of compute and of the exposed time
+follows in parentheses.
 
 A file describes a custom machine (docs/guide/targets.md has all keys; figures in SI units):
   name = \"acme\"
@@ -108,9 +109,30 @@ fn heading(cost: &Cost, chips: u64, text: &mut String) {
         let how = "8 is a guess, --trip-count N states them";
         let _ = writeln!(text, "  note: the condition of {loops} doesn't determine the iterations: {how}");
     }
+    if !cost.unpriced.is_empty() {
+        let _ = writeln!(text, "  note: {}", unpriced(cost));
+    }
     if cost.mesh.is_empty() && cost.replicas == 1 {
         let _ = writeln!(text, "  note: {NO_MESH}");
     }
+}
+
+/// The maximum number of kernels that the note names.
+const NAMED: usize = 6;
+
+/// Returns the sentence on kernels whose arithmetic isn't modelled.
+fn unpriced(cost: &Cost) -> String {
+    let kernels = &cost.unpriced;
+    let calls = counted(kernels.iter().map(|k| k.count).sum::<u64>() as usize, "call");
+    let share = units::percent(kernels.iter().map(|k| k.share).sum(), 1.0);
+    let mut names: Vec<&str> = kernels.iter().take(NAMED).map(|k| k.name.as_str()).collect();
+    names.extend((kernels.len() > NAMED).then_some("…"));
+    let what = if kernels.len() == 1 { "a kernel".to_owned() } else { format!("{} kernels", kernels.len()) };
+    format!(
+        "the arithmetic of {what} is unpriced, with {calls} and {share} of the memory traffic: {}; shardc.flops on a call, \
+         or [[kernels]] in a file of a target, states it",
+        names.join(", ")
+    )
 }
 
 /// A row of the table of totals.
@@ -125,10 +147,16 @@ pub(super) fn rows(cost: &Cost) -> Vec<CostRow> {
     let total = |name, value, note| CostRow { name, value, note };
     let exposed = |seconds| format!("{} of it exposed", units::seconds(seconds));
     let of_step = format!("{} of the step", units::percent(cost.compute_s, cost.step_s));
+    let ranges = cost.ranges.as_ref();
+    let range = |ends: [f64; 2]| format!("({} to {})", units::seconds(ends[0]), units::seconds(ends[1]));
+    let compute = ranges.map_or(String::new(), |ranges| format!("{}, ", range(ranges.compute_s)));
+    // With copies from the host, the range is that of all that is exposed.
+    let alone = ranges.filter(|_| cost.host_exposed_s == 0.0 && cost.communication_s > 0.0);
+    let hidden = alone.map_or(String::new(), |ranges| format!(" {}", range(ranges.exposed_s)));
     let mut rows = vec![
-        total("step", units::seconds(cost.step_s), String::new()),
-        total("compute", units::seconds(cost.compute_s), of_step),
-        total("communication", units::seconds(cost.communication_s), exposed(cost.communication_exposed_s())),
+        total("step", units::seconds(cost.step_s), ranges.map_or(String::new(), |ranges| range(ranges.step_s))),
+        total("compute", units::seconds(cost.compute_s), compute + &of_step),
+        total("communication", units::seconds(cost.communication_s), exposed(cost.communication_exposed_s()) + &hidden),
     ];
     if cost.waiting_s > 0.0 {
         rows.push(total("waiting", units::seconds(cost.waiting_s), "for the slowest slice".to_owned()));
