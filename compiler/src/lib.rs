@@ -35,6 +35,7 @@ mod cli;
 mod compare;
 mod compiler;
 mod cost;
+mod cost_against;
 mod cost_diff;
 mod culprit;
 mod diagnostic;
@@ -70,6 +71,7 @@ pub use compiler::{Compiler, Times, Watch};
 pub use cost::{
     CollectiveCost, Cost, CostRanges, HostCopyCost, MeshCost, PipelineCost, TimelineEvent, UnpricedKernel,
 };
+pub use cost_against::{CostAgainst, OpAgainst, Profiled};
 pub use cost_diff::{CollectiveDiff, CollectiveSum, CostDiff};
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Outcome, Place, Severity};
 pub use execute::{Backend, ExecuteOptions, Execution, HAS_NATIVE, Interface, MemoryPlan, Progress};

@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 ok, 1 diagnostics or a failed comparison, 2 usage, 101 a bug in shardc.
 
+mod against;
 mod arrays;
 mod cache;
 mod cells;

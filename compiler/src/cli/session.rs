@@ -404,7 +404,7 @@ fn read_stream(stream: impl Read) -> std::io::Result<Vec<u8>> {
 }
 
 /// Formats an I/O error without the operating system's error number.
-fn reason(e: &std::io::Error) -> String {
+pub(crate) fn reason(e: &std::io::Error) -> String {
     match e.kind() {
         ErrorKind::NotFound => "no such file".to_owned(),
         ErrorKind::PermissionDenied => "permission denied".to_owned(),

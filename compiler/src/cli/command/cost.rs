@@ -1,16 +1,20 @@
 //! `shardc cost`: the modelled cost of a step on a slice of TPUs.
 
 use std::fmt::Write;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
+
+use serde::Serialize;
 
 use super::Common;
 use super::explain::NO_MESH;
+use crate::cli::against;
 use crate::cli::knobs::Knobs;
 use crate::cli::perfetto::TraceWriter;
 use crate::cli::phrase::{self, counted, row};
 use crate::cli::session::{Outcome, Session};
 use crate::units;
-use crate::{Cost, Target};
+use crate::{Cost, CostAgainst, Target};
 use passes::estimate::Stream;
 
 const EXAMPLES: &str = "\
@@ -21,6 +25,7 @@ Examples:
   shardc cost model.mlir --target 4xh100:8      four islands of eight GPUs
   shardc cost model.mlir --target acme.toml     a custom machine, see below
   shardc cost model.mlir --target v5p:4x4x4 --trace step.json    for ui.perfetto.dev
+  shardc cost model.mlir --target v5e:4x4 --against trace.json.gz   next to a profile by JAX
   shardc cost model.mlir --plan greedy          to compare with the full plan
   shardc cost model.mlir --json                 one line for a script
 
@@ -49,6 +54,12 @@ pub(crate) struct CostArgs {
     /// Write the timeline as a trace for Perfetto or chrome://tracing
     #[arg(long, value_name = "JSON")]
     trace: Option<PathBuf>,
+    /// Compare with a profile of the program, by op: a trace of XLA's profiler (trace.json.gz) or of run --trace
+    #[arg(long, value_name = "TRACE")]
+    against: Option<PathBuf>,
+    /// The number of steps in the profile [default: what XLA's profiler counted, or 1]
+    #[arg(long, value_name = "N", requires = "against")]
+    against_steps: Option<NonZeroU64>,
     #[command(flatten)]
     knobs: Knobs,
 }
@@ -64,12 +75,26 @@ pub(crate) fn run(args: &CostArgs, session: &mut Session<'_>) -> Outcome {
     if let Some(path) = &args.trace {
         session.emit(Some(path), &trace(&cost))?;
     }
-    session.set_document(&cost);
+    let against = match &args.against {
+        Some(path) => Some(against::compare(&cost, path, args.against_steps)?),
+        None => None,
+    };
+    session.set_document(&Document { cost: &cost, against: against.as_ref() });
     let chips = match session.compiler.target(options.target_name()) {
         Ok(Target::Slice(slice)) => slice.chips(),
         _ => 0,
     };
-    session.emit(args.common.output.as_deref(), &summary(&cost, chips))
+    let compared = against.as_ref().map(against::table).unwrap_or_default();
+    session.emit(args.common.output.as_deref(), &(summary(&cost, chips) + &compared))
+}
+
+/// The line of JSON: a cost and, with `--against`, what it is compared with.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    cost: &'a Cost,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against: Option<&'a CostAgainst>,
 }
 
 /// Returns the table. `chips` is the number of chips of the slice.
