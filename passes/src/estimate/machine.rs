@@ -254,6 +254,12 @@ impl Machine {
         share * self.peak_flops(precision)
     }
 
+    /// Returns the rate that products inside called kernels reach on a device, FLOP/s.
+    pub fn kernel_rate(&self, precision: Precision) -> f64 {
+        let MachineKind::Slice(slice, _) = &self.kind else { return self.peak_flops(precision) };
+        slice.chip.reached.map_or(1.0, |reached| reached.kernels) * self.peak_flops(precision)
+    }
+
     /// Returns the rate that grouped products reach on a device, those of experts, FLOP/s.
     pub fn grouped_rate(&self, precision: Precision) -> f64 {
         let MachineKind::Slice(slice, _) = &self.kind else { return self.peak_flops(precision) };

@@ -24,6 +24,8 @@ pub struct Reached {
     pub vmem_share: f64,
     /// The share that grouped products, those of experts, reach.
     pub grouped: f64,
+    /// The share of the peak rate that products inside called kernels reach, those of attention.
+    pub kernels: f64,
     /// The share of the memory bandwidth.
     pub memory: f64,
     /// The share of the bandwidth of links between chips of a slice or an island.
@@ -73,6 +75,7 @@ pub(super) const MXU_128: Reached = Reached {
     f32_products: 0.935 / 1.5,
     vmem_share: 1.6,
     grouped: 0.55,
+    kernels: 0.445,
     memory: 0.8,
     links: 0.97,
     collectives: Collectives::Torus { start: 4.95e-6, hop: 1.54e-6, line_step: 7.9e-6 },
@@ -81,12 +84,13 @@ pub(super) const MXU_128: Reached = Reached {
 };
 
 /// TPUs whose MXU has a side of 256.
-pub(super) const MXU_256: Reached = Reached { products: 0.79, f32_products: 0.79 / 1.5, ..MXU_128 };
+pub(super) const MXU_256: Reached = Reached { products: 0.79, f32_products: 0.79 / 1.5, kernels: 0.94, ..MXU_128 };
 
 /// GPUs of the Hopper generation.
 pub(super) const HOPPER: Reached = Reached {
     products: 0.69,
     f32_products: 0.69,
+    kernels: 0.66,
     layout_copy: 0.0,
     links: 0.77,
     collectives: Collectives::Nccl { start: 21.6e-6, network_start: 134e-6, network: 0.956, switch_sum: Some(0.605) },
@@ -97,6 +101,7 @@ pub(super) const HOPPER: Reached = Reached {
 pub(super) const AMPERE: Reached = Reached {
     products: 0.84,
     f32_products: 0.84,
+    kernels: 0.70,
     collectives: Collectives::Nccl { start: 47.5e-6, network_start: 134e-6, network: 0.956, switch_sum: None },
     ..HOPPER
 };

@@ -100,11 +100,11 @@ impl KernelWork {
 
     /// Returns the seconds of a call that moves this many bytes, unless its own number is known.
     pub fn seconds(&self, bytes: f64, machine: &Machine) -> f64 {
-        // A kernel keeps its operands in VMEM.
+        let slower = machine.product_rate(self.precision, 0.0) / machine.kernel_rate(self.precision);
         let product = |product: &Product| product.share * machine.matmul_seconds(&product.matmul, self.precision, 0.0);
         let math = match &self.products[..] {
-            [] => self.flops / machine.peak_flops(self.precision),
-            products => products.iter().map(product).sum(),
+            [] => self.flops / machine.kernel_rate(self.precision),
+            products => slower * products.iter().map(product).sum::<f64>(),
         };
         math.max(machine.memory_seconds(self.bytes.unwrap_or(bytes)))
     }
