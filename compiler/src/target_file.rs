@@ -1,18 +1,21 @@
-//! User-defined machines in TOML: `--target FILE.toml`. `examples/torus.toml`, `examples/cluster.toml` and
-//! `examples/switch.toml` document every key.
+//! User-defined machines in TOML: `--target FILE.toml`. `examples/torus.toml`, `examples/cluster.toml`,
+//! `examples/switch.toml` and `examples/measured.toml` document every key.
+
+mod flat;
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use passes::estimate::chip::{Fabric, HOST_BANDWIDTH, WrapRule};
 use passes::estimate::kernels::table::{Kernel, TABLE};
 use passes::estimate::target::MOST_CHIPS;
-use passes::estimate::{Chip, Flat, KernelCost, Slice, Target};
+use passes::estimate::{Chip, KernelCost, Slice, Target};
 use serde::Deserialize;
 use toml::Spanned;
 
 use crate::compiler::Compiler;
 use crate::diagnostic::{Outcome, one};
 use crate::source::Source;
+use flat::FlatTable;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,17 +40,6 @@ struct KernelTable {
     flops: Option<Spanned<f64>>,
     bytes: Option<Spanned<f64>>,
     like: Option<Spanned<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FlatTable {
-    latency: Spanned<f64>,
-    bandwidth: Spanned<f64>,
-    flops: Spanned<f64>,
-    memory_bandwidth: Spanned<f64>,
-    memory_bytes: Spanned<f64>,
-    host_bandwidth: Option<Spanned<f64>>,
 }
 
 #[derive(Deserialize)]
@@ -144,7 +136,7 @@ fn read(text: &str) -> Result<(String, Target), Fault> {
             if let Some(given) = &file.network {
                 return Err(fault(given, "a flat machine can't have several slices or a network", "remove [network]"));
             }
-            Target::Flat(flat_of(flat.get_ref(), kernels_of(&file)?)?)
+            flat::target_of(name, flat.get_ref(), kernels_of(&file)?)?
         }
         None => Target::Slice(slice_of(&file)?),
     };
@@ -208,18 +200,6 @@ fn kernels_of(file: &File) -> Result<&'static [KernelCost], Fault> {
         });
     }
     Ok(KernelCost::interned(kernels))
-}
-
-fn flat_of(table: &FlatTable, kernels: &'static [KernelCost]) -> Result<Flat, Fault> {
-    Ok(Flat {
-        latency: seconds(&table.latency)?,
-        bandwidth: rate(&table.bandwidth)?,
-        flops: rate(&table.flops)?,
-        memory_bandwidth: rate(&table.memory_bandwidth)?,
-        memory_bytes: bytes(&table.memory_bytes)?,
-        host_bandwidth: table.host_bandwidth.as_ref().map_or(Ok(HOST_BANDWIDTH), rate)?,
-        kernels,
-    })
 }
 
 /// Returns the kind of fabric and its table: `[links]` or `[switch]`.

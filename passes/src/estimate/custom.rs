@@ -9,6 +9,7 @@ use dialect::op::CollectiveKind;
 
 use super::chip::HOST_BANDWIDTH;
 use super::collective::CollectiveLoad;
+use super::kernels::KernelCost;
 use super::precision::Precision;
 use super::roofline::Matmul;
 
@@ -39,6 +40,26 @@ pub trait CostModel: fmt::Debug + Send + Sync {
     /// Seconds of the arithmetic of a matmul of local shards.
     fn matmul_seconds(&self, matmul: &Matmul, precision: Precision) -> f64 {
         matmul.flops() as f64 / self.peak_flops(precision)
+    }
+
+    /// Seconds of this many bytes of memory traffic, reads and writes together.
+    fn memory_seconds(&self, bytes: f64) -> f64 {
+        bytes / self.memory_bandwidth()
+    }
+
+    /// Seconds that an op takes in addition to its arithmetic and its memory traffic.
+    fn op_latency(&self) -> f64 {
+        0.0
+    }
+
+    /// Seconds that a step takes in addition to its ops.
+    fn step_latency(&self) -> f64 {
+        0.0
+    }
+
+    /// Returns the costs of kernels that the machine's description states.
+    fn kernels(&self) -> &'static [KernelCost] {
+        &[]
     }
 
     /// Returns whether collectives overlap arithmetic.
@@ -94,6 +115,12 @@ pub fn prove(model: &dyn CostModel) -> Result<(), String> {
     rate("memory_bandwidth()", model.memory_bandwidth())?;
     rate("host_bandwidth()", model.host_bandwidth())?;
     rate("memory_bytes()", model.memory_bytes() as f64)?;
+    for (what, seconds) in [("op_latency()", model.op_latency()), ("step_latency()", model.step_latency())] {
+        if !(seconds.is_finite() && seconds >= 0.0) {
+            return Err(format!("{what} is {seconds}, expected seconds, at least 0"));
+        }
+    }
+    growing(|n| model.memory_seconds(n as f64), (0..40).map(|p| (1u64 << p) - 1), "memory_seconds of N bytes")?;
     for precision in PRECISIONS {
         rate(&format!("peak_flops({precision:?})"), model.peak_flops(precision))?;
         growing(

@@ -293,7 +293,7 @@ impl Machine {
         match &self.kind {
             MachineKind::Flat(flat) => flat.kernels,
             MachineKind::Slice(slice, _) => slice.chip.kernels,
-            MachineKind::Custom(_) => &[],
+            MachineKind::Custom(model) => model.0.kernels(),
         }
     }
 
@@ -363,7 +363,20 @@ impl Machine {
 
     /// Returns the seconds of this many bytes of memory traffic, reads and writes together.
     pub fn memory_seconds(&self, bytes: f64) -> f64 {
-        bytes / self.memory_bandwidth()
+        match &self.kind {
+            MachineKind::Custom(model) => model.0.memory_seconds(bytes),
+            _ => bytes / self.memory_bandwidth(),
+        }
+    }
+
+    /// Returns the seconds that an op takes in addition to its arithmetic and its memory traffic.
+    pub fn op_latency(&self) -> f64 {
+        if let MachineKind::Custom(model) = &self.kind { model.0.op_latency() } else { 0.0 }
+    }
+
+    /// Returns the seconds that a step takes in addition to its ops.
+    pub fn step_latency(&self) -> f64 {
+        if let MachineKind::Custom(model) = &self.kind { model.0.step_latency() } else { 0.0 }
     }
 
     /// Returns both sides of the roofline of a matmul of local shards that reads and writes `bytes` of memory, of `size`

@@ -82,13 +82,13 @@ fn price(program: &Program, machine: &Machine, detail: Detail) -> Estimate {
             copies_cost,
             scale,
             written: &written,
-            estimate: Estimate::default(),
+            estimate: Estimate { compute_seconds: machine.step_latency(), ..Estimate::default() },
             weight: 1,
             guessed: false,
             permutes: FxHashMap::default(),
             routes: Routes::default(),
         };
-        let mut clock = Clock::beginning(0.0);
+        let mut clock = Clock::beginning(machine.step_latency());
         run.block(block, &mut clock);
         let waiting_seconds = machine.waiting_seconds(clock.end());
         Estimate { step_seconds: clock.end() + waiting_seconds, waiting_seconds, ..run.estimate }
@@ -158,8 +158,9 @@ impl Estimator<'_> {
             return self.host_copy(view, MemorySpace::Host, traffic.to_host, clock);
         }
         let (seconds, work) = self.compute(view, traffic);
-        let seconds = seconds * self.scale.compute(work);
+        let mut seconds = seconds * self.scale.compute(work);
         if seconds > 0.0 {
+            seconds += self.machine.op_latency();
             self.estimate.compute_seconds += seconds * self.weight as f64;
         }
         self.place(op, seconds, work, COMPUTE, clock);
