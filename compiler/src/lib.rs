@@ -29,6 +29,7 @@
 //! streams, and [`run_with`] is the same for a compiler with more ops, passes, pipelines or targets.
 
 mod budget;
+mod calibrate;
 mod check;
 #[cfg(feature = "cli")]
 mod cli;
@@ -57,6 +58,7 @@ mod stragglers;
 mod target_file;
 mod trace;
 
+pub use calibrate::{CalibrateOptions, Calibrating, Calibration, Figure, Series, read_measurements};
 pub use check::{Check, CheckOptions, CheckProgress, CheckedResult};
 #[cfg(feature = "cli")]
 pub use cli::render::render;
@@ -93,6 +95,7 @@ pub use source::Source;
 pub use spmd::SpmdCheck;
 pub use stack::{guarded, on_deep_stack, try_on_deep_stack};
 pub use stragglers::{DeviceWaits, Straggler};
+pub use target_file::is_target_name;
 pub use trace::{DeviceTrace, Profile, ProfiledOp, Trace, TracedOp, TracedStep};
 
 pub use dialect::bytecode::is_bytecode;

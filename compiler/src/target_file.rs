@@ -107,8 +107,7 @@ fn read(text: &str) -> Result<(String, Target), Fault> {
         Diagnostic::error(codes::TARGET_FILE, span, e.message().trim_end().to_owned()).note(note)
     })?;
     let name = file.name.get_ref();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
-    if name.is_empty() || name.len() > 40 || !name.chars().all(plain) || ["flat", "cpu"].contains(&name.as_str()) {
+    if !is_target_name(name) {
         let note = "a name has at most 40 letters, digits, '-', '_' and '.'; flat and cpu are reserved";
         return Err(fault(&file.name, "this is not a valid name of a target", note));
     }
@@ -141,6 +140,12 @@ fn read(text: &str) -> Result<(String, Target), Fault> {
         None => Target::Slice(slice_of(&file)?),
     };
     Ok((name.clone(), target))
+}
+
+/// Returns whether a target in a file may have this name.
+pub fn is_target_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    (1..=40).contains(&name.len()) && name.chars().all(plain) && !["flat", "cpu"].contains(&name)
 }
 
 /// Checks a rate or a size, which must be positive.

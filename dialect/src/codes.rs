@@ -156,6 +156,7 @@ codes! {
     LEFT_OUT = "left-out", "The per-device program leaves out a sharded public function other than @main.";
     UNKNOWN_TARGET = "unknown-target", "No target has this name.";
     TARGET_FILE = "target-file", "A file that describes a target can't be read.";
+    MEASUREMENTS = "measurements", "A file with the measurements of another program can't be read.";
     TARGET_SIZE = "target-size", "The mesh doesn't fit on the target.";
     MEMORY_EXCEEDED = "memory-exceeded", "A device needs more memory than it has, or than --memory allows.";
     MEMORY_COSTS_TIME = "memory-costs-time", "A faster plan was rejected because it exceeds a device's memory.";

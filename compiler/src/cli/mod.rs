@@ -111,6 +111,7 @@ enum Command {
     Search(command::search::SearchArgs),
     Show(command::show::ShowArgs),
     Opt(command::opt::OptArgs),
+    Calibrate(command::calibrate::CalibrateArgs),
     Gather(command::gather::GatherArgs),
     Lsp(command::lsp::LspArgs),
 }
@@ -128,6 +129,7 @@ impl Command {
             Command::Search(args) => command::search::run(&args, session),
             Command::Show(args) => command::show::run(&args, session),
             Command::Opt(args) => command::opt::run(&args, session),
+            Command::Calibrate(args) => command::calibrate::run(&args, session),
             Command::Gather(args) => command::gather::run(&args, session),
             Command::Lsp(args) => command::lsp::run(&args, session),
         }

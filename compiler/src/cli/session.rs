@@ -216,14 +216,19 @@ impl<'a> Session<'a> {
 
     /// Adds the target that a file describes to this run's compiler; returns its name.
     pub(crate) fn add_target(&mut self, path: &Path) -> Result<String, Failure> {
-        let text = read_file(path)
-            .and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other))
-            .map_err(|e| Failure::Usage(format!("--target: can't read {}: {}", path.display(), reason(&e))))?;
-        let source = Source::new(path.display().to_string(), text);
+        let source = self.read_text("--target", path)?;
         let added = Compiler::clone(&self.compiler).with_target_file(source.clone());
         let (compiler, name) = self.take(&source, added).map_err(|_| Failure::SaidUsage)?;
         self.compiler = Arc::new(compiler);
         Ok(name)
+    }
+
+    /// Reads a text file that a flag names.
+    pub(crate) fn read_text(&mut self, flag: &str, path: &Path) -> Result<Source, Failure> {
+        let text = read_file(path)
+            .and_then(|bytes| String::from_utf8(bytes).map_err(|_| std::io::Error::other("it is not a text in UTF-8")))
+            .map_err(|e| Failure::Usage(format!("{flag}: can't read {}: {}", path.display(), reason(&e))))?;
+        Ok(Source::new(path.display().to_string(), text))
     }
 
     /// Reads a program from a file, or from standard input for `-`.

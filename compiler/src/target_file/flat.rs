@@ -119,7 +119,11 @@ fn cache_of(table: &FlatTable) -> Result<Option<CacheRate>, Fault> {
         (Some(bytes), Some(bandwidth)) => {
             let cache = CacheRate { bytes: rate(bytes)?, bandwidth: rate(bandwidth)? };
             if cache.bandwidth < *table.memory_bandwidth.get_ref() {
-                return Err(fault(bandwidth, "the cache is slower than the memory", "remove cache_bytes and cache_bandwidth"));
+                return Err(fault(
+                    bandwidth,
+                    "the cache is slower than the memory",
+                    "remove cache_bytes and cache_bandwidth",
+                ));
             }
             Ok(Some(cache))
         }
@@ -153,6 +157,14 @@ mod tests {
         let seconds = |kind| m.collective_seconds(&CollectiveLoad::new(kind, 1e6, 1e6, 2));
         assert_eq!(seconds(CollectiveKind::AllReduce), 2e-5 + 1e6 * (1.0 / 5e8));
         assert_eq!(seconds(CollectiveKind::AllToAll), 1e-5 + 5e5 * (1.0 / 1e9));
+    }
+
+    #[test]
+    fn the_example_file_is_accepted() {
+        let example = read(include_str!("../../examples/measured.toml")).unwrap_or_else(|d| panic!("{}", d.message));
+        let Target::Custom(Custom(m)) = example.1 else { panic!("{example:?}") };
+        assert_eq!((m.peak_flops(Precision::Bf16), m.peak_flops(Precision::F32Highest)), (3e14, 2e13));
+        assert_eq!((m.op_latency(), m.memory_bytes(), m.memory_seconds(32e6)), (2e-6, 80_000_000_000, 32e6 / 6e12));
     }
 
     #[test]

@@ -15,8 +15,22 @@ use crate::commands::is_small;
 /// Command lines per run.
 const COUNT: u64 = 300;
 
-const COMMANDS: [&str; 13] =
-    ["compile", "run", "check", "explain", "cost", "diff", "report", "search", "show", "opt", "gather", "lsp", "help"];
+const COMMANDS: [&str; 14] = [
+    "compile",
+    "run",
+    "check",
+    "explain",
+    "cost",
+    "diff",
+    "report",
+    "search",
+    "show",
+    "opt",
+    "calibrate",
+    "gather",
+    "lsp",
+    "help",
+];
 
 /// Values of flags, of which most fit few of them.
 const WORDS: &str = "0|1|2|3|-1|8|4096|0.5|1e-3|1e400|-0.0|nan|inf|65537|9223372036854775807|18446744073709551616|| |é|😀|true|false|\
@@ -28,7 +42,7 @@ const WORDS: &str = "0|1|2|3|-1|8|4096|0.5|1e-3|1e400|-0.0|nan|inf|65537|9223372
      manual|linalg|lists|axes|replicate|memory|only|last|codes|targets|--|-|--help|\u{1}|// -----";
 
 /// Flags with values that ask for long work, which is no bug.
-const LONG: [&str; 3] = ["--repeat", "--rank-timeout", "--budget"];
+const LONG: [&str; 4] = ["--repeat", "--rank-timeout", "--budget", "--seconds"];
 
 struct Flag {
     name: String,
@@ -124,6 +138,8 @@ impl Files {
             "lsp" => {}
             "help" => line.truncate(2),
             "gather" => line.push(self.path(&mut random)),
+            // Without a file, it would measure for minutes.
+            "calibrate" => line.push(format!("--from={}", self.path(&mut random))),
             _ if random.u8(..20) == 0 => line.push(self.path(&mut random)),
             _ => line.push("-".to_owned()),
         }

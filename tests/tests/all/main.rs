@@ -5,6 +5,7 @@
 
 mod accuracy;
 mod bytes;
+mod calibrate;
 mod check;
 mod commands;
 mod damaged;

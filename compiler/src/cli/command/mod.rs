@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::json::Json;
 
+pub(crate) mod calibrate;
 pub(crate) mod check;
 pub(crate) mod compile;
 pub(crate) mod cost;
