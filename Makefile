@@ -14,7 +14,7 @@
 # make bench-measured WHAT=steps ONLY=v5e  modelled seconds of collectives and of training steps that others measured and published
 # make bench-reshards        redistributions by shardc and by Shardy, on random pairs of shardings
 # make bench   seconds of shardc, MLIR, Shardy and XLA on the same programs; REPEAT=N, PROGRAMS=a,b
-# make bench-run  seconds and memory of calls, of shardc and of XLA, and the share of the machine's peak; REPEAT=N, RUN="a b.mlir 'resnet_*' 'weak_*'" selects programs
+# make bench-run  seconds and memory of calls, of shardc and of XLA, the seconds that the measured machine is modelled to take, and the share of the machine's peak; REPEAT=N, RUN="a b.mlir 'resnet_*' 'weak_*'" selects programs
 # make fuzz SECONDS=60   damages texts and bytecode, guided by coverage, until one causes a panic or a hang
 # make fuzz-commands COUNT=20000   damaged programs through compile, check, explain, cost, show and run, until one ends with a bug
 # make fuzz-files COUNT=5000   damaged archives, indices, targets and cached kernels, until one ends with a bug

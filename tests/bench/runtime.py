@@ -7,7 +7,9 @@ number of devices; without any, all of them but those that take long ('resnet_*'
 inputs, and the results of one device are compared: more than 1 % apart is an error. Medians of all calls; seconds to compile
 are those of the first round, without the cache of kernels, and of the last, with it. Memory is what one device holds,
 arguments and results too, as a share of what it holds in XLA. The limit is what all bytes and products take at the rates of copies and of products that this machine
-reaches in the same minute, as a share of the time that they took. Needs jax==0.10.2.
+reaches in the same minute, as a share of the time that they took. Modelled is the step that `cost` models with a file that
+`calibrate` wrote for that number of devices (at most 256) in this run, and then its ratio to the measured time; the last line
+has the median of these ratios, and the quantiles between which nine of ten are. Needs jax==0.10.2.
 """
 import argparse
 import fnmatch
@@ -104,6 +106,41 @@ def limit(shardc, program, inputs):
     return sum(op["bound_s"] for op in json.loads(done.stdout.strip().splitlines()[-1])["profile"]["ops"])
 
 
+# The most devices that `calibrate` simulates.
+MOST = 256
+
+
+def calibrated(options, count):
+    """A file for --target, which this machine's figures are measured for once in a run for each number of devices."""
+    path = os.path.join(options.folder, f"machine_{count}.toml")
+    if count not in calibrated.counts:
+        print(f"measuring this machine as {count} devices", file=sys.stderr, flush=True)
+        command = [options.shardc, "calibrate", "--devices", str(count), "--name", f"machine_{count}", "-o", path]
+        done = subprocess.run([*command, "--seconds", str(options.calibrate)], capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(done.stderr[-1000:])
+        calibrated.counts.add(count)
+    return path
+
+
+calibrated.counts = set()
+
+
+def modelled(options, program):
+    """Modelled seconds of the program that `run` runs, which is planned without a target; None for many devices."""
+    count = devices(program)
+    if count > MOST:
+        return None
+    device = os.path.join(options.folder, "device.mlir")
+    target = ["--target", calibrated(options, count)]
+    for command in (["compile", program, "-o", device], ["cost", device, *target, "--json"]):
+        done = subprocess.run([options.shardc, *command], capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(done.stderr[-1000:])
+    os.remove(device)
+    return json.loads(done.stdout.strip().splitlines()[-1])["step_s"]
+
+
 def theirs(program, inputs, calls, outputs):
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices(program)}"
     command = [sys.executable, "-c", XLA, program, inputs, str(calls), outputs or ""]
@@ -138,6 +175,7 @@ def main():
     parser.add_argument("programs", nargs="*")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--calls", type=int, default=5)
+    parser.add_argument("--calibrate", type=float, default=20, help="seconds to measure this machine for each number of devices")
     parser.add_argument("--json")
     options = parser.parse_args()
     folder = options.folder
@@ -153,7 +191,7 @@ def main():
         if lacking:
             # In a process of its own: the number of devices is fixed when JAX starts.
             subprocess.run([sys.executable, maker.__file__, folder, *lacking], check=True)
-    print(f"{'program':<24} {'shardc':>12} {'XLA':>12} {'ratio':>7}  {'compile':>9} {'XLA':>9} {'warm':>9} {'memory':>6} {'limit':>6}  difference")
+    print(f"{'program':<24} {'shardc':>12} {'modelled':>12} {'ratio':>6} {'XLA':>12} {'ratio':>7}  {'compile':>9} {'XLA':>9} {'warm':>9} {'memory':>6} {'limit':>6}  difference")
     rows = []
     for name in wanted:
         if name.endswith(".mlir"):
@@ -171,12 +209,17 @@ def main():
             print(f"{name:<24} {(row['error'].strip() or 'it crashed').splitlines()[0][:100]}", flush=True)
             continue
         ratio = row["shardc_s"] / row["xla_s"]
+        model = f"{row['modelled_s'] * 1e3:.3f} ms {row['modelled_s'] / row['shardc_s']:6.2f}" if row["modelled_s"] else "-"
         told = "" if row["difference"] is None else f"{row['difference']:.1e}"
-        print(f"{name:<24} {row['shardc_s'] * 1e3:>9.3f} ms {row['xla_s'] * 1e3:>9.3f} ms {ratio:>7.2f}  "
+        print(f"{name:<24} {row['shardc_s'] * 1e3:>9.3f} ms {model:>19} {row['xla_s'] * 1e3:>9.3f} ms {ratio:>7.2f}  "
               f"{row['compile_s']:>7.3f} s {row['xla_compile_s']:>7.3f} s {row['warm_s']:>7.3f} s {row['bytes'] / row['xla_bytes']:>6.2f} {row['limit_s'] / row['shardc_s']:>6.2f}  {told}", flush=True)
     ratios = [r["shardc_s"] / r["xla_s"] for r in rows if "error" not in r]
     if ratios:
         print(f"geometric mean {statistics.geometric_mean(ratios):.2f}, {sum(r <= 1 for r in ratios)} of {len(rows)} at most 1.0")
+    models = [r["modelled_s"] / r["shardc_s"] for r in rows if r.get("modelled_s")]
+    if models:
+        low, middle, high = np.quantile(models, [0.05, 0.5, 0.95])
+        print(f"modelled / measured of {len(models)} programs: median {middle:.2f}, nine of ten between {low:.2f} and {high:.2f}")
     if options.json:
         with open(options.json, "w") as file:
             json.dump(rows, file, indent=1)
@@ -198,6 +241,7 @@ def measure(options, name, program, inputs):
                 row |= {"bytes": told["arena_bytes"], "xla_bytes": peer["bytes"]}
             row["warm_s"] = told["compile_s"]
         row["limit_s"] = limit(options.shardc, program, inputs)
+        row["modelled_s"] = modelled(options, program)
     except RuntimeError as error:
         return {"error": str(error)}
     compared = difference(*out) if devices(program) == 1 else None
