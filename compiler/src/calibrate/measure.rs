@@ -71,12 +71,19 @@ const MOST_CALLS: usize = 400;
 /// Calls at the start that count nothing, because they allocate memory and warm caches.
 const WARM_UP: usize = 2;
 
+/// The share of the calls that are at most as long as the measured time. Other programs on the machine make calls
+/// longer, never shorter; the very fastest call would depend on the number of calls.
+const FAST: f64 = 0.1;
+
+/// Larger programs of a quantity are left out once one takes more than this multiple of its share of the time.
+const OVERTIME: f64 = 4.0;
+
 /// One program's measurement.
 struct Measurement {
     probe: Probe,
-    /// The median of the calls, in seconds.
+    /// Seconds of a fast call.
     seconds: f64,
-    /// The difference of the quartiles of the calls, as a share of the median.
+    /// How much longer the median call takes, as a share of the fast one.
     spread: f64,
     calls: usize,
 }
@@ -102,16 +109,24 @@ impl Compiler {
         let all = &options.progress.0.all;
         all.store(probes.len(), Ordering::Relaxed);
         let share = options.seconds / probes.len() as f64;
-        let mut measurements = Vec::new();
+        let (mut measurements, mut ended) = (Vec::new(), Vec::new());
         for probe in probes {
+            options.progress.0.done.fetch_add(1, Ordering::Relaxed);
+            if ended.contains(&probe.quantity) {
+                continue;
+            }
             options.progress.begin(&probe.name);
             let calls = (share / (probe.seconds * probe.ops as f64)) as usize;
             let calls = calls.clamp(LEAST_CALLS, MOST_CALLS);
             let times = self.times(&probe, calls, options)?;
-            let seconds = median(times.iter().copied());
-            let spread = (quantile(times.iter().copied(), 0.75) - quantile(times.iter().copied(), 0.25)) / seconds;
+            let seconds = quantile(times.iter().copied(), FAST);
+            let spread = median(times.iter().copied()) / seconds - 1.0;
+            // Processes must agree on the programs, but each has other times.
+            let is_long = seconds * calls as f64 > OVERTIME * share && options.ranks.is_none();
+            if is_long && has_less(&measurements, &probe) {
+                ended.push(probe.quantity);
+            }
             measurements.push(Measurement { probe, seconds, spread, calls });
-            options.progress.0.done.fetch_add(1, Ordering::Relaxed);
         }
         Ok(series(devices, options.ranks.as_ref().map_or(1, |ranks| ranks.wire.ranks()), &measurements))
     }
@@ -131,6 +146,11 @@ impl Compiler {
         let ran = self.execute(&module, &inputs, &execute).into_result()?;
         Ok(ran.calls.iter().skip(WARM_UP).map(std::time::Duration::as_secs_f64).collect())
     }
+}
+
+/// Whether a quantity was measured with at most half of this work, so that there is a line.
+fn has_less(measurements: &[Measurement], probe: &Probe) -> bool {
+    measurements.iter().any(|m| m.probe.quantity == probe.quantity && 2.0 * m.probe.work <= probe.work)
 }
 
 /// A tensor of the number that has this byte everywhere; the time of an op doesn't depend on it.
@@ -165,6 +185,10 @@ fn series(devices: usize, ranks: usize, measurements: &[Measurement]) -> Vec<Ser
     all
 }
 
+fn counts(least: usize, most: usize) -> String {
+    if least == most { most.to_string() } else { format!("{least} to {most}") }
+}
+
 /// Says what was measured, how often, and how much the calls differed.
 fn described<'a>(
     quantity: Quantity,
@@ -185,9 +209,8 @@ fn described<'a>(
     };
     let _ = write!(
         text,
-        ", {} to {} calls each, of which the quartiles differ by {:.0} % of the median",
-        calls().min().unwrap_or(0),
-        calls().max().unwrap_or(0),
+        ", {} calls each; the fastest tenth of them counts, and the median takes {:.0} % longer",
+        counts(calls().min().unwrap_or(0), calls().max().unwrap_or(0)),
         100.0 * spread
     );
     if quantity == Quantity::Memory {

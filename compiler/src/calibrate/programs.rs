@@ -93,7 +93,7 @@ pub(super) fn additions(devices: usize) -> Vec<Probe> {
             text.op(&format!("stablehlo.add {a}, {b} : {ty}"), &ty, None);
         }
         let (work, seconds) = (count as f64, MEETING + 1e-6 * count as f64);
-        let name = format!("{count} additions");
+        let name = if count == 1 { "1 addition".to_owned() } else { format!("{count} additions") };
         Probe { quantity: Quantity::Ops, name, text: text.text(), ops: 1, work, seconds }
     };
     ADDITIONS.iter().map(of).collect()

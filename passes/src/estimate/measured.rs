@@ -211,7 +211,12 @@ mod tests {
 
     #[test]
     fn equal_descriptions_are_one_machine() {
-        assert!(std::ptr::eq(machine().interned(), machine().interned()));
-        assert!(!std::ptr::eq(machine().interned(), Measured { op_latency: 0.0, ..machine() }.interned()));
+        let other = Measured { name: "other".to_owned(), ..machine() };
+        for _ in 0..2 {
+            assert_eq!((machine().interned(), other.clone().interned()), (&machine(), &other));
+        }
+        let described = DESCRIBED.lock().unwrap();
+        let count = |of: &Measured| described.iter().filter(|machine| **machine == of).count();
+        assert_eq!((count(&machine()), count(&other)), (1, 1));
     }
 }
