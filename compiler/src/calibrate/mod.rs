@@ -119,6 +119,7 @@ impl Base {
                 let chip = slice.chip;
                 let rings = if slice.chip.torus_rank > 1 { 2.0 } else { 1.0 };
                 let flat = Flat {
+                    kernels: &[],
                     latency: chip.hop_latency,
                     bandwidth: rings * chip.link_bandwidth,
                     flops: chip.bf16_flops,
