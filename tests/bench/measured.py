@@ -5,9 +5,6 @@
 A row for each record: measured and modelled seconds and their ratio. Then, for each machine, the median error and the share
 of records within 15 and 25 %. An error is the larger of the ratio and its reciprocal, minus one. The records are in
 `measured/`, each with its source. Steps need JAX; their programs are kept in FOLDER, because writing one takes two seconds.
-
-`cost` doesn't price custom calls. The seconds of attention kernels are added here: their FLOPs at the peak rate of bf16, with the
-dimension of heads padded to the side of the MXU.
 """
 
 import argparse
@@ -54,16 +51,8 @@ def cost(shardc, text, target, folder, *flags):
     return json.loads(found.stdout.splitlines()[-1]) | {"by_op": by_op}
 
 
-# Peak FLOP/s of products in bf16, the side of the MXU, and usable memory in GB (passes/src/estimate/chip.rs and gpus.rs).
-CHIPS = {
-    "v4": (275e12, 128, 32), "v5e": (197e12, 128, 16), "v5p": (459e12, 128, 96), "v6e": (920e12, 256, 32), "v7x": (1150e12, 256, 96),
-    "A100": (312e12, 16, 80), "H100": (990e12, 16, 80), "H200": (990e12, 16, 141),
-}  # fmt: skip
-
-
-def kernel_seconds(record, flops):
-    peak, side, _ = CHIPS[record["hardware"]]
-    return flops * -(-record["head_dim"] // side) * side / record["head_dim"] / peak
+# Memory in GB (passes/src/estimate/chip.rs and gpus.rs).
+MEMORY = {"v4": 32, "v5e": 16, "v5p": 96, "v6e": 32, "v7x": 96, "A100": 80, "H100": 80, "H200": 141}
 
 
 def error(ratio):
@@ -124,7 +113,7 @@ def compare_steps(args, folder):
     texts = args.texts or folder
     os.makedirs(texts, exist_ok=True)
     print(
-        f"{'step':<40}{'target':<14}{'measured s':>11}{'modelled':>10}{'ratio':>7}{'compute':>10}{'kernels':>9}{'exposed':>9}{'host':>8}{'GB':>8}  fits"
+        f"{'step':<40}{'target':<14}{'measured s':>11}{'modelled':>10}{'ratio':>7}{'compute':>10}{'exposed':>9}{'host':>8}{'GB':>8}  fits"
     )
     for record in records("steps"):
         if args.only not in record["id"]:
@@ -135,15 +124,14 @@ def compare_steps(args, folder):
         except Exception as fault:
             print(f"{record['id']:<40}{record['target']:<14}  {str(fault)[:300]}", flush=True)
             continue
-        kernels = kernel_seconds(record, flops)
         host = found.get("host_exposed_s", 0.0)
-        modelled = found["step_s"] + kernels
+        modelled = found["step_s"]
         memory = found["peak_bytes"] / 1e9
-        fits = "yes" if memory <= CHIPS[record["hardware"]][2] else "no"
+        fits = "yes" if memory <= MEMORY[record["hardware"]] else "no"
         measured = record["seconds"]
         stated = record.get("memory", {}).get("xla_total_GB")
         xla = f", XLA states {stated} GB" if stated else ""
-        cells = f"{found['compute_s']:>10.3f}{kernels:>9.3f}{found['exposed_s']:>9.3f}{host:>8.3f}{memory:>8.1f}  {fits}{xla}"
+        cells = f"{found['compute_s']:>10.3f}{found['exposed_s']:>9.3f}{host:>8.3f}{memory:>8.1f}  {fits}{xla}"
         if measured is None:
             print(
                 f"{record['id']:<40}{record['target']:<14}{'':>11}{modelled:>10.3f}{'':>7}{cells}, expected {record['expect']}",
@@ -151,7 +139,7 @@ def compare_steps(args, folder):
             )
             continue
         ratios.append((record["hardware"], modelled / measured))
-        rows[record["id"]] = found | {"kernels": kernels, "modelled": modelled, "flops_of_kernels": flops}
+        rows[record["id"]] = found | {"modelled": modelled, "flops_of_kernels": flops}
         print(
             f"{record['id']:<40}{record['target']:<14}{measured:>11.3f}{modelled:>10.3f}{modelled / measured:>7.2f}{cells}",
             flush=True,

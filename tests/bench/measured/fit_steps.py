@@ -1,4 +1,5 @@
-"""Which constants bring modelled steps to the measured ones: fitted to what `measured.py steps --save FILE` wrote.
+"""Which constants bring modelled steps to the measured ones: fitted to what `measured.py steps --save FILE` wrote
+of a model at nominal rates, to which `kernels`, the seconds of called kernels at the peak rate, was added.
 
     python fit_steps.py FILE [chips]   (needs numpy and scipy; with `chips` each chip has a separate rate)
 
