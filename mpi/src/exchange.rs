@@ -14,6 +14,9 @@ use super::funnel::check;
 use super::groups::Groups;
 use runtime::collective::{Combination, Incoming, Outgoing, Part, Route};
 
+/// The address of no data. A dangling pointer to bytes is 1, which Open MPI takes for `MPI_IN_PLACE`.
+static NOTHING: u8 = 0;
+
 /// The result of an exchange, and the condition variable by which its thread waits for it.
 pub(super) type Done = Arc<(Mutex<Option<Result<(), String>>>, Condvar)>;
 
@@ -218,7 +221,7 @@ impl Exchange {
                 self.types = [(); 2].map(|()| vec![unsafe { ffi::RSMPI_UINT8_T }; ranks.len()]);
                 let mut bases = [std::ptr::null(); 2];
                 for (side, all) in [sends, receives].into_iter().enumerate() {
-                    bases[side] = all.first().map_or(std::ptr::NonNull::dangling().as_ptr(), |entry| entry.1.0);
+                    bases[side] = all.first().map_or(&raw const NOTHING, |entry| entry.1.0);
                     for of_rank in all.chunk_by(|a, b| a.0 == b.0) {
                         let at = ranks.binary_search(&of_rank[0].0).map_err(|_| "a rank outside of the group")?;
                         let parts: Vec<(*const u8, Part)> = of_rank.iter().map(|entry| entry.1).collect();
