@@ -115,7 +115,7 @@ def calibrated(options, count):
     """A file for --target, which this machine's figures are measured for once in a run for each number of devices."""
     path = os.path.join(options.folder, f"machine_{count}.toml")
     if count not in calibrated.counts:
-        print(f"measuring this machine as {count} devices", file=sys.stderr, flush=True)
+        print(f"measuring this machine as {count} device{'s' * (count > 1)}", file=sys.stderr, flush=True)
         command = [options.shardc, "calibrate", "--devices", str(count), "--name", f"machine_{count}", "-o", path]
         done = subprocess.run([*command, "--seconds", str(options.calibrate)], capture_output=True, text=True)
         if done.returncode:

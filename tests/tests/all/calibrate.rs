@@ -58,7 +58,7 @@ fn joined(file: &Path) -> String {
 
 /// What every measurement of several devices finds.
 #[cfg(feature = "jit")]
-const FOUND: [&str; 9] = [
+const FOUND: [&str; 10] = [
     "flat.bandwidth",
     "flat.flops",
     "flat.memory_bandwidth",
@@ -68,6 +68,7 @@ const FOUND: [&str; 9] = [
     "flat.collectives.all_gather.bandwidth",
     "flat.collectives.all_reduce.bandwidth",
     "flat.collectives.collective_permute.bandwidth",
+    "flat.collectives.collective_broadcast.bandwidth",
 ];
 
 #[test]
