@@ -17,8 +17,9 @@ pub enum Tensor {
     Result(usize),
 }
 
-/// Builds, at its first use, the position at which a dimension of the device's shard begins: a rank-0 `i64`; `None` if
-/// the dimension isn't sharded.
+/// Builds, at its first use, the position at which a dimension of the device's shard begins; `None` if the dimension
+/// isn't sharded. It has rank 0 and is `i32`, or `i64` if positions of the program don't fit; all starts of an op have
+/// the same type. The sum of two positions fits, too.
 pub type Start<'a> = dyn FnMut(&mut Builder<'_>, Tensor, usize) -> Option<Value> + 'a;
 
 /// A sharded dimension of an operand of which the local value has the rows that the device reads instead of the
@@ -106,7 +107,7 @@ impl<'a> Localize<'a> {
         &self.result_shards[i]
     }
 
-    /// Returns the start of dimension `dim` of operand `operand` on this device (rank-0 `i64`); `None` if it isn't
+    /// Returns the start of dimension `dim` of operand `operand` on this device, see [`Start`]; `None` if it isn't
     /// sharded.
     pub fn operand_start(&mut self, operand: usize, dim: usize) -> Option<Value> {
         (self.start)(&mut self.build, Tensor::Operand(operand), dim)

@@ -138,8 +138,7 @@ impl Wrap<'_> {
             let mut renaming = Renaming::default();
             renaming.values.extend(read.iter().copied().zip(arguments.iter().copied()));
             let id = build::collective::partition_id(b);
-            let id = build::convert(b, id, ElementType::I64);
-            let wanted = build::index(b, device);
+            let wanted = build::integer(b, ElementType::UI32, device);
             let here = build::compare(b, Comparison::Eq, id, wanted);
             let run = |b: &mut Builder<'_>| {
                 for &op in &inside {

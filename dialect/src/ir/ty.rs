@@ -101,6 +101,17 @@ impl ElementType {
         matches!(self.class(), ElementClass::Signed | ElementClass::Unsigned)
     }
 
+    /// Returns whether every value of the integer type `other` is a value of this integer type.
+    pub const fn has_values_of(self, other: Self) -> bool {
+        match (self.class(), other.class()) {
+            (ElementClass::Signed, ElementClass::Unsigned) => other.bits() < self.bits(),
+            (ElementClass::Signed, ElementClass::Signed) | (ElementClass::Unsigned, ElementClass::Unsigned) => {
+                other.bits() <= self.bits()
+            }
+            _ => false,
+        }
+    }
+
     /// Real floating point.
     pub const fn is_float(self) -> bool {
         matches!(self.class(), ElementClass::Float)

@@ -7,7 +7,7 @@
 
 use dialect::collective::MeshAttr;
 use dialect::ir::build::Builder;
-use dialect::ir::{Attr, Block, Name, Op, Program, Ty, Value};
+use dialect::ir::{Attr, Block, ElementType, Name, Op, Program, Ty, Value};
 use dialect::localize::{Localize, Tensor};
 use dialect::ops::build;
 use dialect::ops::build::collective::Along;
@@ -18,7 +18,8 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::find::{Candidate, Product, Side, sum_type};
-use crate::partition::{first_channel, position::Positions};
+use crate::partition::first_channel;
+use crate::partition::position::{self, Positions};
 
 /// The directions around the ring in which data is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +34,7 @@ pub(super) fn unroll(program: &mut Program, mesh: &Mesh, chosen: &[(&Candidate, 
         mesh,
         groups: MeshAttr::new(program, mesh),
         channel: first_channel(program, program.body()),
+        position: position::element_of(program, mesh, &program.values_under(program.body())),
         chosen,
         of: FxHashMap::default(),
         chunks: FxHashMap::default(),
@@ -52,6 +54,8 @@ struct Unroll<'a> {
     mesh: &'a Mesh,
     groups: MeshAttr,
     channel: i64,
+    /// The type of positions.
+    position: ElementType,
     chosen: &'a [(&'a Candidate, Directions)],
     /// The candidate that each op belongs to.
     of: FxHashMap<Op, usize>,
@@ -78,7 +82,7 @@ impl Unroll<'_> {
         if !program.block_ops(block).iter().any(|op| self.of.contains_key(op)) {
             return;
         }
-        let mut positions = Positions::default();
+        let mut positions = Positions::new(self.position);
         let mut ops = Vec::new();
         for op in program.block_ops(block).to_vec() {
             let Some(&i) = self.of.get(&op) else {
@@ -234,16 +238,18 @@ impl Ring<'_, '_, '_> {
             let numbers = PerDevice::from_each(numbers);
             return self.positions.entry(&mut self.b, self.unroll.mesh, &self.candidate.axes, &numbers);
         }
-        let [distance, devices] = [distance, self.candidate.devices].map(|n| build::index(&mut self.b, n));
+        let integer = self.b.tensor(own).element;
+        let [distance, devices] = [distance, self.candidate.devices].map(|n| build::integer(&mut self.b, integer, n));
         let sum = build::add(&mut self.b, own, distance);
         build::remainder(&mut self.b, sum, devices)
     }
 
     /// Returns the start of chunk `number` of a dimension in a tensor of this shape.
     fn starts(&mut self, shape: &[i64], dim: usize, number: Value) -> SmallVec<[Value; 4]> {
-        let size = build::index(&mut self.b, shape[dim] / self.candidate.devices);
+        let integer = self.b.tensor(number).element;
+        let size = build::integer(&mut self.b, integer, shape[dim] / self.candidate.devices);
         let start = build::multiply(&mut self.b, number, size);
-        (0..shape.len()).map(|d| if d == dim { start } else { build::index(&mut self.b, 0) }).collect()
+        (0..shape.len()).map(|d| if d == dim { start } else { build::integer(&mut self.b, integer, 0) }).collect()
     }
 
     /// Builds chunk `number` of the product; `chunk` is the chunk of the gathered operand.
@@ -279,7 +285,8 @@ impl Ring<'_, '_, '_> {
                 Tensor::Result(i) => &result[i],
             };
             (shard.dims[dim].shards > 1).then(|| {
-                let size = build::index(b, shard.dims[dim].size());
+                let integer = b.tensor(number).element;
+                let size = build::integer(b, integer, shard.dims[dim].size());
                 build::multiply(b, number, size)
             })
         };

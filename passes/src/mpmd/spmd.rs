@@ -191,7 +191,7 @@ impl Lower<'_> {
         Some(self.program.intern_type(local))
     }
 
-    /// Returns this device's entry of a table: a rank-0 `i64`, computed once.
+    /// Returns this device's entry of a table: a rank-0 `i32`, computed once.
     fn entry(&mut self, table: Vec<i64>) -> Value {
         if let Some(&value) = self.tables.get(&table) {
             return value;
@@ -199,10 +199,10 @@ impl Lower<'_> {
         let mut b = Builder::new(self.program, &mut self.ops, Loc::UNKNOWN);
         let number = *self.number.get_or_insert_with(|| {
             let id = build::collective::partition_id(&mut b);
-            build::convert(&mut b, id, ElementType::I64)
+            build::convert(&mut b, id, ElementType::I32)
         });
         let entries = table.iter().map(|&v| Scalar::Int(v.into()));
-        let literal = Literal::from_scalars(ElementType::I64, &[table.len() as i64], entries);
+        let literal = Literal::from_scalars(ElementType::I32, &[table.len() as i64], entries);
         let constant = build::constant(&mut b, literal);
         let entry = build::shape::dynamic_slice(&mut b, constant, &[number], &[1]);
         let value = build::shape::reshape(&mut b, entry, &[]);

@@ -2,7 +2,7 @@
 //! and receives the rest in permutes. In one permute, devices may send rows of different operands.
 
 use dialect::ir::build::Builder;
-use dialect::ir::{ElementType, Op, Value};
+use dialect::ir::{Op, Value};
 use dialect::ops::build;
 use dialect::ops::build::collective::Along;
 use dialect::scalar::{Comparison, Scalar};
@@ -171,11 +171,12 @@ impl Assembling<'_> {
         }
         let offset = self.positions.offset(&mut self.b, self.mesh, self.groups.axes, self.rows);
         let line = [self.rows];
-        let row = build::iota(&mut self.b, ElementType::I64, &line, 0);
+        let integer = self.b.tensor(offset).element;
+        let row = build::iota(&mut self.b, integer, &line, 0);
         let offset = build::shape::splat(&mut self.b, offset, &line);
         let row = build::add(&mut self.b, row, offset);
         for (p, place) in fills.iter().rev().skip(1) {
-            let end = build::splat(&mut self.b, ElementType::I64, &line, Scalar::Int(place.end.into()));
+            let end = build::splat(&mut self.b, integer, &line, Scalar::Int(place.end.into()));
             let before = build::compare(&mut self.b, Comparison::Lt, row, end);
             let before = self.along(before, &shape);
             let fill = build::shape::splat(&mut self.b, self.operands[p.operand], &shape);
@@ -222,9 +223,10 @@ impl Assembling<'_> {
 
     /// Compares each row's position with `first` (inclusive) and `end` (exclusive), in the shape of `rows` rows.
     fn between(&mut self, first: &PerDevice, end: &PerDevice, rows: i64) -> Value {
-        let row = build::iota(&mut self.b, ElementType::I64, &[rows], 0);
-        let sides = [(Comparison::Ge, first), (Comparison::Lt, end)].map(|(comparison, bound)| {
-            let bound = self.each(bound);
+        let bounds = [first, end].map(|bound| self.each(bound));
+        let integer = self.b.tensor(bounds[0]).element;
+        let row = build::iota(&mut self.b, integer, &[rows], 0);
+        let sides = [(Comparison::Ge, bounds[0]), (Comparison::Lt, bounds[1])].map(|(comparison, bound)| {
             let bound = build::shape::splat(&mut self.b, bound, &[rows]);
             build::compare(&mut self.b, comparison, row, bound)
         });
@@ -253,7 +255,9 @@ impl Assembling<'_> {
 
     fn starts(&mut self, start: Value) -> Vec<Value> {
         let rank = self.shape(0).len();
-        (0..rank).map(|d| if d == self.assembly.dim { start } else { build::index(&mut self.b, 0) }).collect()
+        (0..rank)
+            .map(|d| if d == self.assembly.dim { start } else { self.positions.constant(&mut self.b, 0) })
+            .collect()
     }
 
     /// Slices `rows` rows beginning at `start`, a rank-0 value.
@@ -270,7 +274,7 @@ impl Assembling<'_> {
 
     /// Returns whether the device's number is one.
     fn is_one(&mut self, numbers: &PerDevice) -> Value {
-        let (number, one) = (self.each(numbers), build::index(&mut self.b, 1));
+        let (number, one) = (self.each(numbers), self.positions.constant(&mut self.b, 1));
         build::compare(&mut self.b, Comparison::Eq, number, one)
     }
 }

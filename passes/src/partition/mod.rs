@@ -27,7 +27,7 @@ use dialect::codes;
 use dialect::collective::MeshAttr;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
-use dialect::ir::{AttrData, Block, Name, Op, Program, Region, Stage, TensorType, Ty, Value};
+use dialect::ir::{AttrData, Block, ElementType, Name, Op, Program, Region, Stage, TensorType, Ty, Value};
 use dialect::kernel::Kernel;
 use dialect::localize::{Localize, Tensor};
 use dialect::op::Control;
@@ -96,6 +96,7 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     }
     let paddings = uneven::Paddings::new(program, &values, &distributions);
     let channel = first_channel(program, block);
+    let position = position::element_of(program, mesh, &values);
     let shared = Rc::new(shared::Shared::of(program, &distributions, block));
     let mut pass = Partition {
         distributions,
@@ -108,6 +109,7 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
         local_types: FxHashMap::default(),
         values: FxHashMap::default(),
         channel,
+        position,
         manual: Vec::new(),
     };
     let input_types: Vec<Ty> = arguments.iter().map(|&v| pass.local_type(v)).collect();
@@ -160,6 +162,8 @@ struct Partition<'a> {
     /// The local value of each global one.
     values: FxHashMap<Value, Value>,
     channel: i64,
+    /// The type of positions.
+    position: ElementType,
     /// The manual axes of the enclosing manual computations.
     manual: Vec<Name>,
 }
@@ -197,7 +201,7 @@ impl Partition<'_> {
     /// Partitions the ops of `old` into `new`, whose arguments already replace those of `old`.
     fn fill(&mut self, old: Block, new: Block) {
         let mut ops = Vec::new();
-        let mut positions = Positions::default();
+        let mut positions = Positions::new(self.position);
         for op in self.program.block_ops(old).to_vec() {
             self.op_with_span(op, &mut ops, &mut positions);
         }

@@ -1,7 +1,7 @@
 //! Sends parts of shards straight to the shards that need them, one permute per part.
 
-use dialect::ir::Value;
 use dialect::ir::build::Builder;
+use dialect::ir::{ElementType, Value};
 use dialect::ops::build;
 use dialect::scalar::Scalar;
 use dialect::sharding::{AxisPart, Reshard, ShardParts};
@@ -27,8 +27,10 @@ impl Lowering<'_> {
         let place = self.positions.coordinate(b, self.mesh, &parts.place);
         let number = self.positions.coordinate(b, self.mesh, &parts.number);
         let mut joined = build::splat(b, ty.element, &shape, Scalar::zero(ty.element));
-        let count = build::index(b, parts.count);
-        let (sent_at, kept_at) = (Starts::new(b, &parts.cut, &each), Starts::new(b, &parts.joined, &each));
+        let integer = b.tensor(place).element;
+        let count = build::integer(b, integer, parts.count);
+        let (sent_at, kept_at) =
+            (Starts::new(b, integer, &parts.cut, &each), Starts::new(b, integer, &parts.joined, &each));
         for round in 0..parts.count {
             let sent = further(b, place, round, count);
             let starts = sent_at.of(b, sent);
@@ -49,7 +51,8 @@ fn further(b: &mut Builder<'_>, at: Value, by: i64, count: Value) -> Value {
     if by == 0 {
         return at;
     }
-    let by = build::index(b, by);
+    let integer = b.tensor(at).element;
+    let by = build::integer(b, integer, by);
     let at = build::add(b, at, by);
     build::remainder(b, at, count)
 }
@@ -64,10 +67,11 @@ struct Starts {
 
 impl Starts {
     /// Creates the starts of these numbers of parts along these dimensions, of the shape `each`.
-    fn new(b: &mut Builder<'_>, dims: &[(usize, i64)], each: &[i64]) -> Self {
-        let zero = build::index(b, 0);
+    fn new(b: &mut Builder<'_>, integer: ElementType, dims: &[(usize, i64)], each: &[i64]) -> Self {
+        let mut constant = |n: i64| build::integer(b, integer, n);
+        let zero = constant(0);
         let dims = dims.iter().enumerate();
-        let dims = dims.map(|(i, &(d, n))| (d, (i > 0).then(|| build::index(b, n)), build::index(b, each[d])));
+        let dims = dims.map(|(i, &(d, n))| (d, (i > 0).then(|| constant(n)), constant(each[d])));
         Self { at_first: vec![zero; each.len()], dims: dims.collect() }
     }
 

@@ -130,7 +130,7 @@ impl Lowering<'_> {
     /// Returns `value` on the first device along `axes`, and the identity of a reduction on others.
     fn on_first(&mut self, b: &mut Builder<'_>, value: Value, axes: &[AxisPart], kind: ReductionKind) -> Value {
         let at = self.positions.coordinate(b, self.mesh, axes);
-        let zero = build::index(b, 0);
+        let zero = self.positions.constant(b, 0);
         let first = build::compare(b, dialect::scalar::Comparison::Eq, at, zero);
         let ty = b.tensor(value).clone();
         let first = build::shape::splat(b, first, &ty.shape);
@@ -183,7 +183,7 @@ impl Lowering<'_> {
         sizes[dim] = piece;
         let mut starts: SmallVec<[Value; 4]> = SmallVec::new();
         for d in 0..sizes.len() {
-            let start = if d == dim { offset } else { build::index(b, 0) };
+            let start = if d == dim { offset } else { self.positions.constant(b, 0) };
             starts.push(start);
         }
         build::shape::dynamic_slice(b, value, &starts, &sizes)

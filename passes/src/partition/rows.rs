@@ -1,7 +1,7 @@
 //! Builds the rows of a dimension that a device reads: from its own shard and permutes between neighbors.
 
 use dialect::ir::build::Builder;
-use dialect::ir::{ElementType, Value, ValueSource};
+use dialect::ir::{Value, ValueSource};
 use dialect::ops::build;
 use dialect::ops::build::collective::Along;
 use dialect::scalar::{Comparison, Scalar};
@@ -95,18 +95,21 @@ impl Rows<'_> {
         if !before && !after {
             return part;
         }
-        let start = self.positions.offset(b, self.mesh, self.groups.axes, window.advance);
-        let first = build::index(b, window.start + at);
+        // Rows of padding aren't in any tensor, so their positions may need a larger type.
+        let positions = [ends[0].min(ends[1]).min(window.start + at), ends[0].max(ends[1]) + rows];
+        let integer = self.positions.element_for(positions);
+        let start = self.positions.offset_as(b, self.mesh, self.groups.axes, window.advance, integer);
+        let first = build::integer(b, integer, window.start + at);
         let start = build::add(b, start, first);
         let line = [rows];
-        let row = build::iota(b, ElementType::I64, &line, 0);
+        let row = build::iota(b, integer, &line, 0);
         let start = build::shape::splat(b, start, &line);
         let row = build::add(b, row, start);
         let mut exists: Option<Value> = None;
         for (_, comparison, end) in
             [(before, Comparison::Ge, 0), (after, Comparison::Lt, shards.global)].into_iter().filter(|e| e.0)
         {
-            let end = build::splat(b, ElementType::I64, &line, Scalar::Int(end.into()));
+            let end = build::splat(b, integer, &line, Scalar::Int(end.into()));
             let inside = build::compare(b, comparison, row, end);
             exists = Some(exists.map_or(inside, |other| build::and(b, other, inside)));
         }
@@ -185,9 +188,10 @@ impl Rows<'_> {
         let starts = self.each(b, &starts);
         let shifted = self.slice_at(b, padded, starts, rows);
         let shape = b.tensor(window).shape.clone();
-        let row = build::iota(b, ElementType::I64, &[rows], 0);
-        let bounds = [(Comparison::Ge, first), (Comparison::Lt, end)].map(|(comparison, bound)| {
-            let bound = self.each(b, &bound);
+        let bounds = [first, end].map(|bound| self.each(b, &bound));
+        let integer = b.tensor(bounds[0]).element;
+        let row = build::iota(b, integer, &[rows], 0);
+        let bounds = [(Comparison::Ge, bounds[0]), (Comparison::Lt, bounds[1])].map(|(comparison, bound)| {
             let bound = build::shape::splat(b, bound, &[rows]);
             build::compare(b, comparison, row, bound)
         });
@@ -207,7 +211,7 @@ impl Rows<'_> {
         sizes[self.dim] = rows;
         let mut starts: SmallVec<[Value; 4]> = SmallVec::new();
         for d in 0..sizes.len() {
-            starts.push(if d == self.dim { start } else { build::index(b, 0) });
+            starts.push(if d == self.dim { start } else { self.positions.constant(b, 0) });
         }
         build::shape::dynamic_slice(b, value, &starts, &sizes)
     }

@@ -224,11 +224,11 @@ pub(super) fn after_reshard(
 
 /// Replaces `value` by `other` wherever dimension `dim`, which begins at `offset`, reaches past `global`.
 fn inside(b: &mut Builder<'_>, value: Value, dim: usize, offset: Value, global: i64, other: Scalar) -> Value {
-    let local = b.tensor(value).clone();
-    let at = build::iota(b, ElementType::I64, &local.shape, dim);
+    let (local, integer) = (b.tensor(value).clone(), b.tensor(offset).element);
+    let at = build::iota(b, integer, &local.shape, dim);
     let offset = build::shape::splat(b, offset, &local.shape);
     let at = build::add(b, at, offset);
-    let end = build::splat(b, ElementType::I64, &local.shape, Scalar::Int(global.into()));
+    let end = build::splat(b, integer, &local.shape, Scalar::Int(global.into()));
     let inside = build::compare(b, Comparison::Lt, at, end);
     let other = build::splat(b, local.element, &local.shape, other);
     build::select(b, inside, value, other)

@@ -199,8 +199,9 @@ fn concatenate(
             continue;
         };
         let line = [ty.shape[dim]];
-        let at = build::iota(&mut b, ElementType::I64, &line, 0);
-        let end = build::splat(&mut b, ElementType::I64, &line, Scalar::Int((*end).into()));
+        let integer = if line[0] <= i64::from(i32::MAX) { ElementType::I32 } else { ElementType::I64 };
+        let at = build::iota(&mut b, integer, &line, 0);
+        let end = build::splat(&mut b, integer, &line, Scalar::Int((*end).into()));
         let before = build::compare(&mut b, Comparison::Lt, at, end);
         let along = Distribution::of_dims([place.dims[dim].clone()]);
         [at, end, before].into_iter().for_each(|v| prepared.set(v, along.clone()));

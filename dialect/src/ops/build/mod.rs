@@ -38,7 +38,28 @@ pub fn scalar(b: &mut Builder<'_>, element: ElementType, value: Scalar) -> Value
 
 /// Builds a rank-0 `i64` constant.
 pub fn index(b: &mut Builder<'_>, value: i64) -> Value {
-    scalar(b, ElementType::I64, Scalar::Int(value.into()))
+    integer(b, ElementType::I64, value)
+}
+
+/// Builds a rank-0 constant of an integer type.
+pub fn integer(b: &mut Builder<'_>, element: ElementType, value: i64) -> Value {
+    scalar(b, element, Scalar::Int(value.into()))
+}
+
+/// Builds the position `of` as `element`, a signed type, clamped to the bounds that `bounds` builds in the type that it
+/// receives. Both bounds must be values of `element`. Types whose values `element` doesn't have are clamped first.
+pub fn clamped_position(
+    b: &mut Builder<'_>,
+    of: Value,
+    element: ElementType,
+    bounds: impl FnOnce(&mut Builder<'_>, ElementType) -> [Value; 2],
+) -> Value {
+    let own = b.tensor(of).element;
+    let compared = if element.has_values_of(own) { element } else { own };
+    let of = convert(b, of, compared);
+    let [first, last] = bounds(b, compared);
+    let of = clamp(b, first, of, last);
+    convert(b, of, element)
 }
 
 /// Builds `stablehlo.iota` counting along `dim`.

@@ -45,6 +45,12 @@ pub fn slice_dim(b: &mut Builder<'_>, value: Value, dim: usize, start: i64, limi
     slice(b, value, &starts, &limits, &strides)
 }
 
+/// Returns `starts`, of one integer type, with zeros in place of missing ones.
+pub fn all_starts(b: &mut Builder<'_>, starts: Vec<Option<Value>>) -> Vec<Value> {
+    let element = starts.iter().flatten().next().map_or(ElementType::I64, |&v| b.tensor(v).element);
+    starts.into_iter().map(|start| start.unwrap_or_else(|| super::integer(b, element, 0))).collect()
+}
+
 /// Builds the slice of `sizes` at rank-0 integer `starts`, one per dimension, clamped so that it fits into `value`.
 pub fn dynamic_slice(b: &mut Builder<'_>, value: Value, starts: &[Value], sizes: &[i64]) -> Value {
     let sizes = b.program.attr_i64s(sizes);

@@ -153,11 +153,8 @@ fn shard_of(cx: &mut Localize<'_>, literal: &Literal) -> crate::ir::Value {
         }
     }
     let whole = build::constant(&mut cx.build, Literal::from_bytes(literal.element, &filled, bytes));
-    let mut starts = Vec::with_capacity(filled.len());
-    for d in 0..filled.len() {
-        let start = cx.result_start(0, d);
-        starts.push(start.unwrap_or_else(|| build::index(&mut cx.build, 0)));
-    }
+    let starts: Vec<_> = (0..filled.len()).map(|d| cx.result_start(0, d)).collect();
+    let starts = build::shape::all_starts(&mut cx.build, starts);
     build::shape::dynamic_slice(&mut cx.build, whole, &starts, &shard.shape())
 }
 

@@ -23,20 +23,20 @@ fn along(b: &mut Builder<'_>, values: &[Value], shape: &[i64], dim: usize) -> Va
     build::shape::broadcast_in_dim(b, vector, shape, &[dim as i64])
 }
 
-/// Builds `indices` as `i64`, each component clamped to `0..=last`.
-fn clamped(b: &mut Builder<'_>, dims: &SliceDims, indices: Value, last: Vec<i64>) -> Value {
+/// Builds `indices` as `element`, each component clamped to `0..=last`.
+fn clamped(b: &mut Builder<'_>, dims: &SliceDims, indices: Value, element: ElementType, last: &[i64]) -> Value {
     let shape = b.tensor(indices).shape.clone();
-    let indices = build::convert(b, indices, ElementType::I64);
-    let last: Vec<Value> = last.into_iter().map(|v| build::index(b, v)).collect();
-    let last = along(b, &last, &shape, dims.index_vector_dim);
-    let first = build::splat(b, ElementType::I64, &shape, Scalar::Int(0));
-    build::clamp(b, first, indices, last)
+    build::clamped_position(b, indices, element, |b, ty| {
+        let last: Vec<Value> = last.iter().map(|&v| build::integer(b, ty, v)).collect();
+        let last = along(b, &last, &shape, dims.index_vector_dim);
+        [build::splat(b, ty, &shape, Scalar::Int(0)), last]
+    })
 }
 
-/// Builds `indices`, of type `i64`, minus the first position of the device's shard if `starts` has one.
+/// Builds `indices` minus the first position of the device's shard if `starts` has one, which have the same type.
 fn relative(b: &mut Builder<'_>, dims: &SliceDims, indices: Value, starts: &[Option<Value>]) -> Value {
-    let shape = b.tensor(indices).shape.clone();
-    let starts: Vec<Value> = starts.iter().map(|&s| s.unwrap_or_else(|| build::index(b, 0))).collect();
+    let (shape, element) = (b.tensor(indices).shape.clone(), b.tensor(indices).element);
+    let starts: Vec<Value> = starts.iter().map(|&s| s.unwrap_or_else(|| build::integer(b, element, 0))).collect();
     let starts = along(b, &starts, &shape, dims.index_vector_dim);
     build::subtract(b, indices, starts)
 }
@@ -70,13 +70,14 @@ pub(super) fn spread_windows(
             false => place(dims.batch[dims.batch_number(i)]) as i64,
         })
         .collect();
+    let element = b.tensor(indices).element;
     let mut indices = build::shape::broadcast_in_dim(b, indices, &shape, &to);
     for (d, operand) in windows().filter(|w| spread.contains(&w.0)) {
-        let mut inside = build::iota(b, ElementType::I64, &shape, place(d));
+        let mut inside = build::iota(b, element, &shape, place(d));
         if components > 1 {
             let component = dims.index_map.iter().position(|&to| to == operand).unwrap_or_default();
             let one = |c: usize| Scalar::Int(i128::from(c == component));
-            let ones = Literal::from_scalars(ElementType::I64, &[components], (0..dims.index_map.len()).map(one));
+            let ones = Literal::from_scalars(element, &[components], (0..dims.index_map.len()).map(one));
             let ones = build::constant(b, ones);
             let ones = build::shape::broadcast_in_dim(b, ones, &shape, &[new.index_vector_dim as i64]);
             inside = build::multiply(b, inside, ones);
@@ -110,8 +111,9 @@ pub(super) fn gather(cx: &mut Localize<'_>) {
     let mut changed = Vec::new();
     let mut indices = cx.operands[1];
     let b = &mut cx.build;
-    if starts.iter().any(Option::is_some) {
-        indices = clamped(b, &dims, indices, last);
+    if let Some(&start) = starts.iter().flatten().next() {
+        let element = b.tensor(start).element;
+        indices = clamped(b, &dims, indices, element, &last);
         if !spread.is_empty() {
             let window = |d: usize| dims.window.iter().position(|&w| w == d).map(|k| dims.operand_window[k]);
             spread.iter().filter_map(|&d| window(d)).for_each(|d| sizes[d] = 1);
@@ -127,6 +129,7 @@ pub(super) fn gather(cx: &mut Localize<'_>) {
         return;
     }
     let (gathered, b) = (cx.results[0], &mut cx.build);
+    let element = b.tensor(indices).element;
 
     // Which slices start in this shard, over the batch dimensions.
     let table = b.tensor(indices).shape.to_vec();
@@ -138,8 +141,8 @@ pub(super) fn gather(cx: &mut Localize<'_>) {
             at = build::shape::slice_dim(b, indices, dims.index_vector_dim, component as i64, component as i64 + 1);
             at = build::shape::reshape(b, at, &batch);
         }
-        let first = build::splat(b, ElementType::I64, &batch, Scalar::Int(0));
-        let end = build::splat(b, ElementType::I64, &batch, Scalar::Int(operand.dims[d].size().into()));
+        let first = build::splat(b, element, &batch, Scalar::Int(0));
+        let end = build::splat(b, element, &batch, Scalar::Int(operand.dims[d].size().into()));
         let (low, high) = (build::compare(b, Comparison::Ge, at, first), build::compare(b, Comparison::Lt, at, end));
         let inside = build::and(b, low, high);
         here = Some(here.map_or(inside, |h| build::and(b, h, inside)));
@@ -163,14 +166,20 @@ pub(super) fn scatter(cx: &mut Localize<'_>) {
         Some(k) => updates.dims[dims.window[k]].global == 1,
         None => true,
     };
-    let starts: Vec<Option<Value>> = dims
+    let mut starts: Vec<Option<Value>> = dims
         .index_map
         .iter()
         .map(|&d| if one(d) && whole.dims[d].global != 1 { cx.result_start(0, d) } else { None })
         .collect();
-    if starts.iter().any(Option::is_some) {
-        let indices = build::convert(&mut cx.build, operands[n], ElementType::I64);
-        operands[n] = relative(&mut cx.build, &dims, indices, &starts);
+    if let Some(&start) = starts.iter().flatten().next() {
+        // Indices outside of the operand may have any value of their type. The difference of a signed index and a start
+        // may wrap, but then it is at least the type's last value less a start, so it stays outside of the shard.
+        let b = &mut cx.build;
+        let (own, element) = (b.tensor(operands[n]).element, b.tensor(start).element);
+        let element = if element.has_values_of(own) { element } else { ElementType::I64 };
+        starts.iter_mut().flatten().for_each(|s| *s = build::convert(b, *s, element));
+        let indices = build::convert(b, operands[n], element);
+        operands[n] = relative(b, &dims, indices, &starts);
     }
     cx.same_op_on(&operands, &[]);
 }

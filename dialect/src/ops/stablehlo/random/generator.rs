@@ -118,9 +118,13 @@ impl OpDef for RngBitGenerator {
         let run = pack.filter(|&p| major && even && words == 2 && count(&local) % p == 0);
         if let (Some(pack), Some(first)) = (run, starts[0]) {
             let b = &mut cx.build;
-            let row = build::index(b, count(&local[1..]));
+            // A counter may exceed the type of positions.
+            let fits = count(&global.shape) <= i64::from(i32::MAX);
+            let first = if fits { first } else { build::convert(b, first, ElementType::I64) };
+            let integer = b.tensor(first).element;
+            let row = build::integer(b, integer, count(&local[1..]));
             let skipped = build::multiply(b, first, row);
-            let per = build::index(b, pack);
+            let per = build::integer(b, integer, pack);
             let skipped = build::pointwise(b, ScalarOp::Div, &[skipped, per]);
             let skipped = advance(b, skipped);
             let start = build::add(b, state, skipped);
@@ -143,7 +147,7 @@ impl OpDef for RngBitGenerator {
         let past: Vec<i64> = local.iter().map(|&n| (n - 1).max(0)).collect();
         let zero = build::scalar(b, global.element, Scalar::zero(global.element));
         let padded = build::shape::pad(b, cx.results[1], zero, &zeros, &past, &zeros);
-        let starts: Vec<_> = starts.into_iter().map(|s| s.unwrap_or_else(|| build::index(b, 0))).collect();
+        let starts = build::shape::all_starts(b, starts);
         cx.results[1] = build::shape::dynamic_slice(b, padded, &starts, &local);
     }
 

@@ -11,8 +11,8 @@ use crate::localize::Localize;
 use crate::ops::build;
 use crate::scalar::{Comparison, Scalar};
 
-/// A sharded dimension: the position of the slice's or update's first element relative to the device's shard, as rank-0
-/// `i64`. It may be before or past the shard.
+/// A sharded dimension: the position of the slice's or update's first element relative to the device's shard, of rank 0
+/// and the type of positions. It may be before or past the shard.
 struct ShardedDim {
     dim: usize,
     at: Value,
@@ -27,18 +27,30 @@ fn local_starts(
     firsts: &[Option<Value>],
 ) -> (Vec<Value>, Vec<ShardedDim>) {
     let b = &mut cx.build;
+    let element = element_of(b, firsts);
     let (mut starts, mut sharded) = (Vec::new(), Vec::new());
     for (d, shard) in firsts.iter().enumerate() {
-        let mut start = build::convert(b, cx.operands[first + d], ElementType::I64);
+        let given = cx.operands[first + d];
+        if shard.is_none() && element.has_values_of(b.tensor(given).element) {
+            // The local op clamps it.
+            starts.push(build::convert(b, given, element));
+            continue;
+        }
+        let bounds = |b: &mut Builder<'_>, ty| [0, last[d]].map(|v| build::integer(b, ty, v));
+        let mut start = build::clamped_position(b, given, element, bounds);
         if let Some(shard) = *shard {
-            let (zero, last) = (build::index(b, 0), build::index(b, last[d]));
-            start = build::clamp(b, zero, start, last);
             start = build::subtract(b, start, shard);
             sharded.push(ShardedDim { dim: d, at: start });
         }
         starts.push(start);
     }
     (starts, sharded)
+}
+
+/// Returns the type of positions, from the starts of shards, at least one of which must exist.
+fn element_of(b: &Builder<'_>, starts: &[Option<Value>]) -> ElementType {
+    let start = starts.iter().flatten().next().expect("an indexed dimension is sharded");
+    b.tensor(*start).element
 }
 
 /// Builds whether the single position along every dimension of `sharded` is in the device's shard: rank-0 `i1`.
@@ -60,17 +72,18 @@ pub(super) fn slice(cx: &mut Localize<'_>) {
     }
     let (mut starts, sharded) = local_starts(cx, 1, &last, &firsts);
     let (value, b) = (cx.operands[0], &mut cx.build);
-    let zero = build::index(b, 0);
+    let integer = element_of(b, &firsts);
+    let zero = build::integer(b, integer, 0);
     // The part that is read from the shard, and its offset in the slice.
     let (mut read, mut padding) = (size.clone(), vec![0; size.len()]);
     let mut shown = vec![zero; size.len()];
     for c in sharded.iter().filter(|c| size[c.dim] != 1) {
         let (d, n) = (c.dim, size[c.dim]);
         (read[d], padding[d]) = (n.min(part[d]), n);
-        let end = build::index(b, part[d] - read[d]);
+        let end = build::integer(b, integer, part[d] - read[d]);
         starts[d] = build::clamp(b, zero, c.at, end);
         let later = build::subtract(b, starts[d], c.at);
-        let low = build::index(b, n);
+        let low = build::integer(b, integer, n);
         shown[d] = build::subtract(b, low, later);
     }
     let mut found = build::shape::dynamic_slice(b, value, &starts, &read);
@@ -114,7 +127,8 @@ pub(super) fn update(cx: &mut Localize<'_>) {
 
 /// Builds whether `at` is in `0..size`: rank-0 `i1`.
 fn inside(b: &mut Builder<'_>, at: Value, size: i64) -> Value {
-    let (zero, end) = (build::index(b, 0), build::index(b, size));
+    let integer = b.tensor(at).element;
+    let [zero, end] = [0, size].map(|v| build::integer(b, integer, v));
     let (low, high) = (build::compare(b, Comparison::Ge, at, zero), build::compare(b, Comparison::Lt, at, end));
     build::and(b, low, high)
 }
@@ -146,14 +160,15 @@ fn update_many(
     part: &[i64],
     size: &[i64],
 ) -> Value {
-    let zero = build::index(b, 0);
+    let integer = b.tensor(starts[0]).element;
+    let zero = build::integer(b, integer, 0);
     let mut padding = vec![0; part.len()];
     let mut window: Shape = Shape::from_slice(size);
     let (mut window_starts, mut starts) = (vec![zero; part.len()], starts.to_vec());
     for c in sharded {
         padding[c.dim] = part[c.dim];
         window[c.dim] = part[c.dim];
-        let whole = build::index(b, part[c.dim]);
+        let whole = build::integer(b, integer, part[c.dim]);
         window_starts[c.dim] = build::subtract(b, whole, c.at);
         starts[c.dim] = zero;
     }
@@ -163,8 +178,8 @@ fn update_many(
     let shown = build::shape::dynamic_slice(b, padded, &window_starts, &window);
     let mut mask: Option<Value> = None;
     for c in sharded {
-        let position = build::iota(b, ElementType::I64, &window, c.dim);
-        let length = build::index(b, size[c.dim]);
+        let position = build::iota(b, integer, &window, c.dim);
+        let length = build::integer(b, integer, size[c.dim]);
         let end = build::add(b, c.at, length);
         let (first, end) = (build::shape::splat(b, c.at, &window), build::shape::splat(b, end, &window));
         let low = build::compare(b, Comparison::Ge, position, first);
