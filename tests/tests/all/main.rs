@@ -27,6 +27,7 @@ mod limits;
 mod linalg;
 #[cfg(feature = "jit")]
 mod memory;
+mod mesh_order;
 mod mutate;
 mod oracles;
 mod passes_alone;

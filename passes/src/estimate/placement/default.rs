@@ -1,18 +1,63 @@
 //! Placements that need no search: the default one and the row-major one.
 //!
-//! The default gives each mesh axis whole dimensions of the slice where sizes allow, in the slice's order, as
-//! `jax.make_mesh` does; otherwise the search decides, with all axes equally busy.
+//! The default is the order of JAX on a slice of TPUs that the mesh fills. Elsewhere it gives each mesh axis whole
+//! dimensions where sizes allow, in the slice's order; otherwise the search decides, with all axes equally busy.
 
-use super::{Assignment, DIMS, Grid, Placement, PlacementError, Slice};
+use super::{Assignment, CHIPLETS, DIMS, Grid, Place, Placement, PlacementError, SLICES, Slice, jax};
+use crate::estimate::chip::Fabric;
 use smallvec::smallvec;
 
 impl Placement {
-    /// Returns the default placement for an unknown program: whole dimensions if possible, else the best placement for
-    /// axes that carry the same bytes.
+    /// Returns the default placement for an unknown program: that of JAX, else whole dimensions if possible, else the
+    /// best placement for axes that carry the same bytes.
     ///
     /// # Errors
     /// When the slice's devices are no multiple of the mesh's.
     pub fn new(slice: &Slice, axis_sizes: &[u64]) -> Result<Placement, PlacementError> {
+        let grid = Grid::new(slice, axis_sizes)?;
+        if slice.chip.fabric != Fabric::Torus || grid.unused != 1 {
+            return Placement::without_jax(slice, axis_sizes);
+        }
+        if slice.slices == 1 {
+            let placement = Placement::of_jax(slice, &grid, axis_sizes, &[]);
+            return placement.map_or_else(|| Placement::without_jax(slice, axis_sizes), Ok);
+        }
+        // JAX lets the user choose how many slices each axis spans.
+        let base = Placement::without_jax(slice, axis_sizes)?;
+        let spanned: Vec<(usize, u64)> =
+            base.placed.iter().filter(|p| p.dim == SLICES).map(|p| (p.axis, p.size)).collect();
+        Ok(Placement::of_jax(slice, &grid, axis_sizes, &spanned).unwrap_or(base))
+    }
+
+    /// Returns JAX's placement inside of slices, for axes of which `spanned` has those that span slices, minor first,
+    /// each with their number, which is its major part. `None` where JAX has no placement.
+    fn of_jax(slice: &Slice, grid: &Grid, axis_sizes: &[u64], spanned: &[(usize, u64)]) -> Option<Placement> {
+        let mut inside = axis_sizes.to_vec();
+        spanned.iter().for_each(|&(axis, slices)| inside[axis] /= slices);
+        let mut assignment = jax::assignment(grid.dims.map(|dim| dim.size), &inside)?;
+        for &(axis, slices) in spanned.iter().filter(|s| s.1 > 1) {
+            assignment.factors[axis][SLICES] = slices;
+            assignment.orders[SLICES].push(axis);
+        }
+        let mut placement = Placement::of_assignment(grid, axis_sizes, &assignment);
+        if let Some(one) = jax::listed(slice, grid.dims[CHIPLETS].size, &inside) {
+            let place = |device: u64| {
+                let (mut at, mut stride, mut rest) = (0, 1, device);
+                for (size, inside) in axis_sizes.iter().zip(&inside).rev() {
+                    at += rest % size % inside * stride;
+                    (stride, rest) = (stride * inside, rest / size);
+                }
+                let mut place: Place = one[at as usize];
+                place[SLICES] = placement.coordinates(device).map_or(0, |at| at[SLICES]);
+                place
+            };
+            placement.listed = Some((0..placement.devices()).map(place).collect());
+        }
+        Some(placement)
+    }
+
+    /// Returns the default placement where JAX has none.
+    fn without_jax(slice: &Slice, axis_sizes: &[u64]) -> Result<Placement, PlacementError> {
         match Placement::of_whole_dims(slice, axis_sizes)? {
             Some(placement) => Ok(placement),
             None => Placement::best_for_bytes(slice, axis_sizes, &vec![1e9; axis_sizes.len()]),

@@ -2,14 +2,15 @@
 //! axis.
 //!
 //! A mesh axis may own several dimensions (it gets their combined bandwidth) and several axes may share one (then the
-//! minor axis's groups are contiguous segments, the major one's are strided and share links). Device ids are row-major
-//! over the mesh, as in JAX. Several slices form an additional dimension, the major one. Chips beyond the mesh's
-//! devices are unused. Approximations, all pessimistic unless noted otherwise: strided groups share their links as if
-//! all ran at once; a sub-axis that splits a part unevenly is priced as the whole part; a segment of a ring is a line;
-//! twisted tori are not modeled.
+//! minor axis's groups are contiguous segments, the major one's are strided and share links). Devices of some small
+//! slices are listed one by one instead. Device ids are row-major over the mesh, as in JAX. Several slices form an
+//! additional dimension, the major one. Chips beyond the mesh's devices are unused. Approximations, all pessimistic
+//! unless noted otherwise: strided groups share their links as if all ran at once; a sub-axis that splits a part
+//! unevenly is priced as the whole part; a segment of a ring is a line; twisted tori are not modeled.
 
 mod default;
 mod devices;
+mod jax;
 mod route;
 mod search;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use super::target::Slice;
 use dialect::sharding::{Axes, AxisPart, axis};
 use smallvec::SmallVec;
 use std::fmt;
+use std::sync::Arc;
 
 /// A part of a mesh axis that is placed along a part of a physical dimension.
 ///
@@ -69,6 +71,8 @@ pub struct Placement {
     /// The placed parts, sorted by dimension, minor parts first.
     placed: SmallVec<[PlacedPart; 8]>,
     reached: Option<&'static Reached>,
+    /// The place of each device, if it doesn't follow from the parts of one slice; those of slices hold in any case.
+    listed: Option<Arc<[Place]>>,
 }
 
 /// The reason why a mesh cannot be placed on a slice.
@@ -113,6 +117,9 @@ impl Placement {
     /// Returns the group of a collective over these sub-axes of the mesh, which must not overlap. Ignores sub-axes of
     /// axes that the mesh doesn't have.
     pub fn group(&self, parts: &[AxisPart]) -> Group {
+        if let Some(listed) = &self.listed {
+            return self.group_of_listed(listed, parts);
+        }
         let size = parts.iter().fold(1, |size: u64, part| size.saturating_mul(part.size.into()));
         let mut extents = [Extent::NONE; DIMS];
         for placed in &self.placed {
@@ -179,6 +186,9 @@ impl Placement {
         if device >= self.devices() {
             return None;
         }
+        if let Some(listed) = &self.listed {
+            return listed.get(device as usize).copied();
+        }
         let mut place = [0; DIMS];
         for placed in self.placed.iter().filter(|placed| placed.axis < self.axis_sizes.len()) {
             let minor: u64 = self.axis_sizes[placed.axis + 1..].iter().product();
@@ -188,11 +198,11 @@ impl Placement {
         Some(place)
     }
 
-    /// Returns for each device of the mesh, row-major, the row-major position of its chip (or chiplet) in the slice:
-    /// the device order to build the mesh with.
+    /// Returns for each device of the mesh, row-major, the number of its chip (or chiplet) in the slice: the device order
+    /// to build the mesh with. As in JAX, chips next to each other along the first dimension have consecutive numbers.
     pub fn device_order(&self) -> Vec<u64> {
-        let position =
-            |place: Place| place.iter().zip(self.dims).fold(0, |position, (at, dim)| position * dim.size + at);
+        let numbered = [SLICES, CHIPS.start + 2, CHIPS.start + 1, CHIPS.start, CHIPLETS];
+        let position = |place: Place| numbered.iter().fold(0, |number, &dim| number * self.dims[dim].size + place[dim]);
         (0..self.devices()).filter_map(|device| self.coordinates(device)).map(position).collect()
     }
 
@@ -243,11 +253,7 @@ impl Placement {
             let ring = wraps && participants.saturating_mul(stride) == size;
             Line { participants, ring, stride: stride.saturating_mul(sharing), link_bandwidth, hop_latency: latency }
         };
-        // Every device has its own port to a switch, so distances don't matter.
-        let switch = |dim: usize| {
-            let Dim { link_bandwidth, latency, .. } = self.dims[dim];
-            Switch { participants: extents[dim].participants, bandwidth: link_bandwidth / sharing as f64, latency }
-        };
+        let switch = |dim: usize| self.switch(dim, extents[dim].participants, sharing);
         let mut group = Group::of_size(size);
         CHIPS.filter(|&dim| !self.dims[dim].switched).for_each(|dim| group.push(line(dim)));
         group.set_chiplets(line(CHIPLETS));
@@ -255,6 +261,13 @@ impl Placement {
         group.set_switches(island, Some(switch(SLICES)));
         group.set_reached(self.reached);
         group
+    }
+
+    /// Returns the switch along a dimension, whose ports `sharing` groups share. Every device has its own port, so
+    /// distances don't matter.
+    fn switch(&self, dim: usize, participants: u64, sharing: u64) -> Switch {
+        let Dim { link_bandwidth, latency, .. } = self.dims[dim];
+        Switch { participants, bandwidth: link_bandwidth / sharing as f64, latency }
     }
 
     /// Builds the placement that an assignment describes; its factors must multiply to the axes' sizes and to the
@@ -271,7 +284,7 @@ impl Placement {
                 dim_stride *= size;
             }
         }
-        Placement { dims: grid.dims, axis_sizes: axis_sizes.into(), placed, reached: grid.reached }
+        Placement { dims: grid.dims, axis_sizes: axis_sizes.into(), placed, listed: None, reached: grid.reached }
     }
 }
 
@@ -317,7 +330,7 @@ impl Grid {
 }
 
 /// The part of a dimension that a group covers, built part by part from minor to major.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 struct Extent {
     participants: u64,
     /// The groups interleaved between a group's participants.

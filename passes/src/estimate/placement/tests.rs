@@ -82,9 +82,9 @@ fn an_axis_over_two_dimensions() {
     check_group(&placement, &[part(1, 1, 4)], "4");
     check_group(&placement, &[part(0, 4, 2)], "2/4");
     check_group(&placement, &[part(0, 1, 4)], "4");
-    // Row-major order is the slice's own here; the default placement's order is not.
-    assert_eq!(placement.device_order(), (0..32).collect::<Vec<u64>>());
-    assert_eq!(new("v5e:4x8", &[8, 4]).device_order()[..6], [0, 8, 16, 24, 1, 9]);
+    // Chips are numbered along the first dimension, as JAX does, whose order is the default one.
+    assert_eq!(placement.device_order()[..10], [0, 4, 8, 12, 16, 20, 24, 28, 1, 5]);
+    assert_eq!(new("v5e:4x8", &[8, 4]).device_order(), (0..32).collect::<Vec<u64>>());
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn small_meshes_leave_chips_unused() {
     check_group(&placement, &[part(0, 1, 4), part(1, 1, 4)], "o4 o4");
     assert_eq!(placement.devices(), 16);
     let order = placement.device_order();
-    assert_eq!((order.len(), order[1], order[4]), (16, 4, 16));
+    assert_eq!((order.len(), order[1], order[4]), (16, 4, 1));
     assert_eq!(show(&new("v5p:8x4x4", &[8]).group(&[part(0, 1, 8)])), "o8");
     assert_eq!(show(&new("v5e:4x4", &[8]).group(&[part(0, 1, 8)])), "4 2");
     assert!(Placement::row_major(&slice("v5e:4x4"), &[8]).unwrap().is_none());
@@ -222,6 +222,57 @@ fn device_orders_are_permutations() {
         order.sort_unstable();
         assert_eq!(order, (0..placement.devices()).collect::<Vec<u64>>(), "{target}");
     }
+}
+
+/// The orders that `jax.experimental.mesh_utils.create_device_mesh` returns, of devices that are numbered along x first.
+#[test]
+fn devices_are_ordered_as_in_jax() {
+    let check = |target: &str, axis_sizes: &[u64], expected: &[u64]| {
+        assert_eq!(new(target, axis_sizes).device_order(), expected, "{target} {axis_sizes:?}")
+    };
+    for mesh in [&[8][..], &[2, 4], &[4, 2], &[2, 2, 2]] {
+        check("v5e:2x4", mesh, &[0, 1, 2, 3, 7, 6, 5, 4]);
+        check("v5p:2x2x2", mesh, &[0, 1, 3, 2, 6, 7, 5, 4]);
+        check("v7x:2x2x1", mesh, &[0, 1, 2, 3, 6, 7, 4, 5]);
+    }
+    check("v5e:2x2", &[2, 2], &[0, 1, 3, 2]);
+    check("v5e:4x4", &[1, 16], &[0, 1, 2, 3, 7, 6, 5, 9, 10, 11, 15, 14, 13, 12, 8, 4]);
+    check("v5e:4x4", &[4, 4], &(0..16).collect::<Vec<_>>());
+    // Dimensions are divided.
+    check("v5e:4x4", &[2, 8], &[0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15]);
+    check("v6e:4x4", &[8, 2], &[0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15]);
+    // The last axis takes the first dimension, the other axis the others; then the other way around.
+    let order = new("v5p:4x4x4", &[16, 4]).device_order();
+    assert_eq!(order[..6], [0, 1, 2, 3, 16, 17]);
+    let order = new("v5p:4x4x4", &[4, 16]).device_order();
+    assert_eq!((&order[..6], order[16]), (&[0, 4, 8, 12, 1, 5][..], 16));
+    // Inside of each slice.
+    check("2xv5e:2x4", &[2, 8], &[0, 1, 2, 3, 7, 6, 5, 4, 8, 9, 10, 11, 15, 14, 13, 12]);
+    check("2xv5e:2x4", &[16], &[0, 1, 2, 3, 7, 6, 5, 4, 8, 9, 10, 11, 15, 14, 13, 12]);
+}
+
+#[test]
+fn groups_of_listed_devices() {
+    let placement = new("v5e:2x4", &[2, 4]);
+    check_group(&placement, &[part(0, 1, 2), part(1, 1, 4)], "2 4");
+    check_group(&placement, &[part(1, 1, 4)], "2 2");
+    check_group(&placement, &[part(1, 1, 2)], "2");
+    check_group(&placement, &[part(1, 2, 2)], "2");
+    check_group(&placement, &[], "");
+    // Two of the four pairs meet on the links in the middle; the pair of (0, 0) and (1, 3) is 4 links apart.
+    let pairs = placement.group(&[part(0, 1, 2)]);
+    assert_eq!(show(&pairs), "2/2");
+    let line = pairs.lines()[0];
+    assert_eq!((line.gather_bandwidth(), line.latency()), (line.link_bandwidth, 4.0 * placement.dims[1].latency));
+    // The last two of the 8 devices of each slice, and both slices.
+    let slices = new("2xv5e:2x4", &[2, 8]);
+    check_group(&slices, &[part(0, 1, 2), part(1, 4, 2)], "2*2");
+    check_group(&slices, &[part(0, 1, 2)], "*2");
+    check_group(&slices, &[part(1, 1, 2)], "2/2");
+    // The ring of 4x4 chips: its devices next to each other are neighbors.
+    let ring = new("v5e:4x4", &[16]);
+    check_group(&ring, &[part(0, 1, 16)], "4 4");
+    assert_eq!(ring.route(&(0..16).map(|d| (d, (d + 1) % 16)).collect::<Vec<_>>()).link_messages, 1);
 }
 
 /// The lines of a group must match the coordinates of its devices.
