@@ -4,8 +4,8 @@
 //! runs a kind of op without a row for its chip has no range.
 //!
 //! Sources, cited by key on the rows: **STEPS** published steps of training (MaxText's tables, Google's tpu-recipes and
-//! gpu-recipes), divided by the seconds of their products at the peak rate, so that they bound the whole of the
-//! compute; **COMPILER** the cycles that the TPU's own compiler predicts for our programs; **COLLECTIVES** published collectives
+//! gpu-recipes), for nine of ten, by the fit of `tests/bench/measured/fit_steps.py` that the rates of the chips are from;
+//! **COMPILER** the cycles that the TPU's own compiler predicts for our programs; **COLLECTIVES** published collectives
 //! (nccl-tests and vendors' benchmarks).
 
 use super::chip::{CHIPS, Chip};
@@ -47,34 +47,40 @@ pub struct Residual {
 /// All residuals; the rows of a chip are next to each other.
 #[rustfmt::skip]
 pub static RESIDUALS: &[Residual] = &[
-    Residual { chip: "v4p", kind: Kind::Product, low: 1.44, high: 1.48, source: "STEPS: 2 on 128 and 384 chips" },
-    Residual { chip: "v4p", kind: Kind::Other, low: 1.44, high: 1.48, source: "STEPS: 2 on 128 and 384 chips" },
-    Residual { chip: "v5p", kind: Kind::Product, low: 1.17, high: 1.49, source: "STEPS: 6 on 64 to 1024 chips" },
-    Residual { chip: "v5p", kind: Kind::Other, low: 1.17, high: 1.49, source: "STEPS: 6 on 64 to 1024 chips" },
-    Residual { chip: "v5e", kind: Kind::Product, low: 1.22, high: 1.46, source: "STEPS: 4 on 256 chips; COMPILER: 3 programs of products, 1.27 to 1.35" },
-    Residual { chip: "v5e", kind: Kind::Other, low: 0.17, high: 1.37, source: "COMPILER: 5 programs, whose values it keeps in VMEM between ops" },
-    Residual { chip: "v5e", kind: Kind::LargeCollective, low: 1.0, high: 1.21, source: "COLLECTIVES: a gather of 33.5 MB along a line" },
-    Residual { chip: "v6e", kind: Kind::Product, low: 1.75, high: 2.14, source: "STEPS: 9 on 8 to 256 chips" },
-    Residual { chip: "v6e", kind: Kind::Other, low: 1.75, high: 2.14, source: "STEPS: 9 on 8 to 256 chips" },
-    Residual { chip: "v6e", kind: Kind::LargeCollective, low: 1.0, high: 1.52, source: "COLLECTIVES: a sum of 606 MB on 16x16 chips" },
-    Residual { chip: "v7x", kind: Kind::Product, low: 1.46, high: 1.65, source: "STEPS: 2 on 256 chips" },
-    Residual { chip: "v7x", kind: Kind::Other, low: 1.46, high: 1.65, source: "STEPS: 2 on 256 chips" },
-    Residual { chip: "v7x", kind: Kind::SmallCollective, low: 3.21, high: 5.15, source: "COLLECTIVES: sums of 4 and 8 MiB on 32 devices" },
-    Residual { chip: "a100-40gb", kind: Kind::LargeCollective, low: 2.98, high: 2.98, source: "COLLECTIVES: 2 sums on 24 GPUs" },
-    Residual { chip: "a100", kind: Kind::LargeCollective, low: 1.28, high: 2.79, source: "COLLECTIVES: 18 sums on 8 GPUs" },
-    Residual { chip: "a100", kind: Kind::SmallCollective, low: 3.95, high: 30.1, source: "COLLECTIVES: 12 sums on 8 GPUs" },
-    Residual { chip: "h100", kind: Kind::Product, low: 1.95, high: 2.64, source: "STEPS: 3 on 32 to 128 H100, 1 on 256 H200" },
-    Residual { chip: "h100", kind: Kind::Other, low: 1.95, high: 2.64, source: "STEPS: 3 on 32 to 128 H100, 1 on 256 H200" },
-    Residual { chip: "h100", kind: Kind::LargeCollective, low: 0.94, high: 2.06, source: "COLLECTIVES: 7 sums and gathers on 8 to 256 GPUs" },
-    Residual { chip: "h100", kind: Kind::SmallCollective, low: 2.99, high: 24.4, source: "COLLECTIVES: 16 sums on 8 H200, which have the same switch" },
-    Residual { chip: "h200", kind: Kind::Product, low: 1.95, high: 2.64, source: "STEPS: 3 on 32 to 128 H100, 1 on 256 H200" },
-    Residual { chip: "h200", kind: Kind::Other, low: 1.95, high: 2.64, source: "STEPS: 3 on 32 to 128 H100, 1 on 256 H200" },
-    Residual { chip: "h200", kind: Kind::LargeCollective, low: 0.94, high: 2.38, source: "COLLECTIVES: 18 sums on 8 and 1984 GPUs" },
-    Residual { chip: "h200", kind: Kind::SmallCollective, low: 2.99, high: 24.4, source: "COLLECTIVES: 16 sums on 8 GPUs" },
-    Residual { chip: "b200", kind: Kind::LargeCollective, low: 1.08, high: 8.71, source: "COLLECTIVES: 11 sums on 8 and 32 GPUs" },
-    Residual { chip: "b200", kind: Kind::SmallCollective, low: 12.1, high: 19.8, source: "COLLECTIVES: 7 sums on 32 GPUs" },
-    Residual { chip: "gb200", kind: Kind::LargeCollective, low: 1.07, high: 3.27, source: "COLLECTIVES: 11 sums on 4 and 72 GPUs" },
-    Residual { chip: "gb200", kind: Kind::SmallCollective, low: 6.07, high: 13.8, source: "COLLECTIVES: 8 sums on 4 GPUs" },
+    Residual { chip: "v4p", kind: Kind::Product, low: 0.88, high: 1.12, source: "STEPS: 4 on 128 to 512 chips" },
+    Residual { chip: "v4p", kind: Kind::Other, low: 0.88, high: 1.12, source: "STEPS: 4 on 128 to 512 chips" },
+    Residual { chip: "v5p", kind: Kind::Product, low: 0.81, high: 1.19, source: "STEPS: 27 on 4 to 4096 chips" },
+    Residual { chip: "v5p", kind: Kind::Other, low: 0.81, high: 1.19, source: "STEPS: 27 on 4 to 4096 chips" },
+    Residual { chip: "v5p", kind: Kind::LargeCollective, low: 0.95, high: 1.05, source: "COLLECTIVES: a permute of 1 GiB" },
+    Residual { chip: "v5p", kind: Kind::SmallCollective, low: 0.95, high: 1.05, source: "COLLECTIVES: 2 permutes" },
+    Residual { chip: "v5e", kind: Kind::Product, low: 0.80, high: 1.10, source: "STEPS: 18 on 256 to 8192 chips; COMPILER: 8 programs of products" },
+    Residual { chip: "v5e", kind: Kind::Other, low: 0.21, high: 7.7, source: "COMPILER: 8 programs that sort, reshape and move data, whose layouts it changes" },
+    Residual { chip: "v5e", kind: Kind::LargeCollective, low: 0.69, high: 1.21, source: "COLLECTIVES: a gather of 33.5 MB along a line; COMPILER: what it exposes in 14 programs" },
+    Residual { chip: "v6e", kind: Kind::Product, low: 0.84, high: 1.17, source: "STEPS: 16 on 8 to 1024 chips" },
+    Residual { chip: "v6e", kind: Kind::Other, low: 0.84, high: 1.17, source: "STEPS: 16 on 8 to 1024 chips" },
+    Residual { chip: "v6e", kind: Kind::LargeCollective, low: 1.0, high: 1.30, source: "COLLECTIVES: a sum of 606 MB on 16x16 chips, a permute" },
+    Residual { chip: "v6e", kind: Kind::SmallCollective, low: 1.0, high: 1.14, source: "COLLECTIVES: a permute" },
+    Residual { chip: "v7x", kind: Kind::Product, low: 0.60, high: 1.67, source: "STEPS: 10 on 64 and 256 chips" },
+    Residual { chip: "v7x", kind: Kind::Other, low: 0.60, high: 1.67, source: "STEPS: 10 on 64 and 256 chips" },
+    Residual { chip: "v7x", kind: Kind::LargeCollective, low: 0.92, high: 1.01, source: "COLLECTIVES: 4 gathers on 4 devices" },
+    Residual { chip: "v7x", kind: Kind::SmallCollective, low: 0.94, high: 1.08, source: "COLLECTIVES: 3 sums and gathers on 4 to 32 devices" },
+    Residual { chip: "a100-40gb", kind: Kind::LargeCollective, low: 1.0, high: 1.50, source: "COLLECTIVES: 2 sums on 24 GPUs" },
+    Residual { chip: "a100", kind: Kind::Product, low: 0.83, high: 1.17, source: "STEPS: 3 on 256 GPUs" },
+    Residual { chip: "a100", kind: Kind::Other, low: 0.83, high: 1.17, source: "STEPS: 3 on 256 GPUs" },
+    Residual { chip: "a100", kind: Kind::LargeCollective, low: 0.82, high: 1.14, source: "COLLECTIVES: 19 sums on 8 GPUs" },
+    Residual { chip: "a100", kind: Kind::SmallCollective, low: 0.69, high: 1.38, source: "COLLECTIVES: 12 sums on 8 GPUs" },
+    Residual { chip: "h100", kind: Kind::Product, low: 0.87, high: 1.13, source: "STEPS: 7 on 8 to 256 H100" },
+    Residual { chip: "h100", kind: Kind::Other, low: 0.87, high: 1.13, source: "STEPS: 7 on 8 to 256 H100" },
+    Residual { chip: "h100", kind: Kind::LargeCollective, low: 0.91, high: 1.52, source: "COLLECTIVES: 8 sums and gathers on 8 to 256 GPUs" },
+    Residual { chip: "h100", kind: Kind::SmallCollective, low: 0.64, high: 1.41, source: "COLLECTIVES: 16 sums on 8 H200, which have the same switch" },
+    Residual { chip: "h200", kind: Kind::Product, low: 0.87, high: 1.13, source: "STEPS: 7 on 8 to 256 H100, 1 on 256 H200" },
+    Residual { chip: "h200", kind: Kind::Other, low: 0.87, high: 1.13, source: "STEPS: 7 on 8 to 256 H100, 1 on 256 H200" },
+    Residual { chip: "h200", kind: Kind::LargeCollective, low: 0.78, high: 1.05, source: "COLLECTIVES: 18 sums on 8 and 1984 GPUs" },
+    Residual { chip: "h200", kind: Kind::SmallCollective, low: 0.64, high: 1.41, source: "COLLECTIVES: 16 sums on 8 GPUs" },
+    Residual { chip: "b200", kind: Kind::LargeCollective, low: 0.84, high: 1.40, source: "COLLECTIVES: 11 sums on 8 and 32 GPUs" },
+    Residual { chip: "b200", kind: Kind::SmallCollective, low: 0.69, high: 1.18, source: "COLLECTIVES: 7 sums on 32 GPUs" },
+    Residual { chip: "gb200", kind: Kind::LargeCollective, low: 0.87, high: 1.22, source: "COLLECTIVES: 11 sums on 4 and 72 GPUs" },
+    Residual { chip: "gb200", kind: Kind::SmallCollective, low: 0.79, high: 1.04, source: "COLLECTIVES: 8 sums on 4 GPUs" },
 ];
 
 impl Kind {

@@ -51,6 +51,7 @@ impl Placement {
         let mut group = Group::of_size(size * across.participants);
         group.push(self.ring(&rings));
         group.set_switches(None, Some(across));
+        group.set_reached(self.reached);
         group
     }
 
