@@ -167,7 +167,7 @@ fn products_pad_to_the_tiles_of_the_chip() {
         let work = work_on(&call("tpu_custom_call", attributes, &[&q, &q, &q], &q), &machine).unwrap();
         (work.flops, work.seconds(0.0, &machine))
     };
-    // The scores of heads of 64 features take as long as those of 256, which fill the MXU's side; values can be streamed.
+    // The scores of heads of 64 features take as long as those of 256, which fill the MXU's side; values are streamed.
     let (thin, full) = (seconds(64), seconds(256));
     assert_eq!(4.0 * thin.0, full.0);
     assert!((full.1 - full.0 / 920e12).abs() < 1e-12 * full.1);

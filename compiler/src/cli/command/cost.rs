@@ -154,8 +154,8 @@ fn unpriced(cost: &Cost) -> String {
     names.extend((kernels.len() > NAMED).then_some("…"));
     let what = if kernels.len() == 1 { "a kernel".to_owned() } else { format!("{} kernels", kernels.len()) };
     format!(
-        "the arithmetic of {what} is unpriced, with {calls} and {share} of the memory traffic: {}; shardc.flops on a call, \
-         or [[kernels]] in a file of a target, states it",
+        "the arithmetic of {what} is unpriced, with {calls} and {share} of the memory traffic: {}; shardc.flops on \
+         a call, or [[kernels]] in a file of a target, states it",
         names.join(", ")
     )
 }

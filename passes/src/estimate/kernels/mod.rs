@@ -1,9 +1,9 @@
 //! The work of kernels that a program calls but doesn't contain: Pallas, Triton and cuDNN kernels.
 //!
 //! The figures of a call are, in this order: those that the program states ([`FLOPS`] and [`BYTES`]), those of the
-//! target's own rows ([`KernelCost`]), those that the kernel's author wrote into the call (Pallas' `cost_estimate`), and
-//! those of the [`table`]. Scratch isn't counted: the kernels of the table keep it in the chip's own memory (VMEM, shared
-//! memory), and cuDNN's workspace is a result of the call.
+//! target's own rows ([`KernelCost`]), those that the kernel's author wrote into the call (Pallas' `cost_estimate`),
+//! and those of the [`table`]. Scratch isn't counted: the kernels of the table keep it in the chip's own memory (VMEM,
+//! shared memory), and cuDNN's workspace is a result of the call.
 
 mod attention;
 pub mod table;
