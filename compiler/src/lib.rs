@@ -70,9 +70,7 @@ pub use compare::{Comparison, Difference, Tolerance, compare};
 #[cfg(feature = "unstable")]
 pub use compiler::Refused;
 pub use compiler::{Compiler, Times, Watch};
-pub use cost::{
-    CollectiveCost, Cost, CostRanges, HostCopyCost, MeshCost, PipelineCost, TimelineEvent, UnpricedKernel,
-};
+pub use cost::{CollectiveCost, Cost, CostRanges, HostCopyCost, MeshCost, PipelineCost, TimelineEvent, UnpricedKernel};
 pub use cost_against::{CostAgainst, OpAgainst, Profiled};
 pub use cost_diff::{CollectiveDiff, CollectiveSum, CostDiff};
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Outcome, Place, Severity};

@@ -243,8 +243,8 @@ impl Machine {
         }
     }
 
-    /// Returns the rate that products reach on a device, FLOP/s; operands and results have `size` bytes. Products of f32
-    /// that VMEM can't hold are slower.
+    /// Returns the rate that products reach on a device, FLOP/s; operands and results have `size` bytes. Products of
+    /// f32 that VMEM can't hold are slower.
     pub fn product_rate(&self, precision: Precision, size: f64) -> f64 {
         let MachineKind::Slice(slice, _) = &self.kind else { return self.peak_flops(precision) };
         let share = slice.chip.reached.map_or(1.0, |reached| match precision {
@@ -350,8 +350,8 @@ impl Machine {
         }
     }
 
-    /// Returns the seconds of the arithmetic of a matmul of local shards, padded to the MXU on a slice, unpadded on `flat`;
-    /// operands and results have `size` bytes.
+    /// Returns the seconds of the arithmetic of a matmul of local shards, padded to the MXU on a slice, unpadded on
+    /// `flat`; operands and results have `size` bytes.
     pub fn matmul_seconds(&self, matmul: &Matmul, precision: Precision, size: f64) -> f64 {
         let flops = match &self.kind {
             MachineKind::Flat(_) => matmul.flops(),
@@ -379,8 +379,8 @@ impl Machine {
         if let MachineKind::Custom(model) = &self.kind { model.0.step_latency() } else { 0.0 }
     }
 
-    /// Returns both sides of the roofline of a matmul of local shards that reads and writes `bytes` of memory, of `size`
-    /// bytes of operands and results; `total` of the result is its time.
+    /// Returns both sides of the roofline of a matmul of local shards that reads and writes `bytes` of memory, of
+    /// `size` bytes of operands and results; `total` of the result is its time.
     pub fn matmul_roofline(&self, matmul: &Matmul, precision: Precision, bytes: f64, size: f64) -> OpSeconds {
         OpSeconds { math: self.matmul_seconds(matmul, precision, size), memory: self.memory_seconds(bytes) }
     }

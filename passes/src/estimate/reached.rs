@@ -16,8 +16,8 @@ use super::group::{Group, Level};
 pub struct Reached {
     /// The share of the peak rate that large products reach.
     pub products: f64,
-    /// The same of large products of f32 in one pass: the TPU's compiler estimates 1.05 to 2.2 times the cycles of bf16,
-    /// 1.5 on average (`tests/oracles/tpu_v5e.csv`).
+    /// The same of large products of f32 in one pass: the TPU's compiler estimates 1.05 to 2.2 times the cycles of
+    /// bf16, 1.5 on average (`tests/oracles/tpu_v5e.csv`).
     pub f32_products: f64,
     /// The bytes of operands and result from which a product of f32 is large, as a multiple of the size of VMEM: one of
     /// 4,096 by 4,096 by 4,096, 192 MiB, takes as long as one of bf16.

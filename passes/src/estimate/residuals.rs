@@ -4,7 +4,7 @@
 //! runs a kind of op without a row for its chip has no range.
 //!
 //! Sources, cited by key on the rows: **STEPS** published steps of training (MaxText's tables, Google's tpu-recipes and
-//! gpu-recipes), nine of ten of them, by the fit (`tests/bench/measured/fit_steps.py`) that gave the rates of the chips;
+//! gpu-recipes), nine of ten, by the fit (`tests/bench/measured/fit_steps.py`) that gave the rates of the chips;
 //! **COMPILER** the cycles that the TPU's own compiler predicts for our programs; **COLLECTIVES** published collectives
 //! (nccl-tests and vendors' benchmarks).
 

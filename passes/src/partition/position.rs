@@ -2,8 +2,8 @@
 //!
 //! Digits of the partition id are computed by division and remainder, once per block: a value created inside a loop's
 //! body isn't visible outside, so every block has a separate cache. The digits are unsigned, because compilers then
-//! replace divisions by powers of two by shifts. Positions are `i32` where those of all tensors fit, because TPUs have no
-//! 64-bit integers.
+//! replace divisions by powers of two by shifts. Positions are `i32` where those of all tensors fit, because TPUs have
+//! no 64-bit integers.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{ElementType, Program, Value};
@@ -109,7 +109,8 @@ impl Positions {
         value
     }
 
-    /// Returns the device's index along `axes` times `size`, the start of its shard, of rank 0 and the type of positions.
+    /// Returns the device's index along `axes` times `size`, the start of its shard, of rank 0 and the type of
+    /// positions.
     pub(super) fn offset(&mut self, b: &mut Builder<'_>, mesh: &Mesh, axes: &[AxisPart], size: i64) -> Value {
         self.offset_as(b, mesh, axes, size, self.element)
     }
@@ -137,8 +138,8 @@ impl Positions {
         value
     }
 
-    /// Returns the device's number in `numbers`, by its position along `axes`, of rank 0 and the type of positions, which
-    /// must have all of them.
+    /// Returns the device's number in `numbers`, by its position along `axes`, of rank 0 and the type of positions,
+    /// which must have all of them.
     pub(crate) fn entry(&mut self, b: &mut Builder<'_>, mesh: &Mesh, axes: &[AxisPart], numbers: &PerDevice) -> Value {
         let list = match numbers {
             PerDevice::Same(v) => return self.constant(b, *v),

@@ -1,5 +1,5 @@
-//! Groups whose places are listed: those given as lists of devices instead of mesh axes, as in replica groups, and those
-//! of axes in a placement that lists its devices.
+//! Groups whose places are listed: those given as lists of devices instead of mesh axes, as in replica groups, and
+//! those of axes in a placement that lists its devices.
 
 use super::{CHIPS, DIMS, Extent, Place, Placement, SLICES};
 use crate::estimate::group::{Group, Line};

@@ -2,8 +2,8 @@
 //! (`create_device_mesh` with `allow_split_physical_axes`).
 //!
 //! Each axis takes whole dimensions of the slice, the last axis first, as many dimensions as possible; if an axis finds
-//! none, dimensions are divided among axes. Some small slices instead have rings of devices that cross dimensions: these
-//! orders are lists.
+//! none, dimensions are divided among axes. Some small slices instead have rings of devices that cross dimensions:
+//! these orders are lists.
 
 use super::{Assignment, CHIPLETS, CHIPS, DIMS, Place};
 use crate::estimate::target::Slice;

@@ -198,8 +198,9 @@ impl Placement {
         Some(place)
     }
 
-    /// Returns for each device of the mesh, row-major, the number of its chip (or chiplet) in the slice: the device order
-    /// to build the mesh with. As in JAX, chips next to each other along the first dimension have consecutive numbers.
+    /// Returns for each device of the mesh, row-major, the number of its chip (or chiplet) in the slice: the device
+    /// order to build the mesh with. As in JAX, chips next to each other along the first dimension have consecutive
+    /// numbers.
     pub fn device_order(&self) -> Vec<u64> {
         let numbered = [SLICES, CHIPS.start + 2, CHIPS.start + 1, CHIPS.start, CHIPLETS];
         let position = |place: Place| numbered.iter().fold(0, |number, &dim| number * self.dims[dim].size + place[dim]);

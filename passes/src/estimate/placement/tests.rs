@@ -224,7 +224,8 @@ fn device_orders_are_permutations() {
     }
 }
 
-/// The orders that `jax.experimental.mesh_utils.create_device_mesh` returns, of devices that are numbered along x first.
+/// The orders that `jax.experimental.mesh_utils.create_device_mesh` returns, of devices that are numbered along x
+/// first.
 #[test]
 fn devices_are_ordered_as_in_jax() {
     let check = |target: &str, axis_sizes: &[u64], expected: &[u64]| {
