@@ -170,7 +170,8 @@ fn products_pad_to_the_tiles_of_the_chip() {
     // The scores of heads of 64 features take as long as those of 256, which fill the MXU's side; values are streamed.
     let (thin, full) = (seconds(64), seconds(256));
     assert_eq!(4.0 * thin.0, full.0);
-    assert!((full.1 - full.0 / 920e12).abs() < 1e-12 * full.1);
+    // Kernels reach 94 % of the peak.
+    assert!((full.1 - full.0 / (0.94 * 920e12)).abs() < 1e-12 * full.1);
     assert!((thin.1 - (0.5 + 0.5 / 4.0) * full.1).abs() < 1e-12 * full.1);
 }
 

@@ -55,23 +55,23 @@ fn a_range_has_the_factors_of_each_kind_of_op() {
     let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9 * expected, "{found}, {expected}");
     let products = priced("v5e:1x2", false, estimate_ranges);
     let range = products.ranges.unwrap();
-    close(products.step_seconds, 2.0 * 2.0 * 4096f64.powi(3) / 197e12);
-    close(range.step.low, 1.22 * products.step_seconds);
-    close(range.step.high, 1.46 * products.step_seconds);
+    close(products.step_seconds, 2.0 * 2.0 * 4096f64.powi(3) / (0.935 * 197e12));
+    close(range.step.low, 0.8 * products.step_seconds);
+    close(range.step.high, 1.1 * products.step_seconds);
     assert_eq!(range.compute, range.step);
     assert!(range.exposed.low <= range.exposed.high && range.exposed.high < 1e-9 * products.step_seconds);
     // The sum waits for its product.
     let sum = priced("v5e:1x2", true, estimate_ranges);
     let range = sum.ranges.unwrap();
-    close(range.step.high, 1.46 * sum.compute_seconds + 1.21 * sum.communication_seconds);
-    close(range.exposed.low, sum.communication_seconds);
+    close(range.step.high, 1.1 * sum.compute_seconds + 1.21 * sum.communication_seconds);
+    close(range.exposed.low, 0.69 * sum.communication_seconds);
     close(range.exposed.high, 1.21 * sum.communication_seconds);
 }
 
 #[test]
 fn a_kind_of_op_that_was_never_measured_leaves_no_range() {
     assert_eq!(priced("v5p:1x1x2", false, estimate_ranges).ranges.map(|r| r.step.low > 0.0), Some(true));
-    for (target, sums) in [("v5p:1x1x2", true), ("mi300x:2", false), ("flat", false)] {
+    for (target, sums) in [("v4:1x1x2", true), ("mi300x:2", false), ("flat", false)] {
         assert_eq!(priced(target, sums, estimate_ranges).ranges, None, "{target}");
     }
     assert_eq!(priced("v5e:1x2", false, estimate).ranges, None);

@@ -16,6 +16,7 @@ use super::residuals::Residual;
 use super::roofline::{Matmul, OpSeconds};
 use super::target::{Flat, Slice, Target};
 use dialect::sharding::{AxisPart, Mesh};
+use rustc_hash::FxHashSet;
 
 /// The rates of a program's device, and its connections to other devices.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,13 +144,16 @@ impl Machine {
         {
             return self.group(axes.axes());
         }
-        let mut devices: Vec<u64> = match groups.count() {
-            0 => Vec::new(),
-            _ => groups.group(0).map(|d| self.position(device(d))).collect(),
-        };
         // Every replica has a separate slice, so devices of different replicas may have the same position.
+        let positions = |group: usize| {
+            let mut seen = FxHashSet::default();
+            groups.group(group).map(|d| self.position(device(d))).filter(|&at| seen.insert(at)).collect::<Vec<u64>>()
+        };
+        if let Some(placement) = self.placement().filter(|placement| placement.is_listed()) {
+            return placement.group_of_lists(&(0..groups.count()).map(positions).collect::<Vec<_>>());
+        }
+        let mut devices: Vec<u64> = if groups.count() == 0 { Vec::new() } else { positions(0) };
         devices.sort_unstable();
-        devices.dedup();
         self.group_of_devices(&devices)
     }
 
@@ -433,8 +437,10 @@ mod tests {
         let x = plain.group(&[AxisPart::whole(0, 4)]);
         assert_eq!(reordered.group_of(&by_axes, |d| d), x);
         assert_eq!(reordered.group_of(&Groups::of_lists(&by_axes.lists()), |d| d), x);
-        // On a machine whose devices are in order, the same devices are two columns of two.
-        assert_eq!(plain.group_of(&by_axes, |d| d).lines().len(), 2);
+        // On a machine whose devices are in JAX's order, around the slice, the same devices are one line of four.
+        let line = plain.group_of(&by_axes, |d| d);
+        assert_eq!(line.lines().iter().map(|line| (line.participants, line.stride)).collect::<Vec<_>>(), [(4, 1)]);
+        assert_ne!(line, x);
         // Groups along a mesh in order are placed differently on the reordered machine.
         let in_order = along(&mut p, &Mesh { device_ids: None, ..mesh });
         assert_eq!(in_order.lists(), [[0, 2, 4, 6], [1, 3, 5, 7]]);

@@ -22,7 +22,7 @@ func.func @main(%x: tensor<256x256xf32>, %up: tensor<256x1024xf32>, %down: tenso
 ";
 
 /// Memory limits under which it is best to divide the axis into two or three parts that shard different dimensions.
-const MEMORY: [(u64, &[i64]); 3] = [(1 << 20, &[4, 2]), (5 << 18, &[4, 2]), (3 << 19, &[2, 2, 2])];
+const MEMORY: [(u64, &[i64]); 3] = [(1 << 20, &[4, 2]), (5 << 18, &[2, 4]), (7 << 18, &[2, 2, 2])];
 
 /// The cases that JAX and XLA run for one proposal: see `proposed.py` and `xla.py`.
 struct Cases {

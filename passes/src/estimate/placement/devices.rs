@@ -25,17 +25,23 @@ impl Placement {
             }
             groups.entry(first).or_default().push((at, device));
         }
-        let mut slices: Vec<u64> =
-            groups.first_key_value().into_iter().flat_map(|g| g.1).map(|d| self.slice_of(d.1)).collect();
+        let in_order = |mut group: Vec<(u64, u64)>| {
+            group.sort_unstable();
+            group.into_iter().map(|device| device.1).collect()
+        };
+        self.group_of_lists(&groups.into_values().map(in_order).collect::<Vec<_>>())
+    }
+
+    /// Returns the group of a collective in a placement that lists its devices, from the devices of all of its groups.
+    pub(crate) fn group_of_lists(&self, groups: &[Vec<u64>]) -> Group {
+        let mut slices: Vec<u64> = groups.first().into_iter().flatten().map(|&d| self.slice_of(d)).collect();
         slices.sort_unstable();
         slices.dedup();
         let across = self.switch(SLICES, slices.len() as u64, 1);
         let mut rings: Vec<Vec<u64>> = Vec::new();
-        for group in groups.values_mut() {
-            group.sort_unstable();
+        for group in groups {
             for &slice in &slices {
-                let inside = group.iter().map(|d| d.1).filter(|&d| self.slice_of(d) == slice);
-                rings.push(inside.collect());
+                rings.push(group.iter().copied().filter(|&d| self.slice_of(d) == slice).collect());
             }
         }
         rings.retain(|ring| !ring.is_empty());

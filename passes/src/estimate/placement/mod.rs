@@ -128,6 +128,11 @@ impl Placement {
         self.group_of_extents(size, &extents)
     }
 
+    /// Returns whether the devices are placed in an order that doesn't follow from the dimensions of the slice.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.listed.is_some()
+    }
+
     /// Returns the parts of `axes`, major first, each with whether it spans slices; neighbors on the same level form
     /// one list of parts. `None` where a part is on both levels.
     pub fn levels(&self, axes: &[AxisPart]) -> Option<Vec<(bool, Axes)>> {
