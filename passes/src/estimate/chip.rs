@@ -67,7 +67,7 @@ pub struct Chip {
     pub chiplets: u64,
     /// One-way bandwidth between two chiplets of a chip, bytes/s; unused where `chiplets` is 1.
     pub chiplet_bandwidth: f64,
-    /// What programs reach of these rates; `None` if nobody has measured it.
+    /// What programs reach of these rates; `None` without measurements.
     pub reached: Option<&'static Reached>,
 }
 

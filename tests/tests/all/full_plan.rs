@@ -80,7 +80,8 @@ fn the_full_plan_of_a_product_is_never_worse() {
         }
     }
     let (full, _) = cost(&compiler, &product(512, 1024, 2048), "v5e:2x4", None, Search::Full).expect("it fits");
-    assert!(full.step_s < 23e-6, "{}", full.step_s);
+    // The collective alone takes 5 us to start.
+    assert!(full.step_s < 24e-6, "{}", full.step_s);
 }
 
 #[test]

@@ -60,7 +60,7 @@ mod tests {
         let flat = machine("flat");
         let seconds = MachineCost::new(&flat).seconds(CollectiveKind::AllGather, 9.0, 72.0, &[x, y]);
         assert_eq!(seconds, 1e-6 + 63.0 * (1.0 / 90e9));
-        // A line of 4 chips; at the ends, three quarters of 64 MiB arrive by one link of 45 GB/s, of which 97 % are reached.
+        // A line of 4 chips; at the ends, three quarters of 64 MiB arrive by one link, at 97 % of 45 GB/s.
         let v5e = machine("v5e:4x2");
         let cost = MachineCost::new(&v5e);
         let gather = cost.seconds(CollectiveKind::AllGather, (1 << 24) as f64, (1 << 26) as f64, &[x]);
