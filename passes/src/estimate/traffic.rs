@@ -5,6 +5,8 @@
 //! writes each once. On TPUs and GPUs, a value between a product and an elementwise op stays in their common kernel, if
 //! nothing else reads it.
 
+use std::cell::RefCell;
+
 use dialect::buffers::Fusion;
 use dialect::ir::{Block, Op, OpRef, Program, Uses, Value, ValueSource};
 use dialect::kernel::{Contraction, External, Kernel, Nest, Role};
@@ -36,6 +38,8 @@ pub(super) struct Memory<'a> {
     uses: Uses,
     /// The loop nests that are kernels of their own, if elementwise ops run in the kernels of products.
     nests: FxHashMap<Op, NestKind>,
+    /// The traffic of ops, because a program is simulated several times.
+    known: RefCell<FxHashMap<Op, Traffic>>,
 }
 
 /// What decides whether two loop nests become one kernel.
@@ -78,12 +82,16 @@ impl<'a> Memory<'a> {
                 }
             });
         }
-        Self { program, fusion, spaces, main, uses: Uses::of(program, main), nests }
+        Self { program, fusion, spaces, main, uses: Uses::of(program, main), nests, known: RefCell::default() }
     }
 
     /// Returns the bytes of `op`: of an operand, no more than its loops touch. What is read and written on the host
     /// alone costs the device nothing.
     pub(super) fn traffic(&self, op: Op) -> Traffic {
+        *self.known.borrow_mut().entry(op).or_insert_with(|| self.find_traffic(op))
+    }
+
+    fn find_traffic(&self, op: Op) -> Traffic {
         let Self { program, fusion, spaces, .. } = *self;
         let view = program.view(op);
         // A folded op's traffic is counted for its reader.
