@@ -12,6 +12,7 @@ use super::group::Group;
 use super::kernels::KernelCost;
 use super::placement::{Placement, PlacementError};
 use super::precision::Precision;
+use super::reached::Reached;
 use super::residuals::Residual;
 use super::roofline::{Matmul, OpSeconds};
 use super::target::{Flat, Slice, Target};
@@ -247,49 +248,44 @@ impl Machine {
         }
     }
 
+    /// Returns what the chips reach of their nominal rates; `None` without measurements.
+    fn reached(&self) -> Option<&'static Reached> {
+        if let MachineKind::Slice(slice, _) = &self.kind { slice.chip.reached } else { None }
+    }
+
     /// Returns the rate that products reach on a device, FLOP/s; operands and results have `size` bytes. Products of
     /// f32 that VMEM can't hold are slower.
     pub fn product_rate(&self, precision: Precision, size: f64) -> f64 {
-        let MachineKind::Slice(slice, _) = &self.kind else { return self.peak_flops(precision) };
-        let share = slice.chip.reached.map_or(1.0, |reached| match precision {
-            Precision::F32 if size > reached.vmem_share * slice.chip.vmem_bytes as f64 => reached.f32_products,
-            _ => reached.products,
-        });
+        let share = match &self.kind {
+            MachineKind::Slice(slice, _) => slice.chip.reached.map_or(1.0, |reached| match precision {
+                Precision::F32 if size > reached.vmem_share * slice.chip.vmem_bytes as f64 => reached.f32_products,
+                _ => reached.products,
+            }),
+            _ => 1.0,
+        };
         share * self.peak_flops(precision)
     }
 
     /// Returns the rate that products inside called kernels reach on a device, FLOP/s.
     pub fn kernel_rate(&self, precision: Precision) -> f64 {
-        let MachineKind::Slice(slice, _) = &self.kind else { return self.peak_flops(precision) };
-        slice.chip.reached.map_or(1.0, |reached| reached.kernels) * self.peak_flops(precision)
+        self.reached().map_or(1.0, |reached| reached.kernels) * self.peak_flops(precision)
     }
 
     /// Returns the rate that grouped products reach on a device, those of experts, FLOP/s.
     pub fn grouped_rate(&self, precision: Precision) -> f64 {
-        let MachineKind::Slice(slice, _) = &self.kind else { return self.peak_flops(precision) };
-        slice.chip.reached.map_or(1.0, |reached| reached.grouped) * self.peak_flops(precision)
+        self.reached().map_or(1.0, |reached| reached.grouped) * self.peak_flops(precision)
     }
 
     /// Returns the seconds of copying elements from one layout in memory to another.
     pub fn layout_copy_seconds(&self, elements: f64) -> f64 {
-        match &self.kind {
-            MachineKind::Slice(slice, placement) => {
-                let seconds = slice.chip.reached.map_or(0.0, |reached| reached.layout_copy);
-                seconds * elements * placement.devices_per_chip() as f64
-            }
-            _ => 0.0,
-        }
+        let per_chip = self.placement().map_or(1, Placement::devices_per_chip);
+        self.reached().map_or(0.0, |reached| reached.layout_copy) * elements * per_chip as f64
     }
 
     /// Returns how much longer a step of `seconds` takes because slices or islands wait for the slowest one.
     pub fn waiting_seconds(&self, seconds: f64) -> f64 {
-        match &self.kind {
-            MachineKind::Slice(slice, _) => {
-                let share = slice.chip.reached.map_or(0.0, |reached| reached.waiting);
-                seconds * share * (slice.slices as f64).log2()
-            }
-            _ => 0.0,
-        }
+        let MachineKind::Slice(slice, _) = &self.kind else { return 0.0 };
+        self.reached().map_or(0.0, |reached| reached.waiting) * seconds * (slice.slices as f64).log2()
     }
 
     /// Returns the costs of kernels that the target's description states.
