@@ -1,5 +1,6 @@
 """Which constants bring modelled steps to the measured ones: fitted to what `measured.py steps --save FILE` wrote
-of a model at nominal rates, to which `kernels`, the seconds of called kernels at the peak rate, was added.
+of a model at nominal rates, to which `kernels`, the seconds of called kernels at the peak rate, was added. `measured.py` doesn't write
+that field anymore, because `cost` prices these kernels: to fit again, take it from `flops_of_kernels` and the peak rate.
 
     python fit_steps.py FILE [chips]   (needs numpy and scipy; with `chips` each chip has a separate rate)
 
